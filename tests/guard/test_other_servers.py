@@ -37,7 +37,7 @@ STREAM = {"Content-Type": "text/event-stream"}
 
 def talk(url: str) -> Conversation:
     conversation = Conversation()
-    conversation.over(WebCarrier(conversation, url, {}))
+    conversation.use(WebCarrier(conversation, url, {}))
     return conversation
 
 

@@ -54,6 +54,16 @@ async def kept() -> AsyncIterator[Kept]:
     await asyncio.gather(*(child.kill() for child in made.children))
 
 
+async def test_a_log_that_is_full_does_not_hold_up_the_program(kept: Kept) -> None:
+    argv = [sys.executable, "-c", "print('x' * 1_000_000)"]
+    child = Child(Program("thing", argv, log=Path("/dev/full"), piped=True), kept.say, restart=False)
+    kept.children.append(child)
+    await child.start()
+    async with asyncio.timeout(PATIENCE_S):
+        await child.ended.wait()
+    assert child.exit_code == 0
+
+
 async def test_an_agent_that_its_hub_refuses_for_good_is_not_started_again(kept: Kept) -> None:
     assert list(OVER) == [EXIT_REFUSED]
     child = Child(Program("agent nas", [sys.executable, "-c", "raise SystemExit(3)"], over=OVER), kept.say)

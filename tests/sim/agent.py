@@ -154,7 +154,7 @@ class SimAgent:
             case Renew():
                 self._do(frame)
             case DrainFrame():
-                self._do(core.Drained(frame.draining))
+                pass  # the hub keeps new work away; an agent only tells its owner
             case Query():
                 entries = [LedgerEntry(at=at, state=self._known(at)) for at in frame.attempts]
                 if self.push is not None:

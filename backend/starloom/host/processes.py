@@ -17,10 +17,14 @@ from pathlib import Path
 from starloom.process.parentage import ends_with_parent
 
 PAUSE_S = 0.2
+"""A program that fails once is back before anybody notices."""
 PAUSE_MOST_S = 10.0
+"""One that fails each time must not fill the log, and is back soon after its cause is mended."""
 SETTLED_S = 30.0
+"""A program that ran for so long did not fail at its start: the pauses begin small again."""
 LAST_WORDS_S = 1.0
 LOG_BYTES_MAX = 5 * 1024 * 1024
+"""Weeks of a quiet hub; with the one before it a log takes twice as much."""
 
 
 @dataclass(frozen=True)
@@ -156,9 +160,11 @@ class Child:
 
 
 async def _copy(said: asyncio.StreamReader, log: Path) -> None:
+    """Write to the log all that its disk takes: a pipe that nobody empties would block the program."""
     with log.open("ab", buffering=0) as out:
         while data := await said.read(64 * 1024):
-            out.write(data)
+            with contextlib.suppress(OSError):
+                out.write(data)
 
 
 def _how(code: int) -> str:

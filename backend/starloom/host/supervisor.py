@@ -96,8 +96,10 @@ def _check_port(settings: Settings) -> None:
     if free:
         return
     near = ports.free_near(settings.host, settings.port)
-    way = f"make run PORT={near} (or starloom up --port {near})" if near else "set another with --port"
-    raise usage(f"port {settings.port} is used by {ports.owner(settings.port)}", f"Port {near} is free: {way}.")
+    way = (
+        f"Port {near} is free: make run PORT={near} (or starloom up --port {near})." if near else "Set one with --port."
+    )
+    raise usage(f"port {settings.port} is used by {ports.owner(settings.port)}", way)
 
 
 def home_of(address: HubAddress) -> Path | None:

@@ -14,7 +14,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -27,7 +27,7 @@ from starloom_agent.toolkit.clients.acp import launch
 from starloom_agent.toolkit.clients.acp.record import AcpRecord, one_line
 from starloom_agent.toolkit.clients.acp.session import AcpSession, Bounds
 from starloom_agent.toolkit.clients.acp.wire import AcpFault, AcpWire
-from starloom_agent.toolkit.clients.http_streams import AddressFault, address_fault
+from starloom_agent.toolkit.clients.http_streams import AddressFault, address_fault, header_fault
 from starloom_agent.toolkit.interface import NO_PERMITS, Tool, ToolContext, refused_line
 from starloom_agent.toolkit.result_schemas import result_schema
 from starloom_agent.tools.agents import agent, remote_agent
@@ -42,9 +42,9 @@ AGENTS_MOST: Final = 16
 _BYTES_MOST: Final = 256 * 1024
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,19}")
 _TITLE_CHARS: Final = 200
-_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
 _NO_SECRETS: Final = Scrubber(())
 
+Silence = Annotated[float, msgspec.Meta(ge=1, le=86_400)]
 Told = AgentSettings | ToldRemote
 
 
@@ -58,7 +58,7 @@ class RemoteEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     url: str
     effects: list[Effect] = msgspec.field(default_factory=lambda: [Effect.CHANGE])
     headers: dict[str, str] = {}
-    silent_s: float = 300.0
+    silent_s: Silence = 300.0
 
 
 class AgentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,7 +75,7 @@ class AgentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     reads: list[str] = []
     state: list[str] = []
     confined: bool = True
-    silent_s: float = 300.0
+    silent_s: Silence = 300.0
 
 
 def read_agents(home: Path) -> tuple[dict[str, Told], list[str]]:
@@ -198,8 +198,6 @@ def _told(home: Path, path: Path, name: str, plain: Any) -> Told:
         raise AgentsFault(f"{where}.command: a program and its arguments are expected")
     if not entry.effects:
         raise AgentsFault(f"{where}.effects: name at least one of {', '.join(Effect)}")
-    if not 1 <= entry.silent_s <= 86_400:
-        raise AgentsFault(f"{where}.silent_s: 1 to 86400 seconds are expected")
     folders = _paths(where, "folders", entry.folders)
     if not folders:
         raise AgentsFault(f"{where}.folders: name a folder in which it may work")
@@ -230,11 +228,9 @@ def _remote(where: str, name: str, plain: dict[str, Any]) -> ToldRemote:
         raise AgentsFault(f"{where}: {error}") from error
     if (fault := address_fault(entry.url)) is not None:
         raise AgentsFault(f"{where}.url: {fault}")
-    if not 1 <= entry.silent_s <= 86_400:
-        raise AgentsFault(f"{where}.silent_s: 1 to 86400 seconds are expected")
     for header, value in entry.headers.items():
-        if not _HEADER.fullmatch(header) or not value.isprintable() or not value.isascii():
-            raise AgentsFault(f"{where}.headers: {quoted(header[:60])} cannot be sent as a header")
+        if (fault := header_fault(header, value)) is not None:
+            raise AgentsFault(f"{where}.headers: {fault}")
     # The words of the work leave this device, whatever the agent does with them.
     effects = [effect for effect in Effect if effect in {*entry.effects, Effect.REACH}]
     host = urlsplit(entry.url).hostname or ""
@@ -329,9 +325,5 @@ def _lacking(home: AgentHome, policy: Policy, told: Told) -> list[str]:
     writes = Effect.WRITE in told.effects
     allowed = policy.folders(home.workspace)
     roots = allowed.write if writes else allowed.read
-    outside = [
-        folder
-        for folder in map(Path, told.folders)
-        if not any(folder == root or root in folder.parents for root in roots)
-    ]
+    outside = [folder for folder in map(Path, told.folders) if not any(map(folder.is_relative_to, roots))]
     return [*lines, *(refused_line("files:write" if writes else "files:read", folder) for folder in outside)]

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from starloom_agent.toolkit.clients.http_streams import address_fault
+from starloom_agent.toolkit.clients.http_streams import address_fault, header_fault
 from starloom_agent.toolkit.clients.mcp.conversation import ServerFault
 from starloom_agent.toolkit.clients.mcp.keeping import Keep
 from starloom_agent.toolkit.clients.mcp.reading import URI_CHARS_MOST, McpPrompts, McpResources
@@ -36,11 +36,8 @@ _SERVERS_MOST: Final = 16
 _SCHEMA_BYTES_MOST: Final = 32 * 1024
 _TITLE_CHARS: Final = 200
 _SERVER_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,19}")
-_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
 _NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f\"\\]")
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-
-
 _NO_ARGUMENTS: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 _OF_URI: Final[dict[str, Any]] = {
     "type": "object",
@@ -158,8 +155,8 @@ def _check_address(where: str, server: Server) -> None:
     if (fault := address_fault(server.url)) is not None:
         raise McpFault(f"{where}.url: {fault}")
     for name, value in server.headers.items():
-        if not _HEADER.fullmatch(name) or not value.isprintable() or not value.isascii():
-            raise McpFault(f"{where}.headers: {quoted(name[:60])} cannot be sent as a header")
+        if (fault := header_fault(name, value)) is not None:
+            raise McpFault(f"{where}.headers: {fault}")
 
 
 def _declared(server: Server, own: OfTool) -> tuple[list[Effect], Repeatability]:

@@ -17,6 +17,7 @@ from starloom_agent.policy.policy import ANSWERS_HUB, Decision, Policy, PolicyFa
 from starloom_agent.sandbox.levels import Sandbox
 from starloom_agent.toolkit.interface import Folders, Tool
 from starloom_protocol.text.scrubbing import Scrubber
+from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import AsksFrame, OfferFrame, OwnerAnswer
 
 _TOLD_CHARS_MOST = 4000
@@ -96,7 +97,10 @@ class Allowance:
         """Take the answer of a person at the hub, if the policy accepts such answers; return the outcome as text."""
         if self.policy.answers != ANSWERS_HUB:
             return f"{order.ask}: an answer of {order.by} from the hub does not count: this device is answered here"
-        taken = self._asks.take(order)
+        try:
+            taken = self._asks.take(order)
+        except OSError as error:
+            return f"{order.ask}: the answer of {order.by} could not be kept ({error}); the question stays open"
         if taken is None:
             return f"{order.ask}: an answer of {order.by} from the hub belongs to no open question"
         return f"{order.ask}: {order.by} answered {taken.answer} at the hub"
@@ -112,7 +116,11 @@ class Allowance:
         if not decision.asks:
             return decision
         action = action_of(tool, args)
-        return self._asks.settle(decision, ask_id(action, task), action, task, Scrubber(hide).text(action.args))
+        try:
+            return self._asks.settle(decision, ask_id(action, task), action, task, Scrubber(hide).text(action.args))
+        except OSError as error:
+            reason = f"{tool.name} asks the owner of this device first, and the question could not be kept: {error}"
+            return Decision(False, f"{reason}. Free some space on its disk, then retry", Code.TOOL_UNAVAILABLE)
 
     def withdraw(self, identity: str) -> None:
         """Drop a question of a call that has ended."""

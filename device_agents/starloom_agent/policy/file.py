@@ -114,7 +114,7 @@ def _key(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise PolicyFault(f"{path.with_name('policy.key')} cannot be read: {error}") from error
+        raise PolicyFault(f"{seal_key(path)} cannot be read: {error}") from error
 
 
 def _made_key(path: Path) -> bytes:

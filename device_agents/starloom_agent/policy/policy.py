@@ -223,7 +223,7 @@ def exposed_by(policy: Policy, home: Path) -> str:
     own = [home / name for name in PRIVATE]
     for root in (*policy.read, *policy.write):
         place = Path(root).expanduser().resolve()
-        if place in (home, *home.parents) or any(private == place or private in place.parents for private in own):
+        if home.is_relative_to(place) or any(map(place.is_relative_to, own)):
             return root
     return ""
 
@@ -307,7 +307,7 @@ def _folder_of(policy: Policy, cwd: Any) -> str:
 def written_beside(policy: Policy, cwd: str) -> str:
     """Return the folder through which the hub may change files of a working folder; empty if there is none."""
     folder = Path(cwd).expanduser().resolve()
-    inside = (root for root in policy.write if Path(root) == folder or Path(root) in folder.parents)
+    inside = (root for root in policy.write if folder.is_relative_to(root))
     return next(inside, "") if FILES_WRITE in policy.allowed else ""
 
 
@@ -419,7 +419,7 @@ def _working_folder(policy: Policy, cwd: str) -> str:
     if not folder.is_dir():
         raise PolicyFault(f"{folder} is not a folder; make it first")
     roots = [Path(root) for root in (*policy.read, *policy.write)]
-    if not any(root == folder or root in folder.parents for root in roots):
+    if not any(map(folder.is_relative_to, roots)):
         raise PolicyFault(f"{folder} is in no folder that requests may read: {refused_line(FILES_READ, folder)}")
     return str(folder)
 

@@ -105,7 +105,7 @@ def command(cage: Cage, program: list[str], *more: str) -> list[str]:
 
 
 def within(path: str, roots: Iterable[str]) -> bool:
-    return any(Path(root) == Path(path) or Path(root) in Path(path).parents for root in roots)
+    return any(map(Path(path).is_relative_to, roots))
 
 
 def environment(cage: Cage, before: dict[str, str]) -> dict[str, str]:

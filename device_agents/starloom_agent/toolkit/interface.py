@@ -112,10 +112,6 @@ def file_holds(file: BinaryIO, hidden: Scrubber) -> bool:
     return False
 
 
-def _inside(path: Path, roots: tuple[Path, ...]) -> bool:
-    return any(path == root or root in path.parents for root in roots)
-
-
 def refused_line(grant: str, path: Path) -> str:
     """Return the line that the owner types on this device to allow it."""
     return f"starloom-agent grant {grant} {shlex.quote(str(path))}"
@@ -239,7 +235,7 @@ class ToolContext:
         except (OSError, RuntimeError) as error:
             # Links in a circle, or a link that became something else while it was read.
             raise ToolFailed(Code.TOOL_FAILED, f"{text} cannot be followed on this device: {error}") from error
-        if _inside(real, roots) or _inside(real, (self.workdir.resolve(),)):
+        if any(map(real.is_relative_to, (*roots, self.workdir.resolve()))):
             return real
         named = ", ".join(str(root) for root in roots) or "no folder"
         # The first sentence says it all: an answer shows what fits of a detail, in whole sentences.

@@ -17,6 +17,7 @@ from starloom_protocol.wire.frames import DispatchInput
 
 OUTPUT_BYTES_MAX = 10 * 1024 * 1024
 TAIL_BYTES = 4 * 1024
+"""The last words of a call stand in its result, which is kept in the state of the hub."""
 ZYGOTE_READY = b"+"
 ZYGOTE_FORK = b"f"
 KEEPS_STATUS = 64

@@ -129,7 +129,7 @@ class HubArtifacts:
                 self._output.progress(done_bytes=size, fraction=1.0, note=f"{name}: the hub has it")
                 return
             if response.status != 404:
-                self._refuse(response.status, f"HEAD {name}", b"")
+                raise _refusal(response.status, f"HEAD {name}", b"")
             offset = _offset(response)
             while True:
                 file.seek(offset)
@@ -158,8 +158,7 @@ class HubArtifacts:
             return _offset(response, offset + len(chunk))
         if response.status == 409 and response.getheader("Upload-Offset") is not None:
             return _offset(response)
-        self._refuse(response.status, f"PATCH at {offset}", body)
-        return offset
+        raise _refusal(response.status, f"PATCH at {offset}", body)
 
     def _fetch_once(self, sha256: str, partial: Path) -> None:
         exchange = self._open()
@@ -170,7 +169,7 @@ class HubArtifacts:
                 response.read()
                 return
             if response.status not in (200, 206):
-                self._refuse(response.status, f"GET {sha256[:12]}", response.read(4096))
+                raise _refusal(response.status, f"GET {sha256[:12]}", response.read(4096))
             length = int(response.getheader("Content-Length") or 0)
             if shutil.disk_usage(partial.parent).free < length + _FREE_BYTES_KEPT:
                 raise ToolFailed(Code.NO_SPACE, f"{length} bytes are needed in {partial.parent}", effect=False)
@@ -187,18 +186,19 @@ class HubArtifacts:
         finally:
             exchange.close()
 
-    def _refuse(self, status: int, what: str, body: bytes) -> None:
-        """Raise what a status means: another try for what may pass, a failure for what will not."""
-        said = body.decode(errors="replace")[:300]
-        if status == 422:
-            raise ToolFailed(Code.ARTIFACT_CORRUPT, f"{what}: the hub found other bytes than the hash names. {said}")
-        if status == 413:
-            raise ToolFailed(Code.OUTPUT_TOO_BIG, f"{what}: the hub takes no file of this size. {said}", effect=False)
-        if status == 507:
-            raise ToolFailed(Code.NO_SPACE, f"{what}: the hub has too little free space. {said}", effect=False)
-        if status == 404:
-            raise ToolFailed(Code.FILE_NOT_FOUND, f"{what}: the hub does not have this artifact. {said}", effect=False)
-        raise _Again(f"{what} was answered with {status}. {said}")
+
+def _refusal(status: int, what: str, body: bytes) -> Exception:
+    """Return what a status means: another try for what may pass, a failure for what will not."""
+    said = body.decode(errors="replace")[:300]
+    if status == 422:
+        return ToolFailed(Code.ARTIFACT_CORRUPT, f"{what}: the hub found other bytes than the hash names. {said}")
+    if status == 413:
+        return ToolFailed(Code.OUTPUT_TOO_BIG, f"{what}: the hub takes no file of this size. {said}", effect=False)
+    if status == 507:
+        return ToolFailed(Code.NO_SPACE, f"{what}: the hub has too little free space. {said}", effect=False)
+    if status == 404:
+        return ToolFailed(Code.FILE_NOT_FOUND, f"{what}: the hub does not have this artifact. {said}", effect=False)
+    return _Again(f"{what} was answered with {status}. {said}")
 
 
 class _Exchange:

@@ -41,6 +41,7 @@ from starloom_protocol.wire.session import ProtocolFault, Session, Side, State
 from starloom_protocol.wire.version import AGENT_VERSIONS
 
 SILENT_INTERVALS: Final = 4
+"""One answer may be late and one lost; four in a row are a line that is gone."""
 SILENT_LEAST_S: Final = 10.0
 """A shorter silence is usual on mobile networks and while a laptop wakes."""
 

@@ -63,6 +63,13 @@ def _check(certificate: bytes | None, pin: str) -> None:
         )
 
 
+def _has_port(end: str) -> bool:
+    try:
+        return urlsplit(f"//{end}").port is not None
+    except ValueError:
+        return False  # a port beyond 65535, or one that is no number
+
+
 def tls_context(pin: str) -> ssl.SSLContext:
     """Return a context that trusts the system's authorities, or with a pin exactly one public key."""
     context = ssl.create_default_context()
@@ -98,7 +105,7 @@ class Route:
         checked_pin(self.pin)
         if self.pin and self.url.scheme != "https":
             raise BadRoute(f"a pin belongs to an https address; {self.hub} has no certificate")
-        if self.via and not self.own_socket and urlsplit(f"//{self.via}").port is None:
+        if self.via and not self.own_socket and not _has_port(self.via):
             raise BadRoute(f"{self.via} is not HOST:PORT, where a tunnel to the hub ends on this device")
 
     @property

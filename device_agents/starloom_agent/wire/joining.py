@@ -51,9 +51,14 @@ def hub_address(url: str) -> str:
     Raises:
         JoinRefused: if it is not an http(s) address.
     """
-    parts = urlsplit(url if "://" in url else f"http://{url}")
+    fault = f"{url} is not the address of a hub; it looks like http://192.168.1.10:8470"
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        parts.port  # noqa: B018 - reading it judges it
+    except ValueError as error:
+        raise JoinRefused(f"{fault} ({error})") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise JoinRefused(f"{url} is not the address of a hub; it looks like http://192.168.1.10:8470")
+        raise JoinRefused(fault)
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 

@@ -39,7 +39,6 @@ class AgentState:
     slots: int
     base_at: float = 0.0
     begun: dict[TaskKey, Fence] = field(default_factory=dict)
-    draining: bool = False
     fences: dict[TaskKey, Fence] = field(default_factory=dict)
     held: dict[LeaseRef, Held] = field(default_factory=dict)
     waiting: list[LeaseRef] = field(default_factory=list)
@@ -79,18 +78,13 @@ class CallEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Drained:
-    draining: bool
-
-
-@dataclass(frozen=True, slots=True)
 class EndAll:
     """Every lease is given back: the device was revoked, or the agent is being stopped."""
 
     why: str
 
 
-Event = Proved | Recalled | Resumed | CallEnded | Drained | EndAll | Dispatch | Cancel | Renew
+Event = Proved | Recalled | Resumed | CallEnded | EndAll | Dispatch | Cancel | Renew
 
 
 # -- actions
@@ -196,9 +190,6 @@ def step(state: AgentState, event: Event) -> list[Action]:
         _note_fence(state, event.task, event.fence)
         if event.begun is not None:
             _note_begun(state, event.task, event.begun)
-        return []
-    if isinstance(event, Drained):
-        state.draining = event.draining
         return []
     if isinstance(event, EndAll):
         return [action for at in list(state.held) for action in _end(state, at, event.why)]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from starloom_agent.platforms import batteries
 from starloom_agent.policy.courtesy import CourtesyRule, Seen, courtesy_now, quiet_until
 from starloom_protocol.vocabulary import Courtesy, CourtesyCause, DeviceFact
 from starloom_protocol.wire.frames import DISK_FULL, DISK_OK, ConditionFrame
@@ -24,9 +25,6 @@ STEP_PERCENT: Final = 10
 """A fact is an event in the log of the hub, so a battery that drains makes ten of them, not a hundred."""
 HEARD_WITHIN_S: Final = 60.0
 """Work that comes within this time after a no of courtesy was on its way; it is done."""
-_SUPPLIES: Final = Path("/sys/class/power_supply")
-
-
 LEAST_FREE_BYTES: Final = 64 * 1024
 """With less, no file of the agent can grow: its ledger needs some pages for each attempt."""
 
@@ -44,7 +42,7 @@ class Conditions:
         self,
         clock: Callable[[], float],
         folder: Path,
-        supplies: Path = _SUPPLIES,
+        supplies: Path = batteries.SUPPLIES,
         minute: Callable[[], int] = minute_of_day,
     ) -> None:
         self._clock = clock
@@ -182,26 +180,10 @@ def full_words(folder: Path) -> str:
     return f"the disk of {folder} is full ({free_bytes(folder) / 1_000_000:.1f} MB free); free some space there"
 
 
-def battery(supplies: Path = _SUPPLIES) -> dict[str, str]:
-    """Return the charge of the first battery in steps and whether it charges; empty without one."""
-    try:
-        found = sorted(entry for entry in supplies.iterdir() if _word(entry / "type") == "Battery")
-    except OSError:
+def battery(supplies: Path = batteries.SUPPLIES) -> dict[str, str]:
+    """Return the charge of the machine's own battery in steps and whether it charges; empty without one."""
+    found = batteries.own_battery(supplies)
+    if found is None:
         return {}
-    for entry in found:
-        # Batteries of mice and pens say their device; the machine's own has none or `System`.
-        if _word(entry / "scope") == "Device":
-            continue
-        percent = _word(entry / "capacity")
-        if percent.isdecimal():
-            step = min(int(percent), 100) // STEP_PERCENT * STEP_PERCENT
-            charging = _word(entry / "status") in ("Charging", "Full", "Not charging")
-            return {DeviceFact.BATTERY: str(step), DeviceFact.CHARGING: "true" if charging else "false"}
-    return {}
-
-
-def _word(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return ""
+    step = found.percent // STEP_PERCENT * STEP_PERCENT
+    return {DeviceFact.BATTERY: str(step), DeviceFact.CHARGING: "true" if found.charging else "false"}

@@ -35,7 +35,9 @@ CREATE TABLE IF NOT EXISTS decisions (
   allowed INTEGER NOT NULL, reason TEXT NOT NULL, profile TEXT NOT NULL, asked INTEGER NOT NULL DEFAULT 0) STRICT;
 """
 _NUMBERS_RESERVED = 10_000
+"""Numbers of reports that one forced write pays for; the next block is asked for when half of them are used."""
 _FAULTS_TOLD = 3
+"""The first faults show which file is damaged; SQLite goes on looking for each that is asked for."""
 DECISIONS_KEPT = 10_000
 """The owner reads the last of them; at some hundreds of bytes each they take a few megabytes."""
 ATTEMPTS_KEPT = 200_000
@@ -43,7 +45,9 @@ ATTEMPTS_KEPT = 200_000
 RESULTS_KEPT = 2_000
 """A result is kept for a hub that was restored or asks for later facts; these are the large rows."""
 PRUNED_AT_ONCE = 1_000
+"""Pruning looks through the table, so it runs once for so many new rows."""
 BEGUN_TOLD = 128
+"""A hub that was restored from a backup lacks the newest; every greeting carries them, so they are few."""
 _FINISHED_KEPT_S = 60 * 24 * 3600
 """A hub may be restored from a backup of some weeks ago and ask for attempts of then."""
 _LAZY_WRITES_MAX = 2_000
@@ -363,7 +367,7 @@ class Ledger:
         return [_report_decoder.decode(frame) for (frame,) in rows]
 
     def started_attempts(self) -> list[LeaseRef]:
-        """Return every attempt that this device has started, for those who count (the demo, the chaos checker)."""
+        """Return every attempt that began on this device, in order: the proof of what ran here and how often."""
         rows = self._read(
             "SELECT constellation, task, incarnation, attempt FROM attempts WHERE began_s IS NOT NULL ORDER BY began_s"
         )

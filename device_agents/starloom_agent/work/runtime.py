@@ -144,7 +144,7 @@ class Agent:
         self.allowance.refusal = self._conditions.refusal
         self._vitals = VitalClock(clock)
         self._figures: VitalsFrame | None = None
-        self._leftovers = Leftovers(home.run / "detached.json")
+        self._leftovers = Leftovers(home.run / "detached.json", say)
         self._later_tools = later_tools
         self.sessions = KeptSessions(home.run, say, self._take_tools)
         self.runners = Runners(settings.slots, say)
@@ -242,8 +242,8 @@ class Agent:
         if not self.outbox.connected(welcome.received):
             self._say(f"the hub knows reports up to {welcome.received} of another ledger of this device")
         to = self._address
-        token = {"hub": to.hub, "key": self._link.http_key, "pin": to.pin, "token": welcome.http_token, "via": to.via}
-        self._write_connection(msgspec.json.encode(token))
+        way = {"hub": to.hub, "key": self._link.http_key, "pin": to.pin, "token": welcome.http_token, "via": to.via}
+        self._write_connection(msgspec.json.encode(way))
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
         self._told = None
@@ -314,8 +314,8 @@ class Agent:
         self._do(core.Resumed(frame.entries))
 
     def _on_drain(self, frame: DrainFrame) -> None:
+        """Tell the owner; the hub alone keeps new work away, and the work that is here goes on."""
         self._say(f"{'draining' if frame.draining else 'no longer draining'}: {frame.reason}")
-        self._do(core.Drained(frame.draining))
 
     def _on_query(self, frame: Query) -> None:
         if not self._flushed():
@@ -416,9 +416,9 @@ class Agent:
         elif isinstance(action, core.Stop):
             self._stop_call(action)
         elif isinstance(action, core.MoveFence):
-            call_running = self._calls[action.at].running
-            if call_running is not None:
-                call_running.move_fence(action.fence_at)
+            running = self._calls[action.at].running
+            if running is not None:
+                running.move_fence(action.fence_at)
         elif isinstance(action, core.SayReceipt):
             self._report_receipt(action)
         elif isinstance(action, core.SayResult):
@@ -613,8 +613,6 @@ class Agent:
     async def _carry_out(self, at: LeaseRef, running: RunningCall, workdir: Path) -> None:
         try:
             ended = await running.run()
-        except asyncio.CancelledError:
-            raise
         except Exception as error:
             detail = f"the agent could not follow the call: {type(error).__name__}: {error}"
             effect = EffectSeen.NONE if running.spec.effectless else EffectSeen.MAYBE
@@ -633,39 +631,49 @@ class Agent:
                 self._say(f"{lease_name(at)}: {call.questions.unheard} hints came after the last turn")
             call.questions.end()
         how = ended.stopped or ended.outcome
-        self._say(f"{lease_name(at)}: {self._calls[at].dispatch.tool} {how} {ended.detail}".rstrip())
+        self._say(f"{lease_name(at)}: {call.dispatch.tool} {how} {ended.detail}".rstrip())
         self._do(core.CallEnded(at, stopped=bool(ended.stopped)))
 
     def _grouped(self, at: LeaseRef, grouped: Grouped) -> None:
-        if self._calls[at].durable:
+        call = self._calls[at]
+        if call.durable:
             self.ledger.grouped(at, grouped.group, grouped.mark, self._boot)
             self._flushed(lazy=True)
-        self._say(f"{lease_name(at)}: {self._calls[at].dispatch.tool} started, group {grouped.group}")
+        self._say(f"{lease_name(at)}: {call.dispatch.tool} started, group {grouped.group}")
 
     # -- policy, offer, status
 
     async def _watch(self) -> None:
-        """Notice a changed policy within a second, and commit lazy writes."""
+        """Look after this device each second; a round that fails is reported once, and the next ones go on."""
+        reported = ""
         while True:
             await asyncio.sleep(_WATCH_EVERY_S)
-            if self.allowance.read_again() and self._link.connection is not None:
-                offer = self.allowance.offer()
-                self._push([offer])
-                self._say(
-                    f"the policy changed: profile {offer.profile}, grants {', '.join(offer.offer.grants) or 'none'}"
-                )
-            self._tell_asks()
-            self._leftovers.sweep()
-            self.sessions.sweep()
-            await self.sessions.watch_memory()
-            await self._look_around()
-            await self._tell_vitals()
-            self._tell_conditions()
-            if self._connection_file is not None:
-                self._write_connection(self._connection_file)
-            if self._turn is None:
-                self.ledger.prune_if_due()
-                self._flushed(lazy=True)
+            try:
+                await self._look_after()
+            except Exception as error:
+                failed = f"{type(error).__name__}: {error}"
+                if failed != reported:
+                    self._say(f"a look after this device failed ({failed}); it is tried again each second")
+                reported = failed
+
+    async def _look_after(self) -> None:
+        """Notice a changed policy, end what is over, tell the hub what is new here, and commit lazy writes."""
+        if self.allowance.read_again() and self._link.connection is not None:
+            offer = self.allowance.offer()
+            self._push([offer])
+            self._say(f"the policy changed: profile {offer.profile}, grants {', '.join(offer.offer.grants) or 'none'}")
+        self._tell_asks()
+        self._leftovers.sweep()
+        self.sessions.sweep()
+        await self.sessions.watch_memory()
+        await self._look_around()
+        await self._tell_vitals()
+        self._tell_conditions()
+        if self._connection_file is not None:
+            self._write_connection(self._connection_file)
+        if self._turn is None:
+            self.ledger.prune_if_due()
+            self._flushed(lazy=True)
 
     async def _look_around(self) -> None:
         """Offer again when a desktop appears or goes (an agent may start before it); see whether the owner is here."""

@@ -20,8 +20,11 @@ from starloom_agent.work.device_conditions import full_words, has_no_room
 from starloom_agent.work.ledger import Ledger, LedgerFull
 
 LOOK_EVERY_S: Final = 1.0
+"""A person who has made room waits."""
 TRY_EVERY_S: Final = 0.05
+"""A person who upgrades waits for the agent before to let go of its home."""
 SAY_EVERY_S: Final = 600.0
+"""A full disk may stay so for days, and the log lies on it."""
 
 
 @contextmanager

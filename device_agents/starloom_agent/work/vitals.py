@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from starloom_agent.platforms.batteries import own_battery
 from starloom_agent.toolkit.files.filling import used_percent
-from starloom_agent.tools.system.system import charge_percent, memory_bytes
+from starloom_agent.tools.system.system import memory_bytes
 from starloom_protocol.wire.frames import VITALS_EVERY_S, VitalsFrame
 
 LOAD_MOST: Final = 10_000
@@ -42,7 +43,7 @@ class VitalClock:
 def read_vitals(folder: Path) -> VitalsFrame:
     """Return the figures of now; `folder` is where the agent writes, so its disk is the one that counts."""
     return VitalsFrame(
-        battery_percent=_within(charge_percent()),
+        battery_percent=_battery_percent(),
         disk_percent=_disk_percent(folder),
         load_percent=_load_percent(),
         memory_percent=_memory_percent(),
@@ -75,5 +76,6 @@ def _disk_percent(folder: Path) -> int:
     return used_percent(disk.used, disk.free) if disk.total > 0 else -1
 
 
-def _within(percent: int | None) -> int:
-    return percent if percent is not None and 0 <= percent <= 100 else -1
+def _battery_percent() -> int:
+    battery = own_battery()
+    return battery.percent if battery is not None else -1

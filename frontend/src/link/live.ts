@@ -49,9 +49,12 @@ export interface LiveOptions {
   slices?: (steps: Steps, then: () => void) => void;
 }
 
+/** A hub that was only restarted is found at once; one that stays away is asked every few seconds. */
 const BACKOFF_MS = [200, 500, 1000, 2000, 4000];
 const PING_MS = 10_000;
+/** Two pings without an answer: the line is cut, and no close will come. */
 const SILENCE_MS = 25_000;
+/** The hub had no such stream, or this page was too slow for it: another wish at once would end the same way. */
 const MISSING_MS = 3000;
 
 export class LiveLink {
@@ -258,7 +261,7 @@ export class LiveLink {
       if (socket !== this.socket) return;
       if (this.options.now() - this.heardMs > SILENCE_MS) {
         this.drop();
-        this.again("the hub has been silent for 25 s");
+        this.again(`the hub has been silent for ${SILENCE_MS / 1000} s`);
         return;
       }
       this.send({ t: "ping", at_ms: this.options.now() });

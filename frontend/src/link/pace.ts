@@ -3,6 +3,7 @@
  * and drawing them fill more than half of the time. A slow machine or a large page then shows less often,
  * and still answers a person.
  */
+import { soon } from "./slices.ts";
 
 /** However long the last turn took, the next one comes this soon. */
 const REST_MAX_MS = 250;
@@ -22,14 +23,7 @@ const ofBrowser: Pace = {
   now: () => performance.now(),
   setTimer: (run, ms) => void setTimeout(run, ms),
   onFrame: (run) => (document.hidden ? void setTimeout(run, HIDDEN_MS) : void requestAnimationFrame(run)),
-  afterFrame: (run) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      run();
-    };
-    port2.postMessage(null);
-  },
+  afterFrame: soon,
 };
 
 export function paced(pace: Pace = ofBrowser): (run: () => void) => void {

@@ -1,4 +1,4 @@
-/** The names of the protocol and of the API as the page uses them. No other module imports `generated/`. */
+/** The types of the protocol and of the API as the page uses them; tables of words are imported where they are read. */
 export type {
   ActivityRow,
   AskedOfRun,

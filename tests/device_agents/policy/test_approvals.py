@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from starloom_agent.cli import main
 from starloom_agent.home.directory import AgentHome
 from starloom_agent.owner import answering
+from starloom_agent.policy import approvals
 from starloom_agent.policy.allowance import Allowance
 from starloom_agent.policy.approvals import ANSWER_WITHIN_S, Asks, CannotAnswer
 from starloom_agent.policy.commands import CommandRule
@@ -279,6 +281,15 @@ def test_a_quiet_folder_is_not_read_again_and_a_changed_one_is(tmp_path: Path) -
     assert asks.open() == []
 
 
+def test_a_question_that_the_disk_refuses_allows_nothing(home: AgentHome, call: Callable[..., Decision]) -> None:
+    home.asks.write_text("in the way of the folder")
+    decision = call()
+    assert (decision.allowed, decision.asks, decision.code) == (False, False, Code.TOOL_UNAVAILABLE)
+    assert "could not be kept" in decision.reason
+    home.asks.unlink()
+    assert call().asks
+
+
 # -- what the hub is told, and what its answer is worth
 
 
@@ -325,6 +336,20 @@ def test_where_its_owner_says_so_a_person_at_the_hub_answers_once(home: AgentHom
     assert (anew.id, anew.action == ask.action) == (ask.id, False)
     assert "no open question" in allowance.take_answer(an_answer(ask)), "an old answer is none to the new question"
     assert again(allowance).asks
+
+
+def test_an_answer_that_the_disk_refuses_leaves_the_question_open(
+    home: AgentHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowance, ask = frames_of(home, answers="hub")
+
+    def refused(_path: object, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(approvals, "write_private", refused)
+        assert "could not be kept" in allowance.take_answer(an_answer(ask))
+    assert "person:ann answered allow" in allowance.take_answer(an_answer(ask))
 
 
 def test_a_no_of_the_hub_names_who_and_why(home: AgentHome) -> None:

@@ -15,7 +15,7 @@ from starloom_agent.tools.system.logs import moment_of
 from starloom_agent.tools.system.packages import from_apk, from_apt, from_brew, from_dnf, from_pacman
 from starloom_agent.tools.system.processes import from_ps, from_stat
 from starloom_agent.tools.system.services import failed_from, launchd_from, units_from
-from starloom_agent.tools.system.system import judge, memory_from, os_title
+from starloom_agent.tools.system.system import memory_from, os_title, trouble
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 
@@ -43,9 +43,9 @@ def test_a_machine_tells_what_it_is(device: Device) -> None:
     ],
 )
 def test_health_is_judged_with_its_reason(facts: dict[str, int], severity: int, word: str) -> None:
-    worst, why = judge(facts)
-    assert worst == severity
-    assert word in "; ".join(why)
+    found = trouble(facts)
+    assert max((bad for _, bad, _ in found), default=0) == severity
+    assert word in "; ".join(why for _, _, why in found)
 
 
 def test_the_system_s_own_texts_are_read() -> None:

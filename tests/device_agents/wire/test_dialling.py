@@ -163,6 +163,8 @@ def test_through_a_tunnel_the_hub_still_sees_its_own_host(plain: Served) -> None
         ("https://h:1", "sha256//short", "", "is no pin"),
         ("https://h:1", "A" * 44, "", "is no pin"),
         ("http://h:1", "", "127.0.0.1", "HOST:PORT"),
+        ("http://h:1", "", "127.0.0.1:99999", "127.0.0.1:99999 is not HOST:PORT"),
+        ("http://h:1", "", "127.0.0.1:ssh", "127.0.0.1:ssh is not HOST:PORT"),
     ],
 )
 def test_a_route_that_cannot_be_meant_says_how_it_looks(hub: str, pin: str, via: str, reason: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -126,8 +127,12 @@ def test_spelling_of_the_code_does_not_change_the_words(me: Identity) -> None:
 
 def test_an_address_without_a_scheme_is_completed() -> None:
     assert hub_address("10.0.0.1:8470/") == "http://10.0.0.1:8470"
-    with pytest.raises(JoinRefused):
-        hub_address("ftp://x")
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "http://hub:port", "hub:99999", "http://[::1"])
+def test_what_is_no_address_of_a_hub_says_how_one_looks(url: str) -> None:
+    with pytest.raises(JoinRefused, match=re.escape(f"{url} is not the address of a hub; it looks like http://")):
+        hub_address(url)
 
 
 def test_the_key_is_private_and_stays(tmp_path: Path) -> None:

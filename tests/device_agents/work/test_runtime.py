@@ -259,6 +259,20 @@ async def test_a_changed_policy_is_offered_by_itself(bench: Bench) -> None:
     assert offers[0].profile is Profile.OBSERVE
 
 
+async def test_a_look_that_fails_ends_no_other(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+
+    def fail() -> None:
+        raise RuntimeError("the clock of the sessions is broken")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(agent.sessions, "sweep", fail)
+        await bench.until_said("the clock of the sessions is broken")
+    write_policy(bench.home.policy, Policy(profile=Profile.OBSERVE))
+    await bench.until_said("the policy changed: profile observe")
+
+
 async def test_a_policy_that_was_forged_allows_only_to_observe(bench: Bench) -> None:
     """A request that could write the file, by whatever way, would still gain nothing."""
     bench.start()

@@ -33,7 +33,7 @@ def offers_of_servers(injection: Injection, home: Path) -> list[ToolOffer]:
         file.write_text(f'[servers.helper]\nurl = "{url}/mcp"\neffects = ["read"]\nrepeatability = "pure"\n')
         file.chmod(0o600)
         conversation = Conversation()
-        conversation.over(WebCarrier(conversation, f"{url}/mcp", {}))
+        conversation.use(WebCarrier(conversation, f"{url}/mcp", {}))
         conversation.begin(10.0)
         _, tools = LaterTools(home, (), lambda _: None).of("helper", conversation.tools(10.0))
     offer = make_offer(tools, Policy(grants=frozenset({"mcp:helper"})), slots=1, folder=home).offer

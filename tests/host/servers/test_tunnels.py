@@ -174,6 +174,48 @@ async def test_the_keeper_follows_the_records_and_writes_how_they_are(server: Ss
         await asyncio.gather(keeping, return_exceptions=True)
 
 
+async def test_a_full_disk_ends_no_tunnel_and_its_state_is_written_later(server: SshServer, folder: Path) -> None:
+    home = folder / "home"
+    state = home / tunnels.STATE_FILE
+    state.mkdir(parents=True)
+    said: list[str] = []
+    looked = asyncio.Condition()
+
+    async def look_again(_: float) -> None:
+        async with looked:
+            looked.notify_all()
+        await asyncio.sleep(0)
+
+    keeping = asyncio.create_task(tunnels.Keeper(home, said.append, sleep=look_again).run())
+    try:
+        async with asyncio.timeout(PATIENCE_S), hub() as port, looked:
+            kept = record(server, port)
+            tunnels.keep(home, kept)
+            await looked.wait_for(lambda: "the tunnel to far is up" in said)
+            assert sum("cannot be written" in line for line in said) == 1
+            assert await heard(kept.remote_port) == b"hub\n"
+            state.rmdir()
+            await looked.wait_for(lambda: tunnels.conditions(home).keys() == {"far"})
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def test_a_computer_without_ssh_is_a_fault_with_its_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    here = tunnels.Record(
+        destination="server", remote_port=1, hub_host="127.0.0.1", hub_port=1, home="/agent", device="far"
+    )
+    tunnel = tunnels.Tunnel(here)
+    tunnel.start()
+    try:
+        with pytest.raises(Problem, match="has no ssh program") as caught:
+            await tunnel.until_up(PATIENCE_S)
+        assert "Install OpenSSH" in caught.value.hint
+    finally:
+        await tunnel.stop()
+
+
 def test_a_record_that_cannot_be_read_is_told_and_harms_no_other(folder: Path) -> None:
     (folder / tunnels.FOLDER).mkdir()
     tunnels.path_of(folder, "bad").write_text("{}")

@@ -17,16 +17,22 @@ from pathlib import Path
 import msgspec
 
 from starloom.client.discovery import read_local
+from starloom.client.problems import Problem
 from starloom.host.servers import remote, ssh
 
 FOLDER = Path("tunnels")
 STATE_FILE = Path("run") / "tunnels.json"
 PAUSE_S = 1.0
 PAUSE_MOST_S = 60.0
+"""A server that is back is reached within a minute; one that limits connections is not asked more often."""
 SETTLED_S = 30.0
+"""A tunnel that was open for so long was a good one: the pauses begin small again."""
 LOOK_EVERY_S = 0.5
+"""The records are a few small files, and a person who adds or removes one waits."""
 UP_WITHIN_S = 40.0
+"""Longer than `ssh` waits for a connection, and a start of the agent there."""
 _SAID_BYTES = 8 * 1024
+"""The last words of `ssh` name its fault; a long banner stands before them."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,9 +113,9 @@ class Tunnel:
         while True:
             began = time.monotonic()
             self.starts += 1
-            said = await self._once()
+            fault = await self._fault_of_one()
             self.up.clear()
-            self.fault, self.hint = ssh.fault_of(self.record.target, said)
+            self.fault, self.hint = fault
             self.since_s = time.time()
             self.faulted.set()
             self.changed()
@@ -117,6 +123,16 @@ class Tunnel:
                 pause = PAUSE_S
             await self.sleep(pause)
             pause = min(pause * 2, PAUSE_MOST_S)
+
+    async def _fault_of_one(self) -> tuple[str, str]:
+        """Run ssh until it ends; return why it did, or why it could not begin, and the remedy."""
+        try:
+            said = await self._once()
+        except Problem as problem:
+            return problem.reason, problem.hint
+        except OSError as error:
+            return f"ssh could not be started: {error}", f"Try it by hand: {self.record.target.typed}"
+        return ssh.fault_of(self.record.target, said)
 
     async def _once(self) -> str:
         """Run ssh until it ends; return what it wrote to stderr."""
@@ -234,6 +250,7 @@ class Keeper:
         self._tunnels: dict[str, Tunnel] = {}
         self._told: dict[str, str] = {}
         self._hub_socket = ""
+        self._is_written = True
 
     async def run(self) -> None:
         """Work until cancelled; then every tunnel is ended."""
@@ -267,6 +284,8 @@ class Keeper:
                 self._tunnels[name] = made = Tunnel(record, self._changed)
                 made.start()
                 self._changed()
+        if not self._is_written:
+            self._changed()
 
     def _changed(self) -> None:
         told = {}
@@ -277,7 +296,14 @@ class Keeper:
             )
             if state != "connecting":
                 self._tell(name, f"the tunnel to {name} is {state}{': ' + tunnel.fault if tunnel.fault else ''}")
-        _write(self._home / STATE_FILE, told)
+        try:
+            _write(self._home / STATE_FILE, told)
+        except OSError as error:
+            # A full disk must end no tunnel; the state is written at the next look.
+            self._is_written = False
+            self._tell("", f"the state of the tunnels cannot be written ({error}); they go on")
+        else:
+            self._is_written = True
 
     def _tell(self, name: str, text: str) -> None:
         if self._told.get(name) != text:

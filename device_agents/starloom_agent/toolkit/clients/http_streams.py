@@ -7,6 +7,7 @@ asked. Decides nothing about what may be sent.
 from __future__ import annotations
 
 import http.client
+import re
 import time
 import urllib.parse
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,8 @@ from typing import Final
 from starloom_protocol.text.wording import quoted
 
 BODY_BYTES_MOST: Final = 16 * 1024 * 1024
+"""As much as one message of an MCP server may have (`mcp.conversation`)."""
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
 _READ_BYTES: Final = 64 * 1024
 
 
@@ -36,6 +39,13 @@ def address_fault(url: str) -> str | None:
     if parsed.fragment:
         return "an address of a server has no part after #"
     return None
+
+
+def header_fault(name: str, value: str) -> str | None:
+    """Return why a header of the owner cannot be sent, or None; its value may be a secret and is never in the words."""
+    if _HEADER.fullmatch(name) and value.isprintable() and value.isascii():
+        return None
+    return f"{quoted(name[:60])} cannot be sent as a header"
 
 
 def origin(url: str) -> tuple[str, str, int]:

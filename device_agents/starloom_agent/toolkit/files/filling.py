@@ -16,11 +16,15 @@ _FILE = "disk-free.json"
 _DAY_S = 24 * 3600
 _KEPT_S = 30 * _DAY_S
 _EVERY_S = 3600
+"""With thirty days of it the notes have at most `_SAMPLES_MOST` measurements of a disk."""
 _SAMPLES_MOST = 720
 _DISKS_MOST = 32
+"""Those that were measured last: a stick that is plugged in once is forgotten."""
 _SPAN_S = _DAY_S
 _DAYS_MOST = 3650
+"""An estimate of more than ten years says no more than that the disk does not fill up."""
 _BYTES_A_DAY_LEAST = 1024 * 1024
+"""Less is the noise of logs and caches."""
 
 
 def used_percent(used: int, free: int) -> int:

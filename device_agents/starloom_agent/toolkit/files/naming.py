@@ -9,8 +9,11 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 RENAMES_MOST: Final = 1000
-_NAME_BYTES_MOST: Final = 255
+"""Each number is looked for on the disk; a folder with more files of one name is one to clear up."""
+NAME_BYTES_MOST: Final = 255
+"""The longest name of a file on every usual file system."""
 _SUFFIX_BYTES_MOST: Final = 32
+"""A suffix that is longer is a part of the name."""
 _NOT_PORTABLE: Final = '<>:"|?*\\'
 _DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))}
@@ -67,8 +70,8 @@ def _short(name: str) -> str:
     if name in ("", ".", ".."):
         return "file"
     raw = name.encode("utf-8", "replace")
-    if len(raw) <= _NAME_BYTES_MOST:
+    if len(raw) <= NAME_BYTES_MOST:
         return name
     suffix = PurePosixPath(name).suffix.encode("utf-8", "replace")
     suffix = suffix if len(suffix) <= _SUFFIX_BYTES_MOST else b""
-    return raw[: _NAME_BYTES_MOST - len(suffix)].decode("utf-8", "ignore") + suffix.decode("utf-8", "replace")
+    return raw[: NAME_BYTES_MOST - len(suffix)].decode("utf-8", "ignore") + suffix.decode("utf-8", "replace")

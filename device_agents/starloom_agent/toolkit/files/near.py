@@ -15,8 +15,10 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_protocol.text.wording import quoted
 
 LOOKED_AT_MOST: Final = 500
+"""The names are for an error text; a longer look would hold up the failure."""
 NAMED_MOST: Final = 3
 _ALIKE: Final = 0.6
+"""The measure that `difflib` itself takes for close."""
 
 
 def near_name(files: Beneath, path: Path) -> str:

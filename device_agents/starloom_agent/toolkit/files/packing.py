@@ -26,6 +26,7 @@ import msgspec
 
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.naming import NAME_BYTES_MOST
 from starloom_agent.toolkit.files.walking import Found
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.text.wording import quoted
@@ -34,10 +35,14 @@ from starloom_protocol.vocabulary import Code
 LIST_NAME = ".starloom-files.json"
 CHUNK_BYTES = 1024 * 1024
 _LIST_BYTES_MOST = 64 * CHUNK_BYTES
+"""The lines of some hundred thousand files: more than an archive may hold without a wish for more."""
 # What tar headers may take, in all and for each member: long names and times, never megabytes.
 _HEAD_BYTES = 1024 * 1024
 _HEAD_BYTES_EACH = 64 * 1024
 _LEFT_OUT_SHOWN = 100
+"""A person reads the first of them; the count says how many there are."""
+_PATH_BYTES_MOST = 4000
+"""Linux takes paths of 4,096 bytes, and the folder that it is unpacked into stands before it."""
 # RuntimeError (with NotImplementedError) is zipfile's word for what is encrypted or packed in a way it does not know.
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError)
 
@@ -206,7 +211,7 @@ def safe_path(name: str) -> str:
             Code.TOOL_FAILED,
             f"the archive has a file {quoted(name[:200])}, which leads out of its folder: nothing is taken",
         )
-    if any(len(part.encode()) > 255 for part in path.parts) or len(name.encode()) > 4000:
+    if any(len(part.encode()) > NAME_BYTES_MOST for part in path.parts) or len(name.encode()) > _PATH_BYTES_MOST:
         raise ToolFailed(Code.TOOL_FAILED, f"the archive has a file with too long a name ({name[:80]}...)")
     clean = "/".join(path.parts)
     if not clean:

@@ -9,6 +9,7 @@ from starloom_agent.toolkit.pictures import png
 
 _SIZES_IN = frozenset({0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF})
 HEAD_BYTES = 512 * 1024
+"""More than the parts before the picture data, the preview of a camera among them (64 KiB each)."""
 
 
 @dataclass(frozen=True)

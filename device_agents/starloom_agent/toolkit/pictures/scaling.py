@@ -7,6 +7,7 @@ from operator import itemgetter
 from starloom_agent.toolkit.pictures.png import Picture
 
 _SAMPLES = 4
+"""In each direction: sixteen pixels of the source make one, however large the source is."""
 
 
 def fitted(width: int, height: int, longest_px: int) -> tuple[int, int]:

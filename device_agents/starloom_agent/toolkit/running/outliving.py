@@ -19,6 +19,7 @@ from starloom_protocol.vocabulary import Code
 
 _STEP_S = 0.02
 _SAID_CHARS = 300
+"""The end of what a program said names its fault; it becomes one sentence."""
 # Held, because a Popen that is dropped while its program runs is taken for a mistake.
 STARTED: list[subprocess.Popen[bytes]] = []
 

@@ -7,6 +7,7 @@ so a program started here never outlives its attempt.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import subprocess
 import threading
@@ -21,7 +22,10 @@ from starloom_protocol.text.scrubbing import Scrubber, Stream
 from starloom_protocol.vocabulary import Code
 
 KEPT_BYTES = 64 * 1024
+"""The facts that a tool reads from a program are shorter; a tool that lists much asks for more."""
 _CHUNK_BYTES = 16 * 1024
+_LAST_WORDS_S = 2.0
+"""A program that it left behind may hold the pipe open; the answer does not wait for that one."""
 _NOTHING = Scrubber(())
 
 
@@ -83,6 +87,12 @@ def _drain(stream: IO[bytes], kept: _Kept, tell: Callable[[str], None] | None, h
                 return
 
 
+def _feed(stream: IO[bytes], data: bytes) -> None:
+    # A program need not read its input to its end; the rest has no reader then.
+    with contextlib.suppress(BrokenPipeError), stream:
+        stream.write(data)
+
+
 def run_program(
     argv: Sequence[str],
     *,
@@ -123,13 +133,10 @@ def run_program(
         threading.Thread(target=_drain, args=(process.stdout, out, tell, hidden), daemon=True),
         threading.Thread(target=_drain, args=(process.stderr, err, tell, hidden), daemon=True),
     ]
-    for reader in readers:
-        reader.start()
-    try:
-        process.stdin.write(stdin)
-        process.stdin.close()
-    except BrokenPipeError:
-        pass  # the program did not read its input to the end, which is its right
+    # In a thread of its own: a program that reads nothing must not hold up its own time limit.
+    writer = threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True)
+    for thread in (*readers, writer):
+        thread.start()
     try:
         code = process.wait(timeout_s)
     except subprocess.TimeoutExpired as error:
@@ -140,7 +147,7 @@ def run_program(
             f"{argv[0]} ran longer than {timeout_s:g} s and was ended; its last output: {_last(out, err)}",
         ) from error
     for reader in readers:
-        reader.join(2)  # a grandchild that kept the pipe open must not hold the answer back
+        reader.join(_LAST_WORDS_S)
     return Ran(exit_code=code, stdout=out.text(), stderr=err.text(), lost_bytes=out.lost_bytes + err.lost_bytes)
 
 

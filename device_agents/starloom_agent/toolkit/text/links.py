@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 LINKS_MOST: Final = 200
 WORDS_CHARS_MOST: Final = 100
 ADDRESS_CHARS_MOST: Final = 2000
+"""As long as the addresses that `browser.read` takes and gives."""
 _HEADER: Final = re.compile(r"<([^<>]{1,2000})>((?:\s*;\s*[\w*]+=(?:\"[^\"]*\"|[^\s,;\"]+))*)")
 _RELATION: Final = re.compile(r";\s*rel=(?:\"([^\"]*)\"|([^\s,;\"]+))", re.IGNORECASE)
 

@@ -181,8 +181,8 @@ def _place(context: ToolContext, told: AgentSettings, wanted: str) -> tuple[Path
     and to be written where the agent may write.
     """
     folder = _wanted(told, wanted)
-    writable = _below(folder, context.folders.write) and Effect.WRITE in told.effects
-    if not writable and (Effect.WRITE in told.effects or not _below(folder, context.folders.read)):
+    writable = any(map(folder.is_relative_to, context.folders.write)) and Effect.WRITE in told.effects
+    if not writable and (Effect.WRITE in told.effects or not any(map(folder.is_relative_to, context.folders.read))):
         grant = "files:write" if Effect.WRITE in told.effects else "files:read"
         raise ToolFailed(
             Code.POLICY_REFUSED,
@@ -209,7 +209,7 @@ def _wanted(told: AgentSettings, wanted: str) -> Path:
         raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
     named = next((root for root in roots if root.name == wanted), None)
     real = named or (roots[0] / Path(wanted).expanduser()).resolve()
-    if not any(real == root or root in real.parents for root in roots):
+    if not any(map(real.is_relative_to, roots)):
         listed = ", ".join(told.folders)
         raise ToolFailed(
             Code.POLICY_REFUSED,
@@ -218,10 +218,6 @@ def _wanted(told: AgentSettings, wanted: str) -> Path:
             effect=False,
         )
     return real
-
-
-def _below(folder: Path, roots: tuple[Path, ...]) -> bool:
-    return any(folder == root or root in folder.parents for root in roots)
 
 
 TOOLS: tuple[Tool, ...] = ()

@@ -13,18 +13,16 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
 
 import msgspec
 
 from starloom_agent.toolkit.clients.mcp import reading
-from starloom_agent.toolkit.clients.mcp.conversation import Carrier, Conversation, Exchange, ServerFault
+from starloom_agent.toolkit.clients.mcp.carriers import carrier_of
+from starloom_agent.toolkit.clients.mcp.conversation import Conversation, Exchange, ServerFault
 from starloom_agent.toolkit.clients.mcp.keeping import CALL, Keep, Went, decode_told, encode, lines_of
 from starloom_agent.toolkit.clients.mcp.keeping import Ask as AskKept
-from starloom_agent.toolkit.clients.mcp.program import ProgramCarrier
 from starloom_agent.toolkit.clients.mcp.reading import Ask
-from starloom_agent.toolkit.clients.mcp.web import WebCarrier
 from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -32,6 +30,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 MODULE: Final = __name__.partition(".tools.")[2]
 """The name by which the process of a call finds this module among the tools."""
 _TEXT_CHARS_MOST: Final = 512 * 1024
+"""It becomes the result of a task; `complete` says whether more was there."""
 _FILES_MOST: Final = 20
 _CALL_S: Final = 600.0
 _READING: Final = frozenset({Effect.READ, Effect.REACH})
@@ -60,17 +59,9 @@ class McpToolSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextlib.contextmanager
 def talking(keep: Keep, *, within_s: float, quiet: bool = False, apart: bool = False) -> Iterator[Conversation]:
-    """Start or reach a server, yield the conversation after its beginning, and end it with all that it started.
-
-    `apart`: in a process group of its own, for a caller that has no runner to end it.
-    """
+    """Start or reach a server, yield the conversation after its beginning, and end it with all that it started."""
     conversation = Conversation()
-    carrier: Carrier
-    if keep.url:
-        carrier = WebCarrier(conversation, keep.url, keep.headers)
-    else:
-        carrier = ProgramCarrier(conversation, keep.argv, keep.env, cwd=Path(keep.folder), quiet=quiet, apart=apart)
-    conversation.over(carrier)
+    conversation.use(carrier_of(conversation, keep, quiet=quiet, apart=apart))
     try:
         conversation.begin(within_s)
         yield conversation

@@ -119,7 +119,7 @@ def _session(told: ToldRemote, context: ToolContext, args: RemoteWork) -> A2aSes
         read_card(told.url, told.headers),
         told.headers,
         name=f"agent.{told.name}",
-        fence=context.workdir.name,
+        attempt=context.workdir.name,
         permits=context.permits,
         tell=lambda line: context.log(one_line(line)),
         all_s=args.timeout_s,

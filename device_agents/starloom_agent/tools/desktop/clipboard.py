@@ -48,6 +48,7 @@ _WRITE = {
     "pwsh": ["pwsh", "-NoProfile", "-Command", "Set-Clipboard -Value ([Console]::In.ReadToEnd())"],
 }
 _OWNED_WITHIN_S = 5.0
+"""The display hands a clipboard over at once; a loaded machine takes a second or two."""
 _STAYING = frozenset({"wl-copy", "xclip", "xsel"})
 
 

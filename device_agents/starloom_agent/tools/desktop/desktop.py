@@ -31,6 +31,7 @@ _KEYS = {
     "F4": 118, "F5": 96, "F6": 97, "F7": 98, "F8": 100, "F9": 101, "F10": 109, "F11": 103, "F12": 111,
 }  # fmt: skip
 _NEW_KEY_MS = 100
+"""A window that has not heard of a new key within it drops the key."""
 _ONE_CHARACTER = re.compile(r"[a-z0-9]")
 
 

@@ -116,6 +116,7 @@ class Open(Args, frozen=True, kw_only=True):
 
 
 _OPENED_WITHIN_S = 5.0
+"""An opener that fails says so at once; one that still runs is the program itself."""
 # The exit codes of xdg-open.
 _WHY_NOT = {
     2: "the file is not there",

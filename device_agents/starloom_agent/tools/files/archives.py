@@ -17,6 +17,7 @@ import msgspec
 
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.naming import RENAMES_MOST
 from starloom_agent.toolkit.files.packing import Limits, Listed, Taken, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
 from starloom_agent.toolkit.files.walking import Found, Walk
@@ -30,7 +31,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NAMED = re.compile(r"(?P<series>.+)-(?P<stamp>\d{8}T\d{6}Z)(?: \(\d+\))?\.tar\.gz")
 _WRONG_SHOWN = 100
-_NUMBERS_MOST = 1000
+"""A person reads the first of them; the count says how many there are."""
 
 MostBytes = Annotated[int, msgspec.Meta(ge=1)]
 MostFiles = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
@@ -246,7 +247,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
 
 def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Listed]) -> str:
     """Put the unpacked folder in its place in one step; the same files there already are kept, others keep theirs."""
-    for number in range(1, _NUMBERS_MOST):
+    for number in range(1, RENAMES_MOST):
         shown = os.path.normpath(wanted if number == 1 else f"{wanted} ({number})")
         real = context.resolve_write(shown)
         with plain(real, "unpacking"):
@@ -255,7 +256,7 @@ def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Lis
                 return readable_as(context, shown, real)
             if context.files.is_folder(real) and _holds_the_same(context.files, real, written):
                 return readable_as(context, shown, real)
-    raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {_NUMBERS_MOST} versions; clear the folder")
+    raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {RENAMES_MOST} versions; clear the folder")
 
 
 class Verify(Args, frozen=True, kw_only=True):

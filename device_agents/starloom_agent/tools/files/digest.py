@@ -289,7 +289,7 @@ def verify(context: ToolContext, args: Verify) -> Verified:
     sizes = 0
     for file in args.catalogue:
         real = context.resolve_read(file.path)
-        if real != root and root not in real.parents:
+        if not real.is_relative_to(root):
             wrong.append({"path": file.path, "reason": f"lies outside {args.under}"})
             continue
         about = _status(context, real)

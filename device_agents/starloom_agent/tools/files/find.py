@@ -24,34 +24,14 @@ from starloom_agent.toolkit.text.durations import begin_of
 from starloom_agent.tools.files.shift import TRASH
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
-_FILLER = frozenset(
-    {
-        "a",
-        "an",
-        "the",
-        "my",
-        "our",
-        "of",
-        "in",
-        "on",
-        "at",
-        "for",
-        "from",
-        "with",
-        "and",
-        "or",
-        "to",
-        "is",
-        "are",
-        "that",
-    }
-) | {"this", "file", "files"}
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
 _WORD = re.compile(r"[^\W_]+")
+_FILLER = frozenset(_WORD.findall("a an the my our of in on at for from with and or to is are that this file files"))
 _NAMED_MOST = 5
+"""The paths stand in an error text, for a person who then names the folder, too."""
 
 
 class List(Args, frozen=True, kw_only=True):
@@ -248,7 +228,8 @@ class FoundFiles(TypedDict):
     unreadable: int
 
 
-def _fits(found: Found, args: Find, now: datetime) -> bool:
+def _fits(found: Found, args: Find) -> bool:
+    """Whether a file fits every condition but those of time."""
     name = found.path.name
     if args.kinds and kind_of(name) not in args.kinds:
         return False
@@ -258,11 +239,7 @@ def _fits(found: Found, args: Find, now: datetime) -> bool:
         return False
     if args.pattern and not (fnmatch.fnmatch(name, args.pattern) or fnmatch.fnmatch(found.below, args.pattern)):
         return False
-    if found.bytes < args.min_bytes or (args.max_bytes is not None and found.bytes > args.max_bytes):
-        return False
-    if args.newer_than is not None and found.mtime_s < begin_of(args.newer_than, now):
-        return False
-    return args.older_than is None or found.mtime_s <= begin_of(args.older_than, now)
+    return found.bytes >= args.min_bytes and (args.max_bytes is None or found.bytes <= args.max_bytes)
 
 
 class _Search:
@@ -273,7 +250,9 @@ class _Search:
         self._args = args
         self._left_out = context.resolve_read(args.not_under) if args.not_under else None
         self._words = search_words(args.words) if args.words else []
-        self._now = datetime.now(UTC)
+        now = datetime.now(UTC)
+        self._since_s = begin_of(args.newer_than, now) if args.newer_than is not None else None
+        self._until_s = begin_of(args.older_than, now) if args.older_than is not None else None
         self.rows: list[FoundFile] = []
         self.count = 0
         self.bytes = 0
@@ -289,7 +268,7 @@ class _Search:
                 continue
             if self._args.whole and TRASH in found.below.split("/"):
                 continue
-            if points and _fits(found, self._args, self._now):
+            if points and self._is_of_time(found) and _fits(found, self._args):
                 self._take(found, points, root, shown)
         self.unreadable += walk.unreadable
         if self._args.whole:
@@ -306,8 +285,12 @@ class _Search:
         if about is None:
             return
         found = Found(file, file.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))
-        if _fits(found, self._args, self._now):
+        if self._is_of_time(found) and _fits(found, self._args):
             self._take(found, 1, file.parent, os.path.dirname(shown) or ".")  # noqa: PTH120 - a shown path, not one here
+
+    def _is_of_time(self, found: Found) -> bool:
+        new_enough = self._since_s is None or found.mtime_s >= self._since_s
+        return new_enough and (self._until_s is None or found.mtime_s <= self._until_s)
 
     def keep_same_sizes(self) -> None:
         """Drop the files whose size no other one has; files dropped from a full list are not counted."""

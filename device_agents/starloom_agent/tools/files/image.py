@@ -22,6 +22,7 @@ from starloom_protocol.vocabulary import Code, Repeatability
 
 _PICTURE_BYTES_MOST = 256 * 1024 * 1024
 _ORIGINAL_BYTES_MOST = 16 * 1024 * 1024
+"""`image.sheet` puts each of them into its page whole."""
 
 
 class Info(Args, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ _NOTE = "from.json"
 _RESTORED = ".restored"
 """Notes of the tickets that were restored; no ticket begins with a dot."""
 RESTORED_MOST = 1000
+"""An undo is repeated soon or never; older tickets are no longer known then."""
 _CHUNK_BYTES = 1024 * 1024
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 
@@ -39,10 +40,6 @@ class Copy(Args, frozen=True, kw_only=True):
     path: str
     to: str
     on_clash: Literal["fail", "replace"] = "fail"
-
-
-def _inside(path: Path, folder: Path) -> bool:
-    return path == folder or folder in path.parents
 
 
 class Copied(TypedDict):
@@ -61,7 +58,7 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         folder, there = files.is_folder(source), files.exists(source)
     if not there:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
-    if folder and _inside(target, source):
+    if folder and target.is_relative_to(source):
         raise ToolFailed(
             Code.BAD_ARGUMENTS, f"{args.to} lies inside {args.path}; choose a place beside it", effect=False
         )
@@ -133,7 +130,7 @@ class Trash(Args, frozen=True, kw_only=True):
 
 
 def _root_of(context: ToolContext, path: Path) -> Path:
-    return max((root for root in context.folders.write if _inside(path, root)), key=lambda root: len(root.parts))
+    return max((root for root in context.folders.write if path.is_relative_to(root)), key=lambda root: len(root.parts))
 
 
 class TrashedItem(TypedDict):
@@ -155,7 +152,7 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
     files = [FileRef(path=item) if isinstance(item, str) else item for item in args.paths]
     real = [(file.path, context.resolve_write(file.path)) for file in files]
     for path, at in real:
-        if at in context.folders.write or not any(_inside(at, root) for root in context.folders.write):
+        if at in context.folders.write or not any(map(at.is_relative_to, context.folders.write)):
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} cannot go to the trash: it is a granted folder", effect=False)
         if TRASH in at.parts:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} is in the trash already", effect=False)

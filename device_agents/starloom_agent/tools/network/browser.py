@@ -25,6 +25,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 _MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
 _TEXT_CHARS_MOST = 100_000
+"""It becomes the result of a task; `complete` says whether more was there."""
 _LINKS_MOST = 300
 _BLOCKED_MOST = 20
 _FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]

@@ -24,6 +24,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 _HOST = re.compile(r"[A-Za-z0-9._:\-]{1,253}")
 _PATH = re.compile(r"/[\x21-\x7e]*")
 _CERTIFICATE_SOON_DAYS = 21
+"""Automatic renewals come thirty days before the end: one that is late by nine has failed."""
 
 
 class Check(Args, frozen=True, kw_only=True):

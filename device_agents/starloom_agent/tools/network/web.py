@@ -14,6 +14,7 @@ from starloom_agent.toolkit.text.links import links_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _INLINE_BYTES = 256 * 1024
+"""A longer text would not be read in a result; it becomes a file."""
 _BODY_BYTES_MOST = 64 * 1024 * 1024
 _WITH_LINKS = ("text/html", "application/xhtml+xml")
 _HEADERS_SHOWN = ("content-type", "content-length", "location", "etag", "last-modified", "retry-after")

@@ -19,6 +19,7 @@ _RUNTIMES = ("docker", "podman")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _LIST_BYTES = 1024 * 1024
 _LOG_BYTES = 256 * 1024
+"""Lines beyond it fall out in the middle; `lost_bytes` says so."""
 
 
 class List(Args, frozen=True, kw_only=True):

@@ -33,17 +33,20 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _GRANT = "git:run"
 _OUT_BYTES = 2 * 1024 * 1024
+"""The names of some ten thousand files; an answer that was longer is refused, because its middle would be missing."""
 _ROWS_MOST = 1000
 _PACKED_BYTES_MOST = 1024 * 1024 * 1024
 # No program but git itself: no hook, watcher, pager or transport helper.
-_SETTINGS = (
+_BARE_SETTINGS = (
     "safe.directory=*", "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.pager=cat", "gc.auto=0",
-    "protocol.allow=never", "protocol.file.allow=always", "submodule.recurse=false",
+    "protocol.allow=never",
 )  # fmt: skip
+_SETTINGS = (*_BARE_SETTINGS, "protocol.file.allow=always", "submodule.recurse=false")
 _FIELDS = "%H%x1f%h%x1f%an%x1f%aI%x1f%s"
 _SEPARATOR = "\x1f"
 _NO_SUCH_NAME = "Needed a single revision"
 _NAMES_TOLD = 10
+"""The names stand in an error text, for whoever then names one of them."""
 _STATES = {"1": "changed", "2": "renamed", "u": "in conflict", "?": "new"}
 
 Ref = Annotated[str, msgspec.Meta(max_length=255, pattern=r"^([A-Za-z0-9_./@^~][A-Za-z0-9_./@^~{}+-]*)?$")]
@@ -101,13 +104,7 @@ def _environment(home: Path) -> dict[str, str]:
     }
 
 
-def _git(
-    context: ToolContext,
-    argv: list[str],
-    *,
-    timeout_s: float = 120,
-    kept: int = _OUT_BYTES,
-) -> Ran:
+def _git(context: ToolContext, argv: list[str], *, timeout_s: float = 120) -> Ran:
     """Run git in the cage, or without one where the owner allows that; a fault of git is one of the task.
 
     Git changes its own folder below `workdir` alone: what it makes is put into its place by this process.
@@ -128,7 +125,7 @@ def _git(
             disk_bytes_max=DISK_BYTES_MAX,
         )
         command = cages.command(cage, command)
-    ran = run_program(command, timeout_s=timeout_s, cwd=home, environment=_environment(home), kept_bytes=kept)
+    ran = run_program(command, timeout_s=timeout_s, cwd=home, environment=_environment(home), kept_bytes=_OUT_BYTES)
     refuse_limit(ran, "git")
     if ran.exit_code:
         raise _fault(ran)
@@ -140,6 +137,17 @@ def _fault(ran: Ran) -> ToolFailed:
     if "not a git repository" in said:
         return ToolFailed(Code.BAD_ARGUMENTS, f"this is no git repository: {said}", effect=False)
     return ToolFailed(Code.TOOL_FAILED, f"git ended with {ran.exit_code}: {said}")
+
+
+def _whole(ran: Ran, told: str) -> str:
+    """Return all that git said.
+
+    Raises:
+        ToolFailed: `output_too_big`, in the words of `told`, if a part of it is missing.
+    """
+    if ran.lost_bytes:
+        raise ToolFailed(Code.OUTPUT_TOO_BIG, told, effect=False)
+    return ran.stdout
 
 
 def _repository(context: ToolContext, path: str) -> Path:
@@ -174,7 +182,8 @@ def status(context: ToolContext, args: Status) -> WorkingCopy:
     ran = _git(context, ["-C", str(repository), "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"])
     found: BranchState = {"branch": "", "commit": "", "ahead": 0, "behind": 0}
     rows: list[ChangedFile] = []
-    parts = iter(ran.stdout.split("\0"))
+    too_many = f"{args.path} differs in more files than one answer holds; put what is made there into its .gitignore"
+    parts = iter(_whole(ran, too_many).split("\0"))
     for part in parts:
         kind, _, rest = part.partition(" ")
         if kind == "#":
@@ -220,7 +229,8 @@ def log(context: ToolContext, args: Log) -> Commits:
     ran = _git(context, argv)
     named: Named = {"device": args.device_name} if args.device_name else {}
     rows: list[Commit] = []
-    for entry in filter(None, ran.stdout.split("\0")):
+    too_long = f"the log of {args.path} is longer than one answer holds; ask for fewer versions with `limit`"
+    for entry in filter(None, _whole(ran, too_long).split("\0")):
         commit, short, author, at, subject = entry.split(_SEPARATOR, 4)
         rows.append({**named, "commit": commit, "short": short, "author": author, "at": at, "subject": subject[:300]})
     return {"rows": rows, "count": len(rows)}
@@ -264,10 +274,9 @@ def archive(context: ToolContext, args: Archive) -> PackedVersion:
             context,
             ["-C", str(repository), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
         )
-        if listed.lost_bytes:
-            raise ToolFailed(Code.OUTPUT_TOO_BIG, f"{args.path} has too many files for one archive", effect=False)
+        names = _whole(listed, f"{args.path} has too many files for one archive; name a version with `ref`")
         context.confine()
-        count = _pack(context, repository, sorted(filter(None, listed.stdout.split("\0"))), made)
+        count = _pack(context, repository, sorted(filter(None, names.split("\0"))), made)
     if not count:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} has no files in {commit}", effect=False)
     stored = context.put(made, name=name, media="application/x-tar")
@@ -391,7 +400,7 @@ def _origin(context: ToolContext, args: Clone) -> Path:
     bare = context.workdir / "fetched.git"
     home = context.workdir / "git"
     home.mkdir(exist_ok=True)
-    settings = [part for setting in _SETTINGS[:-2] for part in ("-c", setting)]
+    settings = [part for setting in _BARE_SETTINGS for part in ("-c", setting)]
     # Bare and without a template: nothing of what comes is checked out, and no program of anyone's is started.
     argv = [
         "git", *settings, "-c", f"protocol.{parts.scheme}.allow=always", "-c", "http.followRedirects=false",

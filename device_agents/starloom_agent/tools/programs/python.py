@@ -29,7 +29,9 @@ from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _SHOWN_BYTES = 12 * 1024
+"""A usual result stays inline with it (`INLINE_VALUE_BYTES_MAX`); the log of the attempt has the rest."""
 _RESULT_BYTES_MOST = 8 * 1024 * 1024
+"""It is read into memory whole; more belongs into a file in `out/`."""
 _FILES_MOST = 256
 _RESERVED = frozenset({"program.py", "input.json", "result.json", "out"})
 _OWN_NAMES = frozenset({"program.py", "out"})

@@ -15,6 +15,7 @@ from starloom_agent.toolkit.running.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _SHOWN_BYTES = 12 * 1024
+"""A usual result stays inline with it (`INLINE_VALUE_BYTES_MAX`); the log of the attempt has the rest."""
 
 
 class Run(Args, frozen=True, kw_only=True):

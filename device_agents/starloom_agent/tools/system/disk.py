@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, NotRequired
 
 import msgspec
 
+from starloom_agent.toolkit.beneath import outermost
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files import filling
 from starloom_agent.toolkit.files.filling import Outlook
@@ -23,6 +24,7 @@ from starloom_agent.toolkit.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _ENTRIES_MOST = 2_000_000
+"""Minutes of looking on a slow disk; the result says that it is not complete."""
 
 
 class Usage(Args, frozen=True, kw_only=True):
@@ -71,12 +73,12 @@ def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:
     real = None
     with suppress(OSError, RuntimeError):  # a name that is too long, links in a circle
         real = wanted.resolve() if wanted.is_absolute() else None
-    if real is not None and any(real == root or root in real.parents for root in roots):
+    if real is not None and any(map(real.is_relative_to, roots)):
         return real, (real,)
     # That there is a system disk is no news, and it is what people mean by `/`.
     mounts = {_mount_of(root): None for root in (*roots, Path.home(), Path(Path.home().anchor))}
     if wanted in mounts:
-        return wanted, tuple(root for root in _outermost(roots) if _mount_of(root) == wanted)
+        return wanted, tuple(root for root in outermost(roots) if _mount_of(root) == wanted)
     named = ", ".join(map(str, dict.fromkeys((*roots, *mounts))))
     raise ToolFailed(
         Code.POLICY_REFUSED,
@@ -84,11 +86,6 @@ def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:
         f"{way_out('files:read', wanted)}",
         effect=False,
     )
-
-
-def _outermost(roots: Iterable[Path]) -> Iterable[Path]:
-    kept = tuple(roots)
-    return (root for root in kept if not any(other in root.parents for other in kept))
 
 
 def _existing(path: Path) -> Path:

@@ -27,6 +27,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _LINE_CHARS = 400
 _TAIL_BYTES = 8 * 1024 * 1024
+"""The latest lines win, so only the end of a long log is read."""
 _FOLDER = Path("/var/log")
 # Where the system keeps its log, and what its own program needs to read it.
 _SYSTEM_LOGS = ("/var/log", "/run/log", "/run/systemd", "/etc/machine-id", "/etc/systemd", "/proc")

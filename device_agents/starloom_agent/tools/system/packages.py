@@ -28,6 +28,7 @@ _BREW = re.compile(r"(\S+) \(([^)]*)\) [<!]=? (\S+)")
 _APT = re.compile(r"^([^/\s]+)/(\S+) (\S+) \S+ \[upgradable from: ([^\]]+)\]")
 _WITHIN_S = 20
 _OLD_LIST_S = 14 * 86_400
+"""Systems renew their lists daily or weekly: one of two weeks is no longer renewed."""
 
 
 class Update(Named):

@@ -22,6 +22,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 _NAME = re.compile(r"[A-Za-z0-9@._:-]{1,128}")
 _RUNNING_SYSTEMD = frozenset({"initializing", "starting", "running", "degraded", "maintenance", "stopping"})
 _LOOK_EVERY_S = 0.2
+"""Each look starts a program."""
 _PROPERTIES = "Id,Description,LoadState,ActiveState,SubState,NRestarts"
 
 

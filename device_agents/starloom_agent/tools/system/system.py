@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NotRequired
 
+from starloom_agent.platforms.batteries import own_battery
 from starloom_agent.toolkit.files import filling
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_agent.toolkit.results import Finding, Named
@@ -75,16 +76,6 @@ def _title() -> str:
     return named or f"{platform.system()} {platform.release()}"
 
 
-def charge_percent() -> int | None:
-    """Return the charge of the first battery, or None without one."""
-    for supply in sorted(Path("/sys/class/power_supply").glob("BAT*/capacity")):
-        try:
-            return int(supply.read_text(encoding="ascii"))
-        except (OSError, ValueError):
-            continue
-    return None
-
-
 def trouble(facts: Mapping[str, Any]) -> list[tuple[str, int, str]]:
     """Return the findings on the health of a machine, from the facts alone: subject, severity, reason.
 
@@ -106,12 +97,6 @@ def trouble(facts: Mapping[str, Any]) -> list[tuple[str, int, str]]:
     if battery is not None and battery <= 15:
         found.append(("battery", 1, f"battery at {battery} %"))
     return found
-
-
-def judge(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """Return the worst severity (0 is fine) and every reason."""
-    found = trouble(facts)
-    return max((severity for _, severity, _ in found), default=0), [why for _, _, why in found]
 
 
 class SystemFacts(Named):
@@ -167,16 +152,20 @@ def info(_context: ToolContext, args: Info) -> SystemInfo:
         facts["uptime_s"] = int(float(uptime[0]))
     if sys.platform == "linux":
         facts["reboot_required"] = Path("/run/reboot-required").exists()
-    battery = charge_percent()
+    battery = own_battery()
     if battery is not None:
-        facts["battery_percent"] = battery
-    severity, why = judge(facts)
+        facts["battery_percent"] = battery.percent
     findings: list[Finding] = [
-        {"device": facts["device"], "looked_at": looked_at, "severity": bad, "why": said}
-        for looked_at, bad, said in trouble(facts)
+        {"device": facts["device"], "looked_at": looked_at, "severity": severity, "why": why}
+        for looked_at, severity, why in trouble(facts)
     ]
-    weight = sum(bad for _, bad, _ in trouble(facts))
-    return {**facts, "severity": severity, "weight": weight, "why": "; ".join(why), "findings": findings}
+    return {
+        **facts,
+        "severity": max((finding["severity"] for finding in findings), default=0),
+        "weight": sum(finding["severity"] for finding in findings),
+        "why": "; ".join(finding["why"] for finding in findings),
+        "findings": findings,
+    }
 
 
 TOOLS = (

@@ -62,16 +62,12 @@ def merge(_context: ToolContext, args: Merge) -> Rows:
         for row in part:
             if args.key not in row:
                 raise ToolFailed(
-                    Code.BAD_ARGUMENTS, f"a row has no field {quoted(args.key)} to be merged by: {_brief(row)}"
+                    Code.BAD_ARGUMENTS, f"a row has no field {quoted(args.key)} to be merged by: {value_words(row)}"
                 )
             into = merged.setdefault(str(row[args.key]), {})
             for name, value in row.items():
                 into[name] = _combined(into.get(name), value, name, args)
     return {"rows": [{**args.fill, **row} for row in merged.values()], "count": len(merged)}
-
-
-def _brief(row: Row) -> str:
-    return value_words(row)
 
 
 def _combined(old: Any, new: Any, name: str, args: Merge) -> Any:
@@ -251,13 +247,17 @@ def table(context: ToolContext, args: Table) -> ShownTable:
     }
 
 
+def spreadsheet_text(text: str) -> str:
+    """Return a text for a cell of CSV: a spreadsheet would run one that begins like a formula."""
+    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
 def _csv_cell(value: Any) -> Any:
     if value is MISSING or value is None:
         return ""
     if isinstance(value, (dict, list)):
         return msgspec.json.encode(value).decode()
-    # A spreadsheet would run a text that begins like a formula.
-    return "'" + value if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    return spreadsheet_text(value) if isinstance(value, str) else value
 
 
 def _pure(name: str, title: str, args: type[Args], run: Any) -> Tool:

@@ -17,6 +17,7 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, extension
 from starloom_agent.toolkit.results import Stored
+from starloom_agent.tools.tables.data import spreadsheet_text
 from starloom_protocol.vocabulary import Code, Repeatability
 
 _PREVIEW_MEDIA = frozenset({"image/png", "image/jpeg"})
@@ -84,18 +85,14 @@ def page(title: str, rows: list[FileRef], small: Mapping[str, tuple[str, bytes]]
     )
 
 
-def _cell(text: str) -> str:
-    # A spreadsheet would run a name that begins like a formula.
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-
-
 def catalogue(rows: list[FileRef]) -> str:
     """Return the list as CSV with a head line."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(["folder", "name", "bytes", "sha256", "path"])
     writer.writerows(
-        [_cell(_folder_of(row)), _cell(row.shown_name), row.bytes, row.hash, _cell(row.path)] for row in rows
+        [*map(spreadsheet_text, (_folder_of(row), row.shown_name)), row.bytes, row.hash, spreadsheet_text(row.path)]
+        for row in rows
     )
     return out.getvalue()
 

@@ -27,14 +27,18 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _ROWS_MOST = 1000
 _CELL_CHARS = 2000
+"""A cell is for reading; the database itself can be copied."""
 _VALUE_BYTES = 4 * 1024 * 1024
 _STEPS = 10_000
+"""The time is looked at after so many steps of the engine, which take about a millisecond."""
 _TABLES_MOST = 500
 _TABLES_NAMED = 20
 _COLUMNS_NAMED = 40
 _NAMED_CHARS = 600
 _PAGES_AT_ONCE = 256
+"""About a megabyte: writers of the original get their turn between two parts."""
 _DESCRIPTORS_MOST = 65_536
+"""As the runner: where the system has no limit, looking through all numbers would take minutes."""
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
 # Those that only tell; `writefile` and the like are not in the library, `load_extension` is.
 _PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"})
@@ -112,7 +116,7 @@ def _opened(files: Beneath, real: Path, shown: str, timeout_s: float) -> Iterato
 def _is_open_twice(file: BinaryIO) -> bool:
     """Whether another descriptor of this process belongs to the very same file."""
     about = os.fstat(file.fileno())
-    for number in range(_DESCRIPTORS_MOST):
+    for number in range(min(os.sysconf("SC_OPEN_MAX"), _DESCRIPTORS_MOST)):
         with suppress(OSError):
             if number != file.fileno() and os.path.samestat(os.fstat(number), about):
                 return True

@@ -15,6 +15,7 @@ from starloom_agent.toolkit.messages import Said
 from starloom_protocol.wire.frames import Frame, LeaseRef, LogChunk, Progress
 
 EVERY_S: Final = 0.05
+"""A person who follows the output sees no faster."""
 KEPT_CHARS: Final = 64 * 1024
 
 

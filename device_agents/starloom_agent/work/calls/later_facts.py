@@ -17,6 +17,7 @@ from starloom_protocol.values import parse
 from starloom_protocol.wire.frames import FactsFrame, FetchFacts, Receipt, ResultFrame
 
 _FETCH_WITHIN_S: Final = 30.0
+"""The hub waits for the answer; a value that does not come back in this time counts as gone."""
 
 
 class _Quiet:
@@ -44,9 +45,9 @@ def look_up(asked: FetchFacts, kept: ResultFrame | Receipt | None, connection_fi
 
 
 def _fetched(sha256: str, connection_file: Path) -> str | None:
-    with tempfile.TemporaryDirectory(prefix="starloom-facts-") as folder:
-        port = HubArtifacts(connection_file, _Quiet(), deadline=time.monotonic() + _FETCH_WITHIN_S)
-        try:
+    try:
+        with tempfile.TemporaryDirectory(prefix="starloom-facts-") as folder:
+            port = HubArtifacts(connection_file, _Quiet(), deadline=time.monotonic() + _FETCH_WITHIN_S)
             return port.fetch(sha256, Path(folder)).read_text(encoding="utf-8")
-        except ToolFailed:
-            return None
+    except (ToolFailed, OSError):
+        return None  # the hub cannot be reached, or this disk is full: the answer says that the value is not here

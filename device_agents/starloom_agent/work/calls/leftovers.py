@@ -1,7 +1,8 @@
 """The programs that calls left running on purpose and that the agent answers for: one of each kind, for a time.
 
 A clipboard of X11 or Wayland is such a program. They end when the next of their kind starts, when their time is over,
-and with the agent; after a crash the next start ends them. Programs that a person opened are not among them.
+and with the agent; after a crash the next start ends them. Programs that a person opened are not among them. A disk
+that refuses the record ends neither a call nor the agent: the record is written as soon as the disk takes it.
 """
 
 from __future__ import annotations
@@ -29,11 +30,15 @@ class _Kept(msgspec.Struct, frozen=True):
 class Leftovers:
     """The record, in a file of the agent's home."""
 
-    def __init__(self, path: Path, clock: Callable[[], float] = processes.awake_clock_s) -> None:
+    def __init__(
+        self, path: Path, say: Callable[[str], None], clock: Callable[[], float] = processes.awake_clock_s
+    ) -> None:
         self._path = path
+        self._say = say
         self._clock = clock
         self._boot = processes.boot_mark()
         self._kept: dict[str, _Kept] = {}
+        self._is_written = True
 
     def recover(self) -> None:
         """End the programs that an earlier process of this agent left, if this is still the same boot."""
@@ -53,10 +58,12 @@ class Leftovers:
                 self._note()
 
     def sweep(self) -> None:
-        """End programs whose time is over, and forget ended ones."""
+        """End programs whose time is over, forget ended ones, and write a record that the disk refused."""
         now = self._clock()
         gone = [item for item in self._kept.values() if processes.start_mark(item.pid) != item.mark]
         self._end([*gone, *(item for item in self._kept.values() if item.until <= now and item not in gone)])
+        if not self._is_written:
+            self._note()
 
     def end_all(self) -> None:
         self._end(list(self._kept.values()))
@@ -71,4 +78,14 @@ class Leftovers:
         self._note()
 
     def _note(self) -> None:
-        write_private(self._path, msgspec.json.encode(list(self._kept.values())))
+        try:
+            write_private(self._path, msgspec.json.encode(list(self._kept.values())))
+        except OSError as error:
+            if self._is_written:
+                self._say(
+                    f"{self._path} cannot be written ({error}); it is tried again, and a crash before that leaves "
+                    "programs of calls running"
+                )
+            self._is_written = False
+        else:
+            self._is_written = True

@@ -37,7 +37,9 @@ _READY_WITHIN_S: Final = 60.0
 _FORKED_WITHIN_S: Final = 10.0
 """A fork takes milliseconds; a machine that swaps takes seconds."""
 _AGAIN_FIRST_S: Final = 0.5
+"""A zygote that was killed once is there again soon; calls have executed runners meanwhile."""
 _AGAIN_MOST_S: Final = 60.0
+"""One that cannot be started costs a start of Python each time; calls go on without it."""
 _PASSED_ON: Final = (
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP", "SHELL",
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",

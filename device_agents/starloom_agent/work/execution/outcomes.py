@@ -30,6 +30,7 @@ from starloom_protocol.wire.frames import DispatchInput
 _NAMED_MOST = 12
 _NAME_CHARS = 64
 FACTS_BYTES_MAX = 700 * 1024
+"""One frame has to hold them beside the result: the hub refuses a message of more than 1 MiB."""
 
 
 def _no_artifact(sha256: str) -> Any:

@@ -52,10 +52,13 @@ from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical,
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
 _PROGRESS_EVERY_S = 0.1
+"""A person sees no faster; a tool may report each chunk of a file."""
 _UPLOAD_MARGIN_S = 1.0
+"""The failure of a transfer has to be reported before the call itself is ended at its time."""
 _ANSWER_WITHIN_S = 30.0
 _READ_BYTES = 64 * 1024
 _DETAIL_CHARS_MAX = 2_000
+"""A detail is some sentences for people; the log has the whole trace."""
 
 
 class LineOut:

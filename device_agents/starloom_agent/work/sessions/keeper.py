@@ -14,14 +14,14 @@ import signal
 import socket
 import sys
 import threading
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox import usage
-from starloom_agent.toolkit.clients.mcp.conversation import Carrier, Conversation, Exchange, ServerFault
+from starloom_agent.toolkit.clients.mcp.carriers import carrier_of
+from starloom_agent.toolkit.clients.mcp.conversation import Conversation, Exchange, ServerFault
 from starloom_agent.toolkit.clients.mcp.keeping import (
     CALL,
     METHODS,
@@ -36,19 +36,22 @@ from starloom_agent.toolkit.clients.mcp.keeping import (
     encode,
     lines_of,
 )
-from starloom_agent.toolkit.clients.mcp.program import ProgramCarrier
-from starloom_agent.toolkit.clients.mcp.web import WebCarrier
 from starloom_protocol.text.wording import quoted
 
 GREET_S: Final = 45.0
+"""As long as the agent waits for a server at its own start (`owner.mcp.LIST_WITHIN_S`); calls wait meanwhile."""
 CALLS_MOST: Final = 16
+"""Each call has a thread here; further ones wait until one of them has ended."""
 CHANGES_EVERY_S: Final = 5.0
 """A server that changes its tools more often than this is heard at this pace: each change is an offer to the hub."""
 _CHANGES_MOST: Final = 200
+"""A server that changes its tools more often in one session is listed no more; the next session lists it again."""
 _LIST_S: Final = 30.0
 _TOOL_BYTES_MOST: Final = 64 * 1024
+"""Twice the largest schema that is offered (`owner.mcp`); a tool beyond it is named to the owner as left out."""
 _NOTE_CHARS: Final = 200
 _ROUNDS_MOST: Final = 20
+"""Each round ends what was forked during the one before; a program that outruns all of them is left to its agent."""
 
 
 class Keeper:
@@ -78,7 +81,7 @@ class Keeper:
 
     def _open(self, keep: Keep) -> None:
         try:
-            self._conversation.over(carrier_of(self._conversation, keep))
+            self._conversation.use(carrier_of(self._conversation, keep, quiet=True))
             self._conversation.begin(GREET_S)
         except ServerFault as fault:
             self._fault = str(fault)
@@ -149,17 +152,6 @@ class Keeper:
         if not asked.reads:
             self._conversation.fail("a call that may change something was ended, and the session with it")
             end_session()
-
-
-def carrier_of(conversation: Conversation, keep: Keep, *, quiet: bool = True, apart: bool = False) -> Carrier:
-    """Start the server, or make ready to reach it.
-
-    Raises:
-        ServerFault: it cannot be started.
-    """
-    if keep.url:
-        return WebCarrier(conversation, keep.url, keep.headers)
-    return ProgramCarrier(conversation, keep.argv, keep.env, cwd=Path(keep.folder), quiet=quiet, apart=apart)
 
 
 def _bounded(tool: dict[str, Any]) -> dict[str, Any]:

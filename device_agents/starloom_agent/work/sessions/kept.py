@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,13 +32,18 @@ from starloom_agent.work.calls.runners import environment
 
 SESSIONS_MOST: Final = 8
 """A server takes tens of megabytes, and a small device has room for about eight."""
-_LIFE_S: Final = 86_400
-# Longer than a keeper waits for its server to end.
+_RECORD_S: Final = 10 * 365 * 86_400
+"""The record serves the next process of the agent after a crash; it ends no session, however long one is in use."""
 _GRACE_S: Final = 5.0
+"""Longer than a keeper waits for its server to end."""
 _WAITING_CALLS: Final = 64
+"""More than the slots of most devices (4), for a keeper that starts; one call more waits for its connection."""
 _SPEC_BYTES_MOST: Final = 64 * 1024
+"""Less than an empty socket takes at once, so the agent sends it without waiting for the keeper."""
 _REPORT_BYTES_MOST: Final = 16 * 1024 * 1024
+"""More than a list of the most tools of the largest size that a keeper passes on."""
 _PATH_BYTES_MOST: Final = 100
+"""The address of a Unix socket holds 108 bytes on Linux and 104 on macOS, the closing zero among them."""
 _READ_BYTES: Final = 256 * 1024
 
 Key = tuple[str, str]
@@ -57,7 +62,7 @@ class _Session:
     keeper: subprocess.Popen[bytes]
     used_at: float
     calls: int = 0
-    held: bytearray | None = None
+    held: bytearray = field(default_factory=bytearray)
 
     @property
     def path(self) -> str:
@@ -82,7 +87,7 @@ class KeptSessions:
         self._say = say
         self._on_tools = on_tools
         self._clock = clock
-        self._record = Leftovers(run / "mcp.json")
+        self._record = Leftovers(run / "mcp.json", say, clock)
         self._sessions: dict[Key, _Session] = {}
         self._number = 0
         self._said_short = False
@@ -162,29 +167,19 @@ class KeptSessions:
                 self._said_short = True
                 self._say(f"no session is kept with {key[0]}: its folder or its entry in mcp.toml is too long")
             return None
-        workdir.mkdir(mode=0o700, parents=True)
-        ours, theirs = socket.socketpair()
-        with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as calls:
-            calls.bind(str(path))
-            path.chmod(0o600)
-            calls.listen(_WAITING_CALLS)
-            numbers = (theirs.fileno(), calls.fileno())
-            keeper = subprocess.Popen(
-                [sys.executable, "-P", "-m", "starloom_agent.work.sessions.keeper", *map(str, numbers)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=numbers,
-                start_new_session=True,
-                env=environment(),
-            )
+        try:
+            ours, keeper = _start_keeper(path, workdir)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            self._say(f"no session is kept with {key[0]} ({error}); the call starts the server for itself")
+            return None
         # A socket takes this much at once, so the agent does not wait for the keeper.
         ours.sendall(spec)
         ours.setblocking(False)
         mark = processes.start_mark(keeper.pid) or ""
         session = _Session(key, told.keep_s, folder, keeper.pid, mark, ours, keeper, self._clock())
-        session.held = bytearray()
         self._sessions[key] = session
-        self._record.take([Detached(pid=session.pid, mark=mark, token="", kind=session.kind, keep_s=_LIFE_S)])
+        self._record.take([Detached(pid=session.pid, mark=mark, token="", kind=session.kind, keep_s=_RECORD_S)])
         asyncio.get_running_loop().add_reader(ours, self._read, session)
         self._say(f"a session with the MCP server {key[0]} begins for {key[1]}")
         return session
@@ -196,13 +191,13 @@ class KeptSessions:
             return
         except OSError:
             data = b""
-        held = session.held = (session.held or bytearray()) + data
-        if not data or len(held) > _REPORT_BYTES_MOST:
+        session.held += data
+        if not data or len(session.held) > _REPORT_BYTES_MOST:
             self._end([session])
             return
         if b"\n" not in data:
             return
-        *lines, rest = bytes(held).split(b"\n")
+        *lines, rest = bytes(session.held).split(b"\n")
         session.held = bytearray(rest)
         for line in lines:
             self._report(session, line)
@@ -221,9 +216,11 @@ class KeptSessions:
 
     def _end(self, sessions: list[_Session]) -> None:
         """Close the sockets of these sessions: their keepers end what they started, and this looks after it."""
-        loop = asyncio.get_running_loop() if sessions else None
+        if not sessions:
+            return
+        loop = asyncio.get_running_loop()
         for session in sessions:
-            if self._sessions.pop(session.key, None) is None or loop is None:
+            if self._sessions.pop(session.key, None) is None:
                 continue
             loop.remove_reader(session.control)
             session.control.close()
@@ -234,6 +231,34 @@ class KeptSessions:
     def _ended(self, ending: asyncio.Future[None]) -> None:
         self._ending.discard(ending)
         self._record.sweep()
+
+
+def _start_keeper(path: Path, workdir: Path) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """Start a keeper that listens at `path` for calls; return the agent's end of its control socket, and its process.
+
+    Raises:
+        OSError: the disk is full, or the system has no process or descriptor left.
+    """
+    workdir.mkdir(mode=0o700, parents=True)
+    ours, theirs = socket.socketpair()
+    try:
+        with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as calls:
+            calls.bind(str(path))
+            path.chmod(0o600)
+            calls.listen(_WAITING_CALLS)
+            numbers = (theirs.fileno(), calls.fileno())
+            keeper = subprocess.Popen(
+                [sys.executable, "-P", "-m", "starloom_agent.work.sessions.keeper", *map(str, numbers)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=numbers,
+                start_new_session=True,
+                env=environment(),
+            )
+    except OSError:
+        ours.close()
+        raise
+    return ours, keeper
 
 
 def _finish(session: _Session) -> None:

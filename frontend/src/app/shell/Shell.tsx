@@ -59,13 +59,13 @@ export function Shell(props: ShellProps) {
   const [path, go] = useLocation();
   const { say } = useDoing();
   const { session } = useWorkspace();
-  const needs = { count: useNeeds().count + useWaiting().count };
+  const waiting = useNeeds().count + useWaiting().count;
   const [over, setOver] = useState<"palette" | "keys" | "places" | null>(null);
   const phone = usePhone();
   const tight = useMedia(TIGHT);
   useEffect(() => {
-    document.title = `${needs.count ? `(${needs.count}) ` : ""}${props.title} - Starloom`;
-  }, [props.title, needs.count]);
+    document.title = `${waiting ? `(${waiting}) ` : ""}${props.title} - Starloom`;
+  }, [props.title, waiting]);
 
   const common: Key[] = [
     { keys: "Ctrl-K", does: "Search and do anything", run: () => setOver("palette"), always: true },
@@ -140,7 +140,7 @@ export function Shell(props: ShellProps) {
             >
               <Icon name={place.icon} big />
               <span className="label">{place.label}</span>
-              {place.path === "/inbox" && needs.count > 0 && <span className="badge">{needs.count}</span>}
+              {place.path === "/inbox" && waiting > 0 && <span className="badge">{waiting}</span>}
             </Link>
           ))}
         </nav>
@@ -202,7 +202,7 @@ export function Shell(props: ShellProps) {
           <button type="button" onClick={() => setOver("places")}>
             <Icon name="more" big />
             <span>More</span>
-            {needs.count > 0 && <span className="badge">{needs.count}</span>}
+            {waiting > 0 && <span className="badge">{waiting}</span>}
           </button>
         </nav>
       </div>
@@ -210,7 +210,7 @@ export function Shell(props: ShellProps) {
       {over === "places" && (
         <Places
           places={PLACES.filter((place) => !ON_BAR.has(place.path))}
-          waiting={needs.count}
+          waiting={waiting}
           onSearch={opened.palette}
           onClose={() => setOver(null)}
         />

@@ -1,5 +1,5 @@
 /** Finds for the palette beyond the page's own entries: constellations, devices, recipes, schedules, words to run. */
-import { useEffect, useMemo, useState } from "react";
+import { useMemo } from "react";
 import { useLocation } from "wouter";
 import { Schedules } from "../../link/schedules.ts";
 import { deviceShown, devices } from "../../model/fleet/fleet.ts";
@@ -7,6 +7,7 @@ import { firingTime } from "../../model/words/clock.ts";
 import { constellationShown } from "../../model/words/words.ts";
 import { useFleet, useWorkspace } from "../workspace/context.ts";
 import { useResource } from "../workspace/resource.ts";
+import { useSettled } from "../workspace/settled.ts";
 
 export interface PaletteEntry {
   id: string;
@@ -17,6 +18,7 @@ export interface PaletteEntry {
   run: () => void;
 }
 
+/** The pause between two letters of a quick typist: the hub is not asked for each of them. */
 const PAUSE_MS = 150;
 const OF_A_KIND_MAX = 6;
 
@@ -34,7 +36,7 @@ export function useFinds(words: string): PaletteEntry[] {
   const [, go] = useLocation();
   const { hub } = useWorkspace();
   const fleet = useFleet();
-  const asked = useSettled(words.trim());
+  const asked = useSettled(words.trim(), PAUSE_MS) ?? "";
   const constellations = useResource(`palette ${asked}`, (signal) =>
     hub.constellations(asked ? { q: asked } : {}, signal),
   );
@@ -77,16 +79,6 @@ export function useFinds(words: string): PaletteEntry[] {
     const more = words.trim() ? [...fitting(ofFleet), ...fitting(known), ...fitting(clocks)] : [];
     return [...found, ...more];
   }, [constellations.value, recipes.value, schedules.value, fleet, asked, words, go]);
-}
-
-/** The words once nobody has typed for a moment, so that the hub is not asked for each letter. */
-function useSettled(words: string): string {
-  const [settled, setSettled] = useState(words);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(words), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [words]);
-  return settled;
 }
 
 /** The entry that makes a request of what was typed; null where there are no words. */

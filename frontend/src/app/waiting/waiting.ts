@@ -4,7 +4,7 @@
  */
 
 import { create } from "zustand";
-import { ASLEEP, deviceShown, devices, openEnrollments } from "../../model/fleet/fleet.ts";
+import { devices, neverCame, openEnrollments, sleeps } from "../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import type {
   AttentionRow,
@@ -172,7 +172,7 @@ export const isStuck = (attention: readonly string[] | undefined): boolean =>
 /** The phones that sleep, by id: work waits for them without any attention of its constellation. */
 export const sleeping = (fleet: StreamModel): string[] =>
   [...devices(fleet).values()]
-    .filter((view) => deviceShown(view, 0).word === ASLEEP)
+    .filter(({ device }) => sleeps(device) && !neverCame(device))
     .map((view) => view.device.id)
     .sort();
 

@@ -52,11 +52,15 @@ export class Workspace {
     this.take(session);
     this.live.start();
     addEventListener("pagehide", this.save);
-    addEventListener("online", () => this.live.retryNow());
-    document.addEventListener("visibilitychange", () => {
-      if (!document.hidden) this.live.retryNow();
-    });
+    addEventListener("online", this.networkBack);
+    document.addEventListener("visibilitychange", this.pageSeen);
   }
+
+  private readonly networkBack = (): void => this.live.retryNow();
+
+  private readonly pageSeen = (): void => {
+    if (!document.hidden) this.live.retryNow();
+  };
 
   /** Begins with what this tab last knew, while the hub is away. Its session is asked for again when the hub is back. */
   beginFrom(known: LastKnown): void {
@@ -70,6 +74,8 @@ export class Workspace {
   end(): void {
     this.live.stop();
     removeEventListener("pagehide", this.save);
+    removeEventListener("online", this.networkBack);
+    document.removeEventListener("visibilitychange", this.pageSeen);
   }
 
   private take(session: SessionRow): void {

@@ -82,9 +82,9 @@ export function toolsOf(fleet: StreamModel): ReadonlyMap<string, ToolView> {
   const tools = new Map<string, ToolView>();
   for (const view of devices(fleet).values()) {
     for (const offer of view.offer?.tools ?? []) {
-      const known = tools.get(offer.name) ?? begun(offer);
-      tools.set(offer.name, known);
-      known.carriers.push({
+      const tool = tools.get(offer.name) ?? viewOf(offer);
+      tools.set(offer.name, tool);
+      tool.carriers.push({
         id: view.id,
         name: view.device.name,
         tag: view.tag,
@@ -99,7 +99,8 @@ export function toolsOf(fleet: StreamModel): ReadonlyMap<string, ToolView> {
   return tools;
 }
 
-function begun(offer: ToolOffer): ToolView {
+/** The view of a tool, without its carriers yet. */
+function viewOf(offer: ToolOffer): ToolView {
   return {
     name: offer.name,
     title: offer.title || offer.name,

@@ -104,6 +104,19 @@ def test_a_program_that_takes_too_long_is_ended() -> None:
     assert failed.value.code is Code.TIMED_OUT
 
 
+def test_a_program_that_reads_no_input_is_ended_in_time_all_the_same() -> None:
+    waits = [sys.executable, "-c", "import signal; signal.pause()"]
+    with pytest.raises(ToolFailed) as failed:
+        run_program(waits, timeout_s=0.3, stdin=bytes(1024 * 1024))
+    assert failed.value.code is Code.TIMED_OUT
+
+
+def test_a_program_gets_all_of_its_input_and_may_leave_the_rest() -> None:
+    counts = [sys.executable, "-c", "import sys; print(len(sys.stdin.buffer.read()))"]
+    assert run_program(counts, timeout_s=60, stdin=bytes(300_000)).stdout == "300000\n"
+    assert run_program(["true"], timeout_s=60, stdin=bytes(300_000)).exit_code == 0
+
+
 def test_a_python_program_takes_and_gives_files_and_a_value(device: Device) -> None:
     code = (
         "import json, pathlib\n"

@@ -77,6 +77,14 @@ def test_ages_may_be_moments(device: Device) -> None:
         device.call("fs.find", newer_than="2026-13-01")
 
 
+def test_an_age_that_is_none_is_refused_also_where_nothing_is_found(device: Device) -> None:
+    for name, age in (("newer_than", "lately"), ("older_than", "2026-13-01")):
+        asked: dict[str, Any] = {name: age, "pattern": "*.none"}
+        with pytest.raises(ToolFailed) as failed:
+            device.call("fs.find", **asked)
+        assert failed.value.code is Code.BAD_ARGUMENTS
+
+
 def test_a_limit_is_said(device: Device) -> None:
     for number in range(5):
         device.write(f"{number}.txt", b"x")

@@ -20,6 +20,7 @@ import pytest
 from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.tools.programs import git as git_tools
 from starloom_agent.tools.programs.git import TOOLS
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
@@ -94,6 +95,23 @@ def test_the_last_versions(call: Git, repository: Path) -> None:
     assert found["rows"][0]["commit"] == git(repository, "rev-parse", "HEAD")
     assert call("git.log", path="shop", ref="v1")["count"] == 1
     assert call("git.log", path="shop", below="a name.txt")["count"] == 1
+
+
+def test_an_answer_of_which_a_part_is_missing_is_refused(
+    call: Git, device: Device, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_tools, "_OUT_BYTES", 400)
+    for number in range(40):
+        device.write(f"shop/made-{number}.txt", "x")
+    for name, told in (("git.status", ".gitignore"), ("git.archive", "name a version")):
+        with pytest.raises(ToolFailed, match=told) as failed:
+            call(name, path="shop")
+        assert failed.value.code is Code.OUTPUT_TOO_BIG
+    for number in range(6):
+        git(repository, "commit", "-q", "--allow-empty", "-m", f"Nothing new, {number}")
+    with pytest.raises(ToolFailed, match="`limit`"):
+        call("git.log", path="shop")
+    assert call("git.log", path="shop", limit=1)["count"] == 1
 
 
 def test_a_version_and_the_working_copy_as_one_file(call: Git, device: Device, repository: Path) -> None:

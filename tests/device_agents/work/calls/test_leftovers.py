@@ -53,7 +53,7 @@ def programs() -> Iterator[Programs]:
 
 
 def test_the_next_of_its_kind_ends_the_last(programs: Programs, tmp_path: Path) -> None:
-    kept = Leftovers(tmp_path / "detached.json")
+    kept = Leftovers(tmp_path / "detached.json", print)
     kept.take([programs.start()])
     kept.take([programs.start()])
     kept.take([programs.start("other")])
@@ -64,7 +64,7 @@ def test_the_next_of_its_kind_ends_the_last(programs: Programs, tmp_path: Path) 
 
 def test_its_time_ends_it(programs: Programs, tmp_path: Path) -> None:
     now = [100.0]
-    kept = Leftovers(tmp_path / "detached.json", lambda: now[0])
+    kept = Leftovers(tmp_path / "detached.json", print, lambda: now[0])
     kept.take([programs.start(keep_s=60)])
     now[0] = 159.0
     kept.sweep()
@@ -75,15 +75,30 @@ def test_its_time_ends_it(programs: Programs, tmp_path: Path) -> None:
 
 
 def test_a_killed_agent_is_followed_by_one_that_ends_them(programs: Programs, tmp_path: Path) -> None:
-    Leftovers(tmp_path / "detached.json").take([programs.start()])
-    Leftovers(tmp_path / "detached.json").recover()
+    Leftovers(tmp_path / "detached.json", print).take([programs.start()])
+    Leftovers(tmp_path / "detached.json", print).recover()
     assert programs.alive() == [False]
     (tmp_path / "detached.json").write_text("not a record")
-    Leftovers(tmp_path / "detached.json").recover()
+    Leftovers(tmp_path / "detached.json", print).recover()
+
+
+def test_a_record_that_the_disk_refuses_is_written_later(programs: Programs, tmp_path: Path) -> None:
+    said: list[str] = []
+    path = tmp_path / "detached.json"
+    path.mkdir()
+    kept = Leftovers(path, said.append)
+    kept.take([programs.start()])
+    kept.sweep()
+    assert len(said) == 1, "the refusal is said once, not with each try"
+    assert str(path) in said[0]
+    path.rmdir()
+    kept.sweep()
+    Leftovers(path, said.append).recover()
+    assert programs.alive() == [False]
 
 
 def test_what_a_person_opened_is_not_the_agents(programs: Programs, tmp_path: Path) -> None:
-    kept = Leftovers(tmp_path / "detached.json")
+    kept = Leftovers(tmp_path / "detached.json", print)
     kept.take([programs.start(kind="")])
     kept.end_all()
     assert programs.alive() == [True]
@@ -91,7 +106,7 @@ def test_what_a_person_opened_is_not_the_agents(programs: Programs, tmp_path: Pa
 
 def test_a_stranger_with_its_number_is_left_alone(programs: Programs, tmp_path: Path) -> None:
     stranger = programs.start()
-    kept = Leftovers(tmp_path / "detached.json")
+    kept = Leftovers(tmp_path / "detached.json", print)
     kept.take([Detached(pid=stranger.pid, mark="another", token="t", kind="clipboard", keep_s=60)])
     kept.sweep()
     kept.end_all()

@@ -126,6 +126,20 @@ async def test_a_session_that_nobody_uses_ends(sessions: Sessions, tmp_path: Pat
     assert sessions.kept.count == 0
 
 
+async def test_a_session_in_use_outlasts_any_number_of_days(
+    sessions: Sessions, tools: dict[str, Tool], device: Device
+) -> None:
+    count = tools["mcp.counter.count"]
+    busy = sessions.kept.take(count, "c-1")
+    assert (await sessions.call(device, count)).startswith("1 ")
+    await sessions.call(device, count, "c-2")
+    sessions.now = 2 * 86_400
+    sessions.kept.over("c-2")
+    await seen(lambda: not sessions.kept._ending, "the other session has ended")
+    assert (await sessions.call(device, count)).startswith("2 ")
+    sessions.kept.give_back(busy)
+
+
 async def test_an_entry_may_keep_none(sessions: Sessions, tmp_path: Path, device: Device) -> None:
     count = tools_of(tmp_path / "home", "keep_s = 0\n")["mcp.counter.count"]
     assert sessions.kept.take(count, "c-1") == ""
@@ -142,6 +156,17 @@ async def test_where_all_places_are_busy_a_call_has_a_server_of_its_own(
     sessions.kept.give_back(busy)
     assert sessions.kept.take(count, "c-2") != ""
     assert sessions.kept.count == 1, "the idle one made room"
+
+
+async def test_where_a_session_cannot_be_made_a_call_has_a_server_of_its_own(
+    sessions: Sessions, tools: dict[str, Tool], device: Device, tmp_path: Path
+) -> None:
+    (tmp_path / "run").write_text("in the way")
+    assert (await sessions.call(device, tools["mcp.counter.count"])).startswith("1 ")
+    assert (await sessions.call(device, tools["mcp.counter.count"])).startswith("1 ")
+    assert "no session is kept with counter" in sessions.said[0]
+    (tmp_path / "run").unlink()
+    assert sessions.kept.take(tools["mcp.counter.count"], "c-1"), "the next call is given a session again"
 
 
 async def test_progress_is_told_while_a_call_runs_and_a_cancel_reaches_the_server(

@@ -19,7 +19,9 @@ from starloom_protocol.text.wording import quoted
 PATH: Final = "/.well-known/agent-card.json"
 VERSION: Final = "1.0"
 GREET_S: Final = 30.0
+"""For the card alone: the work that follows has a time of its own."""
 _CARD_BYTES_MOST: Final = 256 * 1024
+"""A name, an address and one ability of it are used."""
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):

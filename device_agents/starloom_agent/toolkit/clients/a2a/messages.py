@@ -7,8 +7,10 @@ from typing import Any, Final
 import msgspec
 
 TEXT_CHARS_MOST: Final = 256 * 1024
+"""It becomes the result of a task; `complete` says whether more was there."""
 DATA_MOST: Final = 50
 _WORDS_MOST: Final = 4_000
+"""Words about a state are a line of the log, or the question that a person reads."""
 FINAL: Final = frozenset({"COMPLETED", "FAILED", "CANCELED", "REJECTED"})
 STATES: Final = FINAL | {"SUBMITTED", "WORKING", "INPUT_REQUIRED", "AUTH_REQUIRED"}
 

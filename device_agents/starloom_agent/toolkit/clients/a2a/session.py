@@ -20,14 +20,19 @@ from starloom_agent.toolkit.clients.http_streams import AddressFault
 from starloom_agent.toolkit.interface import PermissionPort
 
 QUESTIONS_MOST: Final = 20
+"""As many hints as a call takes (`work.calls.questions.HINTS_MOST`): each answer may be one."""
 _ASK_EVERY_S: Final = 0.5
+"""A person answers in seconds, and asking the agent of this device is one line on a socket."""
 _POLL_EVERY_S: Final = 2.0
+"""Slower than questions on this device: each look is a request over the network."""
 _CANCEL_S: Final = 1.5
+"""Less than a call has between TERM and KILL (`work.execution.runner.TERM_GRACE_S`)."""
 _ERROR_CHARS: Final = 500
 
 
 class A2aSession:
-    """The work of one call. `tell` takes a line for the output, `wait` waits so many seconds."""
+    """The work of one call. `attempt` names it apart from every other call of this device; `tell` takes a line for the
+    output, `wait` waits so many seconds."""
 
     def __init__(
         self,
@@ -35,7 +40,7 @@ class A2aSession:
         headers: Mapping[str, str],
         *,
         name: str,
-        fence: str,
+        attempt: str,
         permits: PermissionPort,
         tell: Callable[[str], None],
         all_s: float,
@@ -45,7 +50,7 @@ class A2aSession:
         self._card = card
         self._headers = {**headers, "Content-Type": "application/json", "A2A-Version": VERSION}
         self._name = name
-        self._fence = fence
+        self._attempt = attempt
         self._permits = permits
         self._tell = tell
         self._deadline = time.monotonic() + all_s
@@ -81,8 +86,8 @@ class A2aSession:
                 self._ask("CancelTask", {"id": self.task.task}, bare=True, within_s=_CANCEL_S)
 
     def _send(self, words: str) -> None:
-        # The fence is part of the id: a message that is sent again by another attempt is other work.
-        identity = f"{self._fence}-{self._number + 1}"
+        # Two attempts, of one task or of two, never send the same id: the agent would take the second for a repetition.
+        identity = f"{self._attempt}-{self._number + 1}"
         method = "SendStreamingMessage" if self._card.streams else "SendMessage"
         self._ask(method, {"message": message(words, identity, self.task)})
 

@@ -16,6 +16,7 @@ from typing import Final
 from starloom_agent.sandbox import confinement
 
 NOT_CONFINED: Final = 125
+"""With 127 the codes by which `env` and `timeout` say the same: no program of its own was run."""
 _NOT_STARTED: Final = 127
 
 

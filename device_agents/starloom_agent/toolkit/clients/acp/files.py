@@ -17,8 +17,11 @@ from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_protocol.vocabulary import Code
 
 FILE_BYTES_MOST: Final = 1024 * 1024
+"""A file is one message on the wire, where escaping makes it longer (`wire.MESSAGE_BYTES_MOST`)."""
 LOOKED_AT_MOST: Final = 50_000
+"""The folder is looked through before and after the work; the list says if that was not all of it."""
 CHANGED_MOST: Final = 500
+"""The names stand in the result; `changed_complete` says whether there are more."""
 _DEPTH_MOST: Final = 32
 _LEFT_OUT: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 

@@ -27,6 +27,7 @@ EFFECT_OF: Final[dict[str, Effect]] = {
     "switch_mode": Effect.CONTROL,
 }
 _UNKNOWN_EFFECT: Final = Effect.CHANGE
+# The words of a question that the owner reads on one screen; the hash covers all of the action.
 _TITLE_CHARS: Final = 200
 _INPUT_CHARS: Final = 1_000
 _PATHS_MOST: Final = 10

@@ -14,8 +14,11 @@ import msgspec
 from starloom_protocol.text.scrubbing import Scrubber
 
 TRANSCRIPT_BYTES_MOST: Final = 4 * 1024 * 1024
+"""It is an artifact of each call; messages beyond it are counted in its last line."""
 TEXT_CHARS_MOST: Final = 256 * 1024
+"""It becomes the result of a task; `complete` says whether more was there."""
 _LINES_MOST: Final = 2_000
+"""The output is for a person who follows the work; the transcript has the rest."""
 _LINE_CHARS: Final = 400
 _PLAN_MOST: Final = 20
 _TOOLS_MOST: Final = 1_000

@@ -29,12 +29,17 @@ STOPS: Final = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusa
 COMMANDS: Final = "shell.run"
 _NO_MORE: Final = frozenset({"refusal", "cancelled"})
 _CANCEL_WITHIN_S: Final = 2.0
+"""As long as a call has between TERM and KILL (`work.execution.runner.TERM_GRACE_S`)."""
 _ASK_EVERY_S: Final = 0.5
+"""A person answers in seconds, and asking the agent of this device is one line on a socket."""
 _WAIT_MOST_S: Final = 1.0
+"""The times of a turn are looked at this often while the agent says nothing."""
 _PENDING_MOST: Final = 8
 _QUESTIONS_MOST: Final = 200
+"""Fewer than the device answers in one call (`work.calls.questions.QUESTIONS_MOST`)."""
 _WRITES_MOST: Final = 2_000
 _WORDS_MOST: Final = 256
+"""As many as `shell.run` takes, whose rules judge the command."""
 _COMMAND_CHARS_MOST: Final = 32 * 1024
 _REFUSED, _NO_METHOD, _BAD, _AUTH = -32000, -32601, -32602, -32000
 _TOKENS: Final = {"inputTokens": "input", "outputTokens": "output", "totalTokens": "total"}
@@ -141,7 +146,7 @@ class AcpSession:
         heard = self._permits.hints(0)
         while heard.texts and turn.stop not in _NO_MORE:
             words = "\n".join(heard.texts)
-            self._context.log(f"a person's hint: {one_line(words, _WORDS_MOST)}")
+            self._context.log(f"a person's hint: {one_line(words)}")
             turn = self.prompt(f"The person whose work this is adds:\n{words}", begun)
             heard = self._permits.hints(heard.last)
         return turn
@@ -155,18 +160,18 @@ class AcpSession:
         """
         params = {"sessionId": self._session, "prompt": [{"type": "text", "text": text}]}
         number = self._turn = self._ask("session/prompt", params)
-        begun, self._heard_at = since, time.monotonic()
+        self._heard_at = time.monotonic()
         while number not in self._answers:
             now = time.monotonic()
             if self._pending or self._terminals.running:
                 self._heard_at = now
-            if now - begun >= self._bounds.all_s:
+            if now - since >= self._bounds.all_s:
                 self._cancel(number)
                 raise ToolFailed(Code.TIMED_OUT, f"the turn of {self._name} took longer than {self._bounds.all_s:g} s")
             if now - self._heard_at >= self._bounds.silent_s:
                 self._cancel(number)
                 raise AcpFault(f"it said nothing for {self._bounds.silent_s:g} s and was ended")
-            left_s = min(begun + self._bounds.all_s, self._heard_at + self._bounds.silent_s) - now
+            left_s = min(since + self._bounds.all_s, self._heard_at + self._bounds.silent_s) - now
             self._serve(min(left_s, _WAIT_MOST_S))
         said = self._result("session/prompt", number)
         stop = str(said.get("stopReason"))

@@ -17,6 +17,7 @@ from starloom_protocol.text.wording import quoted
 PROTOCOL: Final = "2025-06-18"
 TOOLS_MOST: Final = 200
 MESSAGE_BYTES_MOST: Final = 16 * 1024 * 1024
+"""A picture or a file comes in one message, as base64."""
 _ERROR_CHARS: Final = 500
 _CHANGED: Final = "notifications/tools/list_changed"
 _PROGRESS: Final = "notifications/progress"
@@ -78,8 +79,8 @@ class Conversation:
         self.broken = ""
         """Why the server can be asked nothing more; empty while it can."""
 
-    def over(self, carrier: Carrier) -> None:
-        """Use this carrier from now on."""
+    def use(self, carrier: Carrier) -> None:
+        """Send by this carrier from now on."""
         self._carrier = carrier
 
     def begin(self, within_s: float) -> None:
@@ -198,7 +199,7 @@ class Conversation:
         self._send({"method": method, "params": params} if params else {"method": method}, within_s)
 
     def _send(self, message: Mapping[str, Any], within_s: float) -> None:
-        assert self._carrier is not None  # noqa: S101 - `over` comes first
+        assert self._carrier is not None  # noqa: S101 - `use` comes first
         self._carrier.send({"jsonrpc": "2.0", **message}, within_s)
 
 

@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from starloom_protocol.text.wording import quoted
 
 _READ_BYTES: Final = 64 * 1024
 _END_S: Final = 1.0
+"""For each step of its end: a server that does not end by itself is killed."""
 
 
 class ProgramCarrier:
@@ -114,7 +115,7 @@ class ProgramCarrier:
         else:
             self._conversation.fail("it ended without an answer")
 
-    def _lines(self) -> Any:
+    def _lines(self) -> Iterator[bytes]:
         assert self._process.stdout is not None  # noqa: S101 - made with PIPE
         descriptor = self._process.stdout.fileno()
         held = bytearray()

@@ -12,7 +12,9 @@ from typing import Any, Final, NotRequired, TypedDict
 from starloom_protocol.values import name_fault
 
 ITEMS_MOST: Final = 500
+"""A list is the result of a task; `complete` says whether the server has more."""
 PAGES_MOST: Final = 20
+"""A server that gives pages without end is asked for no more of them."""
 URI_CHARS_MOST: Final = 2048
 _LINE_CHARS: Final = 200
 _ARGUMENTS_MOST: Final = 50

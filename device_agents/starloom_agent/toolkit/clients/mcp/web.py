@@ -22,6 +22,7 @@ from starloom_protocol.text.wording import quoted
 
 _SESSION_CHARS_MOST: Final = 512
 _LISTEN_S: Final = 3600.0
+"""Longer than most sessions are kept; changes after it are seen when the next one begins."""
 _END_S: Final = 2.0
 _ACCEPTED, _GONE, _OK = 202, 404, 200
 
