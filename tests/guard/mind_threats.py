@@ -9,6 +9,7 @@ _GOALS = "tests/guard/test_hostile_goals.py::"
 _INJECTIONS = "tests/guard/test_injections.py::"
 _KEPT = "tests/guard/test_kept_recipes.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
+_SCHEDULES = "tests/guard/test_schedules.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
 _TIERS = "tests/guard/test_hostile_tiers.py::"
 _UNCLAIMED = "tests/guard/test_unclaimed.py::"
@@ -157,5 +158,19 @@ MIND_THREATS = (
         part="a constant that a model chose is a default that the person sees; a secret without the name or form of "
         "one is not recognised; where a recipe uses one device, a lie of that device in two runs of the recipe's owner "
         "has it go back to a text that this person saved before: the Inbox tells it and a person may undo it",
+    ),
+    Threat(
+        "T123",
+        "a schedule that only read, or was approved, does more than that without a person: its recipe or a tool begins "
+        "to write, or a caller who may not approve sets a faster clock, fires it now, or ends its pause",
+        "each firing is judged as strictly as the schedule was; who may not approve changes no clock of what was "
+        "approved, and starts none of it",
+        (
+            _SCHEDULES + "test_t123_a_recipe_that_begins_to_write_asks_at_the_next_firing",
+            _SCHEDULES + "test_t123_a_tool_that_begins_to_write_asks_at_the_next_firing",
+            _SCHEDULES + "test_t123_what_was_approved_runs_at_the_times_it_was_approved_for",
+            _SCHEDULES + "test_t123_whoever_may_not_approve_still_names_and_ends_a_schedule",
+        ),
+        part="a schedule that an earlier release kept is judged so from its next change on",
     ),
 )
