@@ -10,6 +10,7 @@ _INJECTIONS = "tests/guard/test_injections.py::"
 _KEPT = "tests/guard/test_kept_recipes.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
 _SCHEDULES = "tests/guard/test_schedules.py::"
+_SCHEMAS = "tests/guard/test_hostile_schemas.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
 _TIERS = "tests/guard/test_hostile_tiers.py::"
 _UNCLAIMED = "tests/guard/test_unclaimed.py::"
@@ -172,5 +173,19 @@ MIND_THREATS = (
             _SCHEDULES + "test_t123_whoever_may_not_approve_still_names_and_ends_a_schedule",
         ),
         part="a schedule that an earlier release kept is judged so from its next change on",
+    ),
+    Threat(
+        "T124",
+        "the schema of one tool of a device stops the hub, or every preview and request for the tools of others, or "
+        "the command line that lists it",
+        "a schema is read for so many parts and no more, whatever refers to what; a part of another kind counts as "
+        "any value, a position in a list is a short number, and sizes of facts are the hub's own words",
+        (
+            _SCHEMAS + "test_t124_no_schema_of_a_device_stops_the_work_of_others",
+            _SCHEMAS + "test_t124_a_schema_is_read_within_bounds_and_named_in_the_terminal",
+            _SCHEMAS + "test_t124_a_position_is_a_short_number_in_plain_digits",
+            _SCHEMAS + "test_t124_a_size_that_a_device_names_is_not_read",
+        ),
+        part="a schema with more parts than are read allows any value, so a plan for that tool is judged less",
     ),
 )
