@@ -9,6 +9,7 @@ _GOALS = "tests/guard/test_hostile_goals.py::"
 _INJECTIONS = "tests/guard/test_injections.py::"
 _KEPT = "tests/guard/test_kept_recipes.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
+_OFFERS = "tests/guard/test_hostile_offers.py::"
 _SCHEDULES = "tests/guard/test_schedules.py::"
 _SCHEMAS = "tests/guard/test_hostile_schemas.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
@@ -187,5 +188,20 @@ MIND_THREATS = (
             _SCHEMAS + "test_t124_a_size_that_a_device_names_is_not_read",
         ),
         part="a schema with more parts than are read allows any value, so a plan for that tool is judged less",
+    ),
+    Threat(
+        "T125",
+        "a device offers so many slots that it draws all work, tools whose names look like others, a tool twice with "
+        "different effects, or so much and so often that it fills the log",
+        "an offer has bounds, each tool has a name that a plan can write and stands once, and a connection that "
+        "changes its offer without pause ends; what is beyond is refused whole",
+        (
+            _OFFERS + "test_t125_an_offer_beyond_its_bounds_is_refused_whole",
+            _OFFERS + "test_t125_no_number_of_slots_draws_all_work",
+            _OFFERS + "test_t125_a_flood_of_offers_ends_the_connection",
+            _OFFERS + "test_t125_what_an_agent_may_offer_is_taken",
+        ),
+        part="within its slots, 4,096 at the most, a device may keep work until its timeout; a device that connects "
+        "again and again begins the count of its offers anew",
     ),
 )

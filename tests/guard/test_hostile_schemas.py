@@ -101,11 +101,7 @@ async def test_t124_a_size_that_a_device_names_is_not_read(world: World) -> None
         shown = plan({"id": "look", "tool": "t.read"}, result=[{"from": "look", "output": "/x", "title": "X"}])
         made = (await http.post(C, json={"plan": shown})).json()
         given = await evil.next(f.Dispatch)
-        await evil.send(
-            f.ResultFrame(
-                at=given.at, facts={"!/x": '"many"', "!": '"many"'}, outcome=f.Outcome.OK, report=1, value='{"y":1}'
-            )
-        )
+        await evil.done(given, '{"y":1}', facts={"!/x": '"many"', "!": '"many"'})
         await settle(60)
         assert (await http.get(f"{C}/{made['id']}")).json()["state"] == "succeeded"
     attempts = world.engine.shard.constellations[made["id"]].attempts
