@@ -30,6 +30,8 @@ FACT_LIST_BYTES_MAX: Final = 1024 * 1024
 INLINE_VALUE_BYTES_MAX: Final = 16 * 1024
 """A larger result is an artifact, so that state and events stay small."""
 VALUE_DEPTH_MAX: Final = 32
+_POSITION_DIGITS_MAX: Final = 16
+"""No list has as many entries as this has digits."""
 """Every reader of a value may recurse, in Python and in the page."""
 _CONTAINERS: Final = (dict, list, tuple)
 
@@ -145,7 +147,10 @@ def point(value: Any, pointer: str) -> Any:
                 return MISSING
             value = value[token]
         elif isinstance(value, list):
-            if not token.isdecimal() or (token != "0" and token[0] == "0") or int(token) >= len(value):
+            # Python refuses a number of thousands of digits, and takes digits of every script.
+            if not (token.isascii() and token.isdecimal()) or len(token) > _POSITION_DIGITS_MAX:
+                return MISSING
+            if (token != "0" and token[0] == "0") or int(token) >= len(value):
                 return MISSING
             value = value[int(token)]
         else:

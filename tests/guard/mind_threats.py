@@ -9,6 +9,9 @@ _GOALS = "tests/guard/test_hostile_goals.py::"
 _INJECTIONS = "tests/guard/test_injections.py::"
 _KEPT = "tests/guard/test_kept_recipes.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
+_OFFERS = "tests/guard/test_hostile_offers.py::"
+_SCHEDULES = "tests/guard/test_schedules.py::"
+_SCHEMAS = "tests/guard/test_hostile_schemas.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
 _TIERS = "tests/guard/test_hostile_tiers.py::"
 _UNCLAIMED = "tests/guard/test_unclaimed.py::"
@@ -157,5 +160,48 @@ MIND_THREATS = (
         part="a constant that a model chose is a default that the person sees; a secret without the name or form of "
         "one is not recognised; where a recipe uses one device, a lie of that device in two runs of the recipe's owner "
         "has it go back to a text that this person saved before: the Inbox tells it and a person may undo it",
+    ),
+    Threat(
+        "T123",
+        "a schedule that only read, or was approved, does more than that without a person: its recipe or a tool begins "
+        "to write, or a caller who may not approve sets a faster clock, fires it now, or ends its pause",
+        "each firing is judged as strictly as the schedule was; who may not approve changes no clock of what was "
+        "approved, and starts none of it",
+        (
+            _SCHEDULES + "test_t123_a_recipe_that_begins_to_write_asks_at_the_next_firing",
+            _SCHEDULES + "test_t123_a_tool_that_begins_to_write_asks_at_the_next_firing",
+            _SCHEDULES + "test_t123_what_was_approved_runs_at_the_times_it_was_approved_for",
+            _SCHEDULES + "test_t123_whoever_may_not_approve_still_names_and_ends_a_schedule",
+        ),
+        part="a schedule that an earlier release kept is judged so from its next change on",
+    ),
+    Threat(
+        "T124",
+        "the schema of one tool of a device stops the hub, or every preview and request for the tools of others, or "
+        "the command line that lists it",
+        "a schema is read for so many parts and no more, whatever refers to what; a part of another kind counts as "
+        "any value, a position in a list is a short number, and sizes of facts are the hub's own words",
+        (
+            _SCHEMAS + "test_t124_no_schema_of_a_device_stops_the_work_of_others",
+            _SCHEMAS + "test_t124_a_schema_is_read_within_bounds_and_named_in_the_terminal",
+            _SCHEMAS + "test_t124_a_position_is_a_short_number_in_plain_digits",
+            _SCHEMAS + "test_t124_a_size_that_a_device_names_is_not_read",
+        ),
+        part="a schema with more parts than are read allows any value, so a plan for that tool is judged less",
+    ),
+    Threat(
+        "T125",
+        "a device offers so many slots that it draws all work, tools whose names look like others, a tool twice with "
+        "different effects, or so much and so often that it fills the log",
+        "an offer has bounds, each tool has a name that a plan can write and stands once, and a connection that "
+        "changes its offer without pause ends; what is beyond is refused whole",
+        (
+            _OFFERS + "test_t125_an_offer_beyond_its_bounds_is_refused_whole",
+            _OFFERS + "test_t125_no_number_of_slots_draws_all_work",
+            _OFFERS + "test_t125_a_flood_of_offers_ends_the_connection",
+            _OFFERS + "test_t125_what_an_agent_may_offer_is_taken",
+        ),
+        part="within its slots, 4,096 at the most, a device may keep work until its timeout; a device that connects "
+        "again and again begins the count of its offers anew",
     ),
 )

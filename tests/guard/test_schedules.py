@@ -1,7 +1,8 @@
 """Schedules as a way around an approval: each way to make one, tried without the hash of the plan that it would run.
 
 A firing has nobody beside it, so the hub keeps no schedule of a plan that does more than read unless a person who may
-approve has sent the hash of that very plan. A real hub over REST.
+approve has sent the hash of that very plan. What was approved, or only read, is then changed underneath: its recipe,
+its clock, its pause. A real hub over REST.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from starloom.planner.service import Planning
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Offer, ToolOffer
-from starloom_protocol.vocabulary import Effect, Repeatability
+from starloom_protocol.vocabulary import Effect, Profile, Repeatability, Role
 from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, settle
 from tests.guard.test_rights import ACTING, V1, C, dispatched, plan, recipe
 
 WRITE = {"id": "note", "tool": "t.write"}
+S = f"{V1}/schedules"
 CLOCK = {"cron": "0 * * * *", "zone": "UTC"}
 WAYS = (
     "plan",
@@ -150,3 +152,89 @@ async def test_t122_no_way_to_make_a_schedule_goes_around_its_approval(world: Wo
         if (await http.get(f"{C}/{fired}")).json()["state"] == "planning":
             await proposed(world, fired, made_of(world))
     assert len(await dispatched(agent)) == before + 1
+
+
+async def kept(http: httpx.AsyncClient, body: dict[str, Any]) -> str:
+    """Save a schedule as a person who looks at its preview first; return its id."""
+    made = await http.post(S, json=body)
+    if made.status_code == 409:
+        made = await http.post(S, json={**body, "plan_hash": made.json()["preview"]["plan_hash"]})
+    assert made.status_code == 201, made.text
+    return str(made.json()["id"])
+
+
+async def test_t123_a_recipe_that_begins_to_write_asks_at_the_next_firing(world: World) -> None:
+    agent = await joined(world)
+    async with world.client() as http:
+        reads = recipe("noting", {"id": "note", "tool": "t.read"})
+        assert (await http.post(f"{V1}/recipes", json={"recipe": reads})).status_code == 201
+        schedule = await kept(http, {**CLOCK, "recipe": "noting"})
+        writes = {**recipe("noting", WRITE), "version": 2}
+        changed = await http.post(f"{V1}/recipes", json={"recipe": writes, "base_version": 1}, headers=ACTING)
+        assert changed.status_code == 201, changed.text
+        assert (await http.post(f"{S}/{schedule}/run")).status_code == 200
+        await settle(60)
+        (fired,) = (await http.get(f"{S}/{schedule}")).json()["running"]
+        await proposed(world, fired, made_of(world))
+        found = (await http.get(f"{C}/{fired}")).json()
+        assert found["state"] == "awaiting_approval"
+        (asked,) = found["questions"]
+        assert asked["effects"] == ["read", "write"]
+        assert "nobody has approved it for this schedule" in asked["text"]
+    assert await dispatched(agent) == []
+
+
+async def test_t123_a_tool_that_begins_to_write_asks_at_the_next_firing(world: World) -> None:
+    agent = await joined(world)
+    async with world.client() as http:
+        schedule = await kept(http, {**CLOCK, "plan": plan({"id": "look", "tool": "t.read"})})
+        wider = [ToolOffer(effects=[Effect.WRITE], name="t.read", repeatability=Repeatability.IDEMPOTENT)]
+        offer = Offer(digest="e", slots=8, tools=wider)
+        await agent.send(f.OfferFrame(offer=offer, os="linux", policy_digest="p", profile=Profile.WORK))
+        await settle(60)
+        assert (await http.post(f"{S}/{schedule}/run")).status_code == 200
+        await settle(60)
+        (fired,) = (await http.get(f"{S}/{schedule}")).json()["running"]
+        assert (await http.get(f"{C}/{fired}")).json()["state"] == "awaiting_approval"
+    assert await dispatched(agent) == []
+
+
+CHANGES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "a faster clock": ("PATCH", "", {"cron": "* * * * *"}),
+    "another zone": ("PATCH", "", {"zone": "Asia/Tokyo"}),
+    "firings beside each other": ("PATCH", "", {"overlap": "allow"}),
+    "all that were missed": ("PATCH", "", {"catch_up": "all", "overlap": "queue"}),
+    "a firing now": ("POST", "/run", {}),
+    "the end of its pause": ("POST", "/resume", {}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("who", ["assistant", "a token that may not approve"])
+async def test_t123_what_was_approved_runs_at_the_times_it_was_approved_for(
+    world: World, change: str, who: str
+) -> None:
+    agent = await joined(world)
+    _, narrow = await world.new_token(Role.OPERATOR, ["read", "run"])
+    method, path, body = CHANGES[change]
+    async with world.client() as person, world.client(narrow if who != "assistant" else None) as http:
+        http.headers.update(ACTING if who == "assistant" else {})
+        schedule = await kept(person, {"cron": "0 3 1 1 *", "zone": "UTC", "plan": plan(WRITE)})
+        if path == "/resume":
+            assert (await person.post(f"{S}/{schedule}/pause")).status_code == 200
+        before = (await person.get(f"{S}/{schedule}")).json()
+        refused = await http.request(method, f"{S}/{schedule}{path}", json=body)
+        assert refused.json()["code"] in ("forbidden", "needs_approval"), refused.text
+        assert (await person.get(f"{S}/{schedule}")).json() == before
+        assert await dispatched(agent) == []
+        allowed = await person.request(method, f"{S}/{schedule}{path}", json=body)
+        assert allowed.status_code == 200, allowed.text
+
+
+async def test_t123_whoever_may_not_approve_still_names_and_ends_a_schedule(world: World) -> None:
+    await joined(world)
+    async with world.client() as http:
+        schedule = await kept(http, {**CLOCK, "plan": plan(WRITE)})
+        named = await http.patch(f"{S}/{schedule}", json={"name": "notes"}, headers=ACTING)
+        assert (named.status_code, named.json()["approved"]["effects"]) == (200, ["read", "write"])
+        assert (await http.post(f"{S}/{schedule}/pause", headers=ACTING)).status_code == 200

@@ -58,6 +58,7 @@ class Schedule(Record, frozen=True, kw_only=True):
 
     It runs `request` (words), `recipe` with `params`, or the plan kept under `scheduled_plan/ID`.
     `fired` and `skipped` count since its creation; `queued` are due moments that wait for the firing before them.
+    `strict`: its firings are judged as it was when it was saved. Earlier releases kept schedules without it.
     """
 
     author: str
@@ -84,6 +85,7 @@ class Schedule(Record, frozen=True, kw_only=True):
     skipped: int = 0
     state: ScheduleState = ScheduleState.ACTIVE
     stopped: Fault | None = None
+    strict: bool = False
     token: str | None = None
     zone: str
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from starloom_protocol.records.fleet import ToolOffer
-from starloom_protocol.values import parse, point
+from starloom_protocol.values import VALUE_DEPTH_MAX, parse, point
 
 SCHEMAS: Final = "results.json"
 """The file beside this module, made from the types of the tools by `make gen`."""
@@ -24,6 +24,8 @@ SCHEMA_CHARS_MAX: Final = 16 * 1024
 """A larger schema of a result is not offered."""
 _NAMED: Final = "sha256:"
 _DIGITS: Final = 16
+_PARTS_SHOWN: Final = 1024
+"""The parts of a schema that are read for a person."""
 _KEPT: Final = 1024
 
 
@@ -60,30 +62,44 @@ def _by_name() -> Mapping[str, str]:
 
 
 def fields_of(schema: str) -> list[str]:
-    """Return the fields of a result for people: `rows[name size?]`, with `?` those that a result may lack."""
+    """Return the fields of a result for people: `rows[name size?]`, with `?` those that a result may lack.
+
+    A device may write a schema that is none, or that never ends: then what it names so far is shown, with `...`.
+    """
     whole = parse(schema) if schema else {}
-    return _fields(whole, whole, ())
+    return _Naming(whole).fields(whole, ())
 
 
-def _fields(node: Any, root: Any, seen: tuple[str, ...]) -> list[str]:
-    if not isinstance(node, dict):
-        return []
-    name = node.get("$ref")
-    if isinstance(name, str):
-        inside = point(root, name[1:])
-        return [] if name in seen else _fields(inside, root, (*seen, name))
-    forms = node.get("anyOf")
-    if isinstance(forms, list):
-        return list(dict.fromkeys(field for form in forms for field in _fields(form, root, seen)))
-    if "enum" in node or "const" in node:
-        return []
-    if node.get("type") == "array":
-        return _fields(node.get("items"), root, seen)
-    found = []
-    for field, part in (node.get("properties") or {}).items():
-        inner = _fields(part, root, seen)
-        mark = "" if field in node.get("required", ()) else "?"
-        found.append(f"{field}{mark}[{' '.join(inner)}]" if inner else f"{field}{mark}")
-    if node.get("type", "object") == "object" and node.get("additionalProperties") is not False:
-        found.append("{}")
-    return found
+class _Naming:
+    """One reading of a schema for its names."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._parts = 0
+
+    def fields(self, node: Any, seen: tuple[str, ...]) -> list[str]:
+        self._parts += 1
+        if not isinstance(node, dict):
+            return []
+        if self._parts > _PARTS_SHOWN or len(seen) > VALUE_DEPTH_MAX:
+            return ["..."]
+        name = node.get("$ref")
+        if isinstance(name, str):
+            inside = point(self._root, name[1:])
+            return [] if name in seen else self.fields(inside, (*seen, name))
+        forms = node.get("anyOf")
+        if isinstance(forms, list):
+            return list(dict.fromkeys(field for form in forms for field in self.fields(form, seen)))
+        if "enum" in node or "const" in node:
+            return []
+        if node.get("type") == "array":
+            return self.fields(node.get("items"), seen)
+        found = []
+        named, needed = node.get("properties"), node.get("required")
+        for field, part in named.items() if isinstance(named, dict) else ():
+            inner = self.fields(part, seen)
+            mark = "" if isinstance(needed, list) and field in needed else "?"
+            found.append(f"{field}{mark}[{' '.join(inner)}]" if inner else f"{field}{mark}")
+        if node.get("type", "object") == "object" and node.get("additionalProperties") is not False:
+            found.append("{}")
+        return found

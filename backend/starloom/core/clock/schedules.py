@@ -426,6 +426,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         skipped=known.skipped if known else 0,
         state=known.state if known else _STATE.ACTIVE,
         stopped=known.stopped if known else None,
+        strict=True,
     )
     if made.state is _STATE.ACTIVE:
         made = _wound(made, work.at_ms)
@@ -477,13 +478,15 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
         raise Refusal(fault(Code.PLAN_HASH_MISMATCH, reason, "plan_hash"))
     effects = plan_effects(fleet, plan)
     now = consent_to(fleet, plan.specs, effects, plan_hash=plan.hash, by=work.by, at_ms=work.at_ms)
-    if item.plan_hash is not None and item.approves and not is_model(work.by):
+    decides = _decides(work, approves=item.approves)
+    if item.plan_hash is not None and decides:
         return now
     # Nobody is there at a firing, so all that does more than read is approved here, however the schedule is made.
     if not needs_approval(fleet, plan, strict=True, by=work.by):
         return None
-    if known is not None and known.consent is not None and not beyond(known.consent, now, fleet):
-        return known.consent
+    given = known.consent if known is not None and (decides or _clock(known) == _clock(item.schedule)) else None
+    if given is not None and not beyond(given, now, fleet):
+        return given
     names = ", ".join(effects)
     raise Refusal(
         fault(
@@ -493,6 +496,15 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
             "Look at the preview, then save it with its plan_hash (`--approve HASH`).",
         )
     )
+
+
+def _decides(work: Work, *, approves: bool) -> bool:
+    return approves and not is_model(work.by)
+
+
+def _clock(schedule: Schedule) -> tuple[str, ...]:
+    """Return the terms that decide how often it runs: who approved its plan approved it at these times."""
+    return (schedule.cron, schedule.zone, schedule.overlap, schedule.catch_up)
 
 
 def _wound(schedule: Schedule, at_ms: int) -> Schedule:
@@ -514,8 +526,10 @@ def on_controlled(work: Work, item: ScheduleControlled) -> None:
         case "pause":
             _pause(work, schedule, item.reason)
         case "resume":
+            _check_consent(work, schedule, item)
             _resume(work, schedule, item)
         case "run":
+            _check_consent(work, schedule, item)
             _run_now(work, schedule)
         case "seen":
             if schedule.notice is not None:
@@ -529,6 +543,19 @@ def on_controlled(work: Work, item: ScheduleControlled) -> None:
             reason = f"a schedule is paused, resumed, run, seen or removed, not {item.action}"
             raise Refusal(fault(Code.ILLEGAL_CONTROL, reason))
     work.answer({"id": schedule.id, "running": list(schedule.running)})
+
+
+def _check_consent(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
+    """Refuse a firing beside the approved times, or after a pause, to a caller who may not approve.
+
+    Raises:
+        Refusal: `forbidden`.
+    """
+    if schedule.consent is None or _decides(work, approves=item.approves):
+        return
+    effects = ", ".join(schedule.consent.effects)
+    reason = f"{schedule.name} may {effects}, which {name_of(schedule.consent.by)} approved at its own times"
+    raise Refusal(fault(Code.FORBIDDEN, reason, "action", f"Ask a person who may approve to {item.action} it."))
 
 
 def _pause(work: Work, schedule: Schedule, reason: str) -> None:

@@ -263,8 +263,8 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     """Ask a person about an installed plan, or start it. `approved`: its preview was approved, by its hash."""
     fleet, head = work.shard.fleet, constellation.head
     schedule = fleet.schedules.get(head.schedule or "")
-    # A schedule was approved for all that does more than read, so its firings are judged as strictly.
-    strict = words or (schedule is not None and schedule.consent is not None)
+    # A firing is judged as strictly as its schedule was: its recipe, or the effects of a tool, may have changed since.
+    strict = words or (schedule is not None and (schedule.strict or schedule.consent is not None))
     verdict = judge(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author)
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None

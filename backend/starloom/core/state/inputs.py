@@ -500,6 +500,7 @@ class ScheduleControlled(Input, frozen=True, kw_only=True, tag="schedule_control
     """`action`: pause resume run seen remove. A person who resumes a schedule owns it from then on."""
 
     action: str
+    approves: bool = True
     owner: str = ""
     reason: str = ""
     schedule: str

@@ -22,6 +22,7 @@ from starloom.edge.access.refusals import Refused as Turned
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.handshake import Alarm, Handshake, Proved, Refused
 from starloom.edge.agents.links import Link, Links
+from starloom.edge.agents.offer_bounds import offer_fault
 from starloom.edge.agents.progress_lines import ProgressLines
 from starloom.edge.agents.vital_lines import ASK_EVERY_S, VitalLines
 from starloom.edge.live.fanout import Fanout
@@ -42,6 +43,9 @@ from starloom_protocol.wire.version import is_older
 HANDSHAKES_MAX = 512
 """Handshakes at once, each of about 30 KiB; of a large fleet, which comes back together, a quarter of its devices."""
 SCOPE = "device"
+OFFER: Final = "offer"
+OFFERS: Final = Rate(120, 10.0)
+"""Offers that a device may send on one connection: its owner changes grants, and servers start and end."""
 CONDITION: Final = "condition"
 CONDITIONS: Final = Rate(60, 1.0)
 """Reports of its condition that a device may send on one connection; a disk that fills up now and then sends a few."""
@@ -197,7 +201,7 @@ class Connection:
         "_aip",
         "_ask_at",
         "_asked",
-        "_conditions",
+        "_changes",
         "_count",
         "_endpoint",
         "_link",
@@ -226,7 +230,7 @@ class Connection:
         self._count = 0
         self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
         self._ask_at = 0.0
-        self._conditions = Limits(parts.monotonic_s, {CONDITION: CONDITIONS})
+        self._changes = Limits(parts.monotonic_s, {CONDITION: CONDITIONS, OFFER: OFFERS})
 
     @property
     def _device(self) -> str:
@@ -360,6 +364,11 @@ class Connection:
     # -- what the device says of itself
 
     def _offer(self, frame: f.OfferFrame) -> None:
+        """Take an offer in its bounds; each change of it becomes an event."""
+        if self._changes.failed(OFFER, self._device):
+            raise ProtocolFault(Code.PROTOCOL_ERROR, "its offer changes more often than any device's does")
+        if wrong := offer_fault(frame.offer, frame.os):
+            raise ProtocolFault(Code.PROTOCOL_ERROR, wrong)
         self._parts.inbox.post(
             inputs.OfferReceived(
                 by=self._by,
@@ -375,7 +384,7 @@ class Connection:
 
     def _condition(self, frame: f.ConditionFrame) -> None:
         """Take what a device says of its condition: what this hub knows of it, since each change becomes an event."""
-        if self._conditions.failed(CONDITION, self._device):
+        if self._changes.failed(CONDITION, self._device):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its condition changes more often than any device's does")
         facts = {str(fact): frame.facts[fact] for fact in DeviceFact if fact in frame.facts}
         if any(len(value) > CONDITION_CHARS_MOST for value in facts.values()):

@@ -151,8 +151,12 @@ def taking(offer: ToolOffer) -> frozenset[str]:
     if not isinstance(schema, dict):
         return frozenset()
     named = str(schema.get("$ref", "")).rpartition("/")[2]
-    found = schema.get("$defs", {}).get(named, schema) if named else schema
-    properties = found.get("properties", {})
+    # A device writes what it likes: each part of it may be anything.
+    definitions = schema.get("$defs")
+    found = definitions.get(named, schema) if named and isinstance(definitions, dict) else schema
+    properties = found.get("properties") if isinstance(found, dict) else None
+    if not isinstance(properties, dict):
+        return frozenset()
     return frozenset(name for name, part in properties.items() if isinstance(part, dict) and part.get("writeOnly"))
 
 

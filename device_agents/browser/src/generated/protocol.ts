@@ -361,6 +361,7 @@ export interface Schedule {
   skipped?: number;
   state?: ScheduleState;
   stopped?: Fault | null;
+  strict?: boolean;
   token?: string | null;
   zone: string;
 }

@@ -21,6 +21,10 @@ _FORMS_MAX: Final = 64
 """One with more alternatives allows any value."""
 _STEPS_MAX: Final = 2_000
 """One question about a schema of a device takes no longer; the answer is yes then."""
+_PAIRS_MAX: Final = 64_000
+"""The pairs of forms that one such question compares."""
+_READ_MAX: Final = 512
+"""The parts of a schema that are read for its forms; one with more allows any value."""
 _WORDS_MAX: Final = 4
 """A fault that lists more kinds is no help."""
 _NAMES_MAX: Final = 12
@@ -117,7 +121,7 @@ class Form:
 
     def entries(self) -> Shape:
         """Return the shape of any entry of a list."""
-        return either([*map(self.inner, self.first), self.entry(len(self.first))])
+        return either(self.entry(position) for position in range(len(self.first) + 1))
 
 
 class Shape:
@@ -309,37 +313,46 @@ def _word(form: Form) -> str:
 
 def _shape(node: Any, root: Any) -> Shape:
     """Return the shape of a schema; one with more than `_FORMS_MAX` forms allows any value."""
-    forms = list(islice(_forms(node, root), _FORMS_MAX + 1))
+    forms = list(islice(_Reading(root).forms(node), _FORMS_MAX + 1))
     return Shape(forms) if len(forms) <= _FORMS_MAX else OPEN
 
 
-def _forms(node: Any, root: Any, seen: tuple[str, ...] = ()) -> Iterator[Form]:
-    """Yield the forms of a schema; one that is left out of account (`allOf`, a reference that leads nowhere) is any."""
-    if isinstance(node, Shape):
-        yield from node.forms
-    elif node is False:
-        return
-    elif not isinstance(node, dict):
-        yield Form({}, {})
-    elif "$ref" in node:
-        name = node["$ref"]
-        found = point(root, name[1:]) if isinstance(name, str) and name[:1] == "#" and name not in seen else True
-        yield from _forms(True if found is MISSING else found, root, (*seen, str(name)))
-    elif isinstance(parts := node.get("anyOf", node.get("oneOf")), list):
-        for part in parts if len(seen) < _DEPTH_MAX else [True]:
-            yield from _forms(part, root, (*seen, ""))
-    elif "allOf" in node:
-        parts = node["allOf"]
-        alone = isinstance(parts, list) and len(parts) == 1 and len(seen) < _DEPTH_MAX
-        yield from _forms(parts[0] if alone else True, root, (*seen, ""))
-    elif "const" in node:
-        yield Form({"const": node["const"]}, root)
-    elif isinstance(values := node.get("enum"), list):
-        yield from (Form({"const": value}, root) for value in values)
-    elif isinstance(kinds := node.get("type"), list):
-        yield from (Form({**node, "type": kind}, root) for kind in kinds)
-    else:
-        yield Form(node, root)
+class _Reading:
+    """One reading of a schema for its forms. A device may write one that never ends: the rest is any value then."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._parts = 0
+
+    def forms(self, node: Any, seen: tuple[str, ...] = ()) -> Iterator[Form]:
+        """Yield the forms; one that is left out of account (`allOf`, a reference that leads nowhere) is any."""
+        self._parts += 1
+        if isinstance(node, Shape):
+            yield from node.forms
+        elif node is False:
+            return
+        elif not isinstance(node, dict) or self._parts > _READ_MAX or len(seen) > _DEPTH_MAX:
+            yield Form({}, {})
+        elif "$ref" in node:
+            name = node["$ref"]
+            known = isinstance(name, str) and name[:1] == "#" and name not in seen
+            found = point(self._root, name[1:]) if known else True
+            yield from self.forms(True if found is MISSING else found, (*seen, str(name)))
+        elif isinstance(parts := node.get("anyOf", node.get("oneOf")), list):
+            for part in parts if len(seen) < _DEPTH_MAX else [True]:
+                yield from self.forms(part, (*seen, ""))
+        elif "allOf" in node:
+            parts = node["allOf"]
+            alone = isinstance(parts, list) and len(parts) == 1 and len(seen) < _DEPTH_MAX
+            yield from self.forms(parts[0] if alone else True, (*seen, ""))
+        elif "const" in node:
+            yield Form({"const": node["const"]}, self._root)
+        elif isinstance(values := node.get("enum"), list):
+            yield from (Form({"const": value}, self._root) for value in values)
+        elif isinstance(kinds := node.get("type"), list):
+            yield from (Form({**node, "type": kind}, self._root) for kind in kinds)
+        else:
+            yield Form(node, self._root)
 
 
 def _unfolded(form: Form) -> Iterator[Form]:
@@ -351,6 +364,7 @@ class _Fitting:
     """One question whether a value fits. Schemas come from devices: after so many steps the answer is yes."""
 
     def __init__(self) -> None:
+        self._pairs = 0
         self._steps = 0
 
     def may_be(self, given: Shape, due: Shape, depth: int) -> bool:
@@ -360,6 +374,9 @@ class _Fitting:
         return any(self._fits(form, other, depth - 1) for form in given.forms for other in due.forms)
 
     def _fits(self, form: Form, due: Form, depth: int) -> bool:
+        self._pairs += 1
+        if self._pairs > _PAIRS_MAX:
+            return True
         kind, wanted = form.kind, due.kind
         if kind is None or wanted is None:
             return True

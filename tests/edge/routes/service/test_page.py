@@ -44,6 +44,12 @@ async def test_nothing_outside_the_folder(tmp_path: Path, web: Path, path: str) 
         assert "secret" not in (await http.get(path)).text.replace("secret.txt", "")
 
 
+@pytest.mark.parametrize("path", ["/assets/" + "a" * 300, "/" + "a" * 5_000, "/tab/" + "a" * 300])
+async def test_a_name_longer_than_any_file_has_is_no_fault_of_the_hub(tmp_path: Path, web: Path, path: str) -> None:
+    async with a_world(tmp_path, web=web) as world, world.client("") as http:
+        assert (await http.get(path)).status_code in (200, 404)
+
+
 async def test_unknown_addresses_of_the_api_are_no_pages(tmp_path: Path, web: Path) -> None:
     async with a_world(tmp_path, web=web) as world, world.client("") as http:
         for path in ("/api/v1/none", "/api/v2", "/agent/none", "/aip/v1/none"):

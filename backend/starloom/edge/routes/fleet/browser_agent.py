@@ -7,6 +7,7 @@ all, because a worker is held by the policy of its own script. Where the tab was
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mimetypes
 import re
 from pathlib import Path
@@ -93,5 +94,9 @@ class Tab:
         if self._folder is None or "\0" in path:
             return None
         root = self._folder.resolve()
-        file = (root / (path or "index.html")).resolve()
-        return file if file.is_relative_to(root) and file.is_file() else None
+        # A name that is too long for the file system is none of ours.
+        with contextlib.suppress(OSError):
+            file = (root / (path or "index.html")).resolve()
+            if file.is_relative_to(root) and file.is_file():
+                return file
+        return None

@@ -226,6 +226,7 @@ class Schedules:
         caller = caller_of(request)
         controlled = inputs.ScheduleControlled(
             action=action,
+            approves=caller.approves,
             by=caller.by,
             id=new_id(),
             owner=caller.principal,

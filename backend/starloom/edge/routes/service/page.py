@@ -7,6 +7,7 @@ compressed here. If the page was not built, a plain page says how. No path can l
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mimetypes
 import os
 import re
@@ -81,9 +82,11 @@ class Page:
         root = self._folder.resolve()
         file = root / "index.html"
         if "\0" not in path and not path.endswith(tuple(_ENCODINGS.values())):
-            named = (root / path).resolve()
-            if named.is_relative_to(root) and named.is_file():
-                file = named
+            # A name that is too long for the file system is none of ours.
+            with contextlib.suppress(OSError):
+                named = (root / path).resolve()
+                if named.is_relative_to(root) and named.is_file():
+                    file = named
         for encoding in accepted:
             smaller = file.with_name(file.name + _ENCODINGS[encoding])
             if smaller.is_file():

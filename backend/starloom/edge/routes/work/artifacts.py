@@ -27,7 +27,7 @@ from starloom_protocol.vocabulary import Code
 
 CHUNK_BYTES = 256 * 1024
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE = re.compile(r"bytes=([0-9]{0,16})-([0-9]{0,16})")
 _SHOWN = frozenset(
     {
         "application/json",
