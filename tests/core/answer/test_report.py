@@ -12,13 +12,13 @@ import pytest
 
 from starloom.core.answer.report import covered, report
 from starloom.core.answer.spans import Record, folded
-from starloom.core.state.inputs import QuestionAnswered
+from starloom.core.state.inputs import OfferReceived, QuestionAnswered
 from starloom.core.state.orders import SendDispatch
-from starloom_protocol.records.entities import Choice, ForEach, Policy
+from starloom_protocol.records.entities import Choice, ForEach, Offer, Policy
 from starloom_protocol.records.run_report import FOR_A_PERSON, ON_A_DEVICE, Phase, RunReport
 from starloom_protocol.stream.feed import Event, decode_event
-from starloom_protocol.vocabulary import Approval, Code, Outcome
-from tests.builders import Driver, edge, plan, task
+from starloom_protocol.vocabulary import Approval, Code, Outcome, Profile
+from tests.builders import TOOLS, Driver, edge, plan, task
 from tests.core.golden_logs import FOLDER
 from tests.core.plan.goals.pursued import Pursued, call
 
@@ -184,6 +184,30 @@ def test_an_attempt_that_is_made_again_is_a_retry_or_a_move() -> None:
     assert (found.recoveries.retried, found.recoveries.moved) == (int(not moved), int(moved))
     assert (found.work_ms, found.repeated_ms, found.attempts) == (3_000, 1_000, 2)
     assert [wait.cause for wait in found.waits] == [Phase.RETRY]
+
+
+def test_an_owner_who_was_asked_is_no_failure_that_was_mended() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a")))
+    (first,) = driver.take()
+    driver.result(first, outcome=Outcome.REFUSED, code=Code.NEEDS_APPROVAL, detail="asked")
+    session = driver.shard.fleet.devices["d-one"].session
+    told = Offer(digest="answered", facts={"answered": "yes"}, slots=4, tools=TOOLS)
+    driver.do(
+        OfferReceived(
+            id="offer",
+            by="device:d-one",
+            device="d-one",
+            offer=told,
+            os="linux",
+            profile=Profile.OPERATE,
+            session=session,
+        )
+    )
+    (second,) = driver.take()
+    driver.result(second, 1)
+    found = of(driver)
+    assert (found.attempts, found.recoveries.retried, found.recoveries.moved) == (2, 0, 0)
 
 
 def test_a_second_attempt_that_was_faster_is_a_hedge_and_nothing_else() -> None:

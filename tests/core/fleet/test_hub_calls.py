@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom_protocol.plan import check_edit, check_plan
@@ -49,6 +50,29 @@ def approve(one: WatchedDriver, of: str = "c1", word: str = "allow") -> None:
 def off(one: WatchedDriver, name: str) -> None:
     device = one.shard.fleet.devices[f"d-{name}"]
     one.do(i.DeviceDisconnected(id=one.ident(), by="e", device=device.id, session=device.session, reason="gone"))
+
+
+def restart(one: WatchedDriver, *names: str) -> None:
+    """Let the hub end and start: it holds the socket of no device any more."""
+    for name in names:
+        device = one.shard.fleet.devices[f"d-{name}"]
+        one.do(
+            i.DeviceDisconnected(
+                id=one.ident(),
+                by="engine",
+                device=device.id,
+                hub_ended=True,
+                reason="the hub that held its socket has ended",
+                session=device.session,
+            )
+        )
+
+
+def come(one: WatchedDriver, kind: str = "moment") -> None:
+    """Let the moment come that a task waits for."""
+    (due,) = [timer for timer in due_moments(one.shard) if timer.kind == kind]
+    one.now_ms = due.due_ms
+    one.fire(due)
 
 
 def test_the_state_of_devices_is_a_result_without_a_device() -> None:
@@ -100,6 +124,46 @@ def test_a_device_is_down_once_it_was_off_for_so_long_and_names_choose() -> None
     one.now_ms += 1_000
     one.submit(made({"id": "look", "tool": "fleet.devices", "args": args}), "c2")
     assert [row["device"] for row in value(one, "look", "c2")["off"]] == ["two"]
+
+
+def test_a_device_that_the_hub_lost_by_its_own_end_is_not_down_until_it_had_time_to_connect() -> None:
+    one = WatchedDriver("one", "two", "three")
+    restart(one, "one", "two", "three")
+    found = one.submit(made({"id": "look", "tool": "fleet.devices", "args": {"for_s": 5}}))
+    assert (found.tasks["look"].state, found.tasks["look"].reason) == ("ready", Reason.MOMENT)
+    assert found.tasks["look"].not_before_ms == one.now_ms + one.shard.settings.return_ms
+    assert one.events[-1].note == "waits for one, three, two to connect again, as the hub has just started"
+    one.connect("one")
+    one.connect("two")
+    come(one)
+    assert [row["device"] for row in value(one, "look")["off"]] == ["three"]
+    one.folded_equals_state()
+
+
+def test_a_look_at_devices_by_name_waits_for_no_other() -> None:
+    one = WatchedDriver("one", "two")
+    restart(one, "one", "two")
+    one.connect("one")
+    one.submit(made({"id": "look", "tool": "fleet.devices", "args": {"names": ["one"]}}))
+    assert [row["state"] for row in value(one, "look")["rows"]] == ["on"]
+
+
+def test_a_drain_after_a_restart_waits_for_the_devices_that_may_take_the_work() -> None:
+    one = WatchedDriver("one", "two")
+    one.submit(plan(task("may")), "work")
+    (mine,) = one.take()
+    one.started(mine)
+    busy = mine.device.removeprefix("d-")
+    found = one.submit(made(drain(busy)), controls=True)
+    restart(one, "one", "two")
+    approve(one)
+    assert (found.tasks["drain"].reason, one.shard.fleet.devices[mine.device].draining) == (Reason.MOMENT, False)
+    one.connect("one")
+    one.connect("two")
+    come(one)
+    assert [item["task"] for item in value(one, "drain")["moving"]] == ["may"]
+    assert one.shard.fleet.devices[mine.device].draining
+    one.folded_equals_state()
 
 
 def test_a_large_fleet_is_counted_whole_and_named_in_part_those_that_are_down_first() -> None:

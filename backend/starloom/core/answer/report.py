@@ -34,7 +34,7 @@ from starloom_protocol.records.run_report import (
     Tick,
     Wait,
 )
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, AttemptEnd, TaskState
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, AttemptEnd, Code, TaskState
 
 PATH_MOST: Final = 1_000
 _Interval = tuple[int, int]
@@ -309,7 +309,8 @@ def _recoveries(record: Record, attempts: Mapping[str, Attempt]) -> Recoveries:
     retried = moved = 0
     for key, attempt in attempts.items():
         before = None if key in record.hedges else _before(attempts, key, record.hedges)
-        if before is None or before.round != attempt.round:
+        if before is None or before.round != attempt.round or before.code is Code.NEEDS_APPROVAL:
+            # A device that asked its owner did not fail: the attempt after it mends nothing.
             continue
         retried += before.device == attempt.device
         moved += before.device != attempt.device

@@ -12,8 +12,11 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from starloom.core.fleet import draining
+from starloom.core.placement.returning import expected_after_restart, waits_for
+from starloom.core.run.fences import timer
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.queues import fair_share
 from starloom.core.state.tasks.names import is_of_goal
@@ -35,7 +38,7 @@ from starloom_protocol.tools.hub_tools import (
     controls_devices,
 )
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, Code, DeviceLink, Role, TaskState
+from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, Code, DeviceLink, Reason, Role, TaskState
 
 _STATE_OF = {DeviceLink.ONLINE: "on", DeviceLink.OFFLINE: "off", DeviceLink.SUSPENDED: "asleep"}
 _MAY_CONTROL = frozenset({Role.OWNER, Role.OPERATOR})
@@ -72,6 +75,8 @@ def _call(work: Work, constellation: Constellation, task: str) -> None:
     spec, record = constellation.specs[task], constellation.tasks[task]
     try:
         _judge(work, constellation, spec, record)
+        if _deferred(work, constellation, spec, record):
+            return
         value = _CALLS[spec.tool or ""](work, constellation, spec)
     except Refusal as refusal:
         why = refusal.faults[0]
@@ -82,6 +87,21 @@ def _call(work: Work, constellation: Constellation, task: str) -> None:
     done = moved(work, record, TaskState.SUCCEEDED, marked=canonical(value), started=record.started + 1)
     change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, note="the hub carried it out", by="engine")
     work.rules_due.append((constellation.name, task, "succeeded"))
+
+
+def _deferred(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
+    """Let a call wait for devices that its hub lost by its own end: they are not down, and work may move to them."""
+    if spec.tool == RESUME:
+        return False
+    names = _args(spec, DevicesArgs).names if spec.tool == DEVICES else []
+    away = expected_after_restart(work.shard.fleet, work.at_ms, names)
+    if not away:
+        return False
+    until_ms = max(device.expected_until_ms for device in away)
+    later = replace(record, reason=Reason.MOMENT, not_before_ms=until_ms)
+    work.order(timer(constellation, spec.id, "moment", later, until_ms))
+    change_task(work, constellation, spec.id, EventKind.TASK_READY, later, note=waits_for(away), by="engine")
+    return True
 
 
 def _judge(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:

@@ -3,11 +3,12 @@
 Owns which devices are expected back, how long a group waits for them, and when it continues. After the end of a hub
 that is each of its devices (`ShardSettings.return_ms`: an agent's first tries to connect take less), and at any time
 one whose connection has just dropped (`DROPPED_MS`): its agent may have been restarted. Never waits for another one.
+The hub's own calls ask here, too, before they tell or decide something about devices that the hub itself lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -41,8 +42,19 @@ def defer(work: Work, constellation: Constellation, root: str, selector: Selecto
     work.order(_timer(constellation, root, until_ms))
     if record.until_ms != until_ms:
         waits = replace(record, until_ms=until_ms)
-        work.emit(constellation, EventKind.GROUP_WAITS, root, [("group", root, waits)], by="engine", note=_note(away))
+        work.emit(
+            constellation, EventKind.GROUP_WAITS, root, [("group", root, waits)], by="engine", note=waits_for(away)
+        )
     return True
+
+
+def expected_after_restart(fleet: Fleet, now_ms: int, names: Collection[str] = ()) -> list[Device]:
+    """Return the devices that a hub lost by its own end and that may still connect again; of these names, if given."""
+    return [
+        device
+        for device in _expected(fleet, Selector(), now_ms, 0)
+        if not names or device.name in names or device.id in names
+    ]
 
 
 def came_back(work: Work) -> None:
@@ -88,7 +100,8 @@ def _timer(constellation: Constellation, group: str, due_ms: int) -> ArmTimer:
     return ArmTimer(constellation=constellation.name, due_ms=due_ms, entity=group, kind=TIMER)
 
 
-def _note(away: list[Device]) -> str:
+def waits_for(away: list[Device]) -> str:
+    """Return in words which devices are waited for, and why."""
     names = sorted(device.name for device in away)
     hub_ended = all(device.expected_until_ms for device in away)
     why = "as the hub has just started" if hub_ended else "since the connection has just dropped"

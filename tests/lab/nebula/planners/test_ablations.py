@@ -18,6 +18,7 @@ from starloom.lab.nebula.planners.ablations import (
 )
 from starloom.lab.nebula.planners.baselines import BASELINES, plan_of
 from starloom.lab.nebula.reports.costs import COST_HEAD, costs
+from starloom.lab.nebula.scoring.honesty import End
 from starloom.process.settings import load
 from tests.builders import Driver, plan, task
 
@@ -33,12 +34,13 @@ class Run:
     """The parts of a run that a cost reads."""
 
     def __init__(
-        self, name: str, baseline: str, *, success: bool = True, wall_ms: int = 1_000, attempts: int = 2
+        self, name: str, baseline: str, *, end: End = End.MET, wall_ms: int = 1_000, attempts: int = 2
     ) -> None:
         self.task = type("Task", (), {"id": name})()
         self.used = type("Used", (), {"tokens": 10 * attempts})()
         self.figures = Figures(wall_ms, attempts)
-        self.profile, self.baseline, self.seed, self.success = "P0", baseline, 1, success
+        self.profile, self.baseline, self.seed = "P0", baseline, 1
+        self.end, self.success = end, end is End.MET
 
 
 def test_names_are_read_whole_or_refused() -> None:
@@ -77,12 +79,20 @@ def test_costs_stand_beside_the_same_tasks_of_the_full_run() -> None:
         Run("a", ""),
         Run("b", ""),
         Run("a", "seq", wall_ms=3_000, attempts=3),
-        Run("b", "seq", success=False, wall_ms=9_000),
+        Run("b", "seq", end=End.HONEST, wall_ms=9_000),
         Run("c", "seq"),
     ]
     (cost,) = costs(runs)
     assert (cost.name, cost.runs, cost.met, cost.met_full, cost.lost, cost.won) == ("seq", 2, 1, 2, 1, 0)
     assert (cost.time_s, cost.time_full_s, cost.slower) == (3.0, 1.0, 2.0)
-    assert cost.row() == ["P0 seq", "1/2", "2/2", "1", "3.0", "1.0", "+200%", "1", "10"]
+    assert cost.row() == ["P0 seq", "1/2", "2/2", "1", "1", "0", "3.0", "1.0", "+200%", "1", "10"]
     assert len(cost.row()) == len(COST_HEAD)
     assert costs(runs[:2]) == []
+
+
+def test_a_cost_tells_an_honest_end_from_a_faulty_one() -> None:
+    ends = (End.MET, End.HONEST, End.FOOLED, End.NOT_MET, End.HUNG, End.FALSE_DONE, End.DOUBLED)
+    runs: Any = [run for end in ends for run in (Run(end, ""), Run(end, "norecover", end=end))]
+    (cost,) = costs(runs)
+    assert (cost.runs, cost.met, cost.honest, cost.faulty) == (7, 1, 2, 4)
+    assert (cost.document()["honest"], cost.document()["faulty"]) == (2, 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -119,3 +120,14 @@ def test_a_task_that_was_not_run_is_no_failed_run() -> None:
     reader = read(ran(5, "", ("never", False, 1), profile="P1"))
     assert "Missed" not in reader.text
     assert "05-three-errors-in-a-minute" in reader.text
+
+
+def test_the_cost_of_a_part_has_its_honest_and_its_faulty_ends_in_their_columns() -> None:
+    full = [ended(1, End.MET), ended(35, End.MET), ended(36, End.MET)]
+    without = [ended(1, End.HONEST), ended(35, End.NOT_MET), ended(36, End.MET)]
+    page = page_of(report(GOLD, *full, *(replace(one, baseline="norecover") for one in without)).document())
+    table = page.partition("Cost of each part")[2].partition("</table>")[0]
+    head, row = re.findall(r"<th(?: [^>]*)?>([^<]*)", table), re.findall(r"<td[^>]*>([^<]*)", table)
+    shown = dict(zip(head, row, strict=True))
+    names = ("without", "met", "full", "lost", "honest", "faulty")
+    assert [shown[name] for name in names] == ["norecover", "1/3", "3/3", "2", "1", "1"]

@@ -8,13 +8,15 @@ from typing import Any, Final
 
 from starloom.lab.nebula.planners.baselines import FULL
 from starloom.lab.nebula.running import Ran
+from starloom.lab.nebula.scoring.honesty import HARD, End
 
 
 @dataclass(frozen=True)
 class Cost:
     """One condition beside the full run, over the tasks and seeds that both have. Times are those of tasks met in both.
 
-    `lost` counts the tasks that the full run met and this one did not, `won` the reverse.
+    `lost` counts the tasks that the full run met and this one did not, `won` the reverse. `honest` counts those whose
+    answer says that they are not met, or whose check declares that a lie cannot be seen; `faulty` the other ends.
     """
 
     profile: str
@@ -24,6 +26,8 @@ class Cost:
     met_full: int
     lost: int
     won: int
+    honest: int
+    faulty: int
     time_s: float
     time_full_s: float
     attempts: int
@@ -46,6 +50,8 @@ class Cost:
             "met_full": self.met_full,
             "lost": self.lost,
             "won": self.won,
+            "honest": self.honest,
+            "faulty": self.faulty,
             "time_s": round(self.time_s, 1),
             "time_full_s": round(self.time_full_s, 1),
             "slower": round(self.slower, 4),
@@ -62,6 +68,8 @@ class Cost:
             f"{self.met}/{self.runs}",
             f"{self.met_full}/{self.runs}",
             str(self.lost),
+            str(self.honest),
+            str(self.faulty),
             f"{self.time_s:.1f}",
             f"{self.time_full_s:.1f}",
             f"{self.slower:+.0%}",
@@ -70,7 +78,19 @@ class Cost:
         ]
 
 
-COST_HEAD: Final = ("without", "met", "full", "lost", "s", "full s", "time", "attempts more", "tokens more")
+COST_HEAD: Final = (
+    "without",
+    "met",
+    "full",
+    "lost",
+    "honest",
+    "faulty",
+    "s",
+    "full s",
+    "time",
+    "attempts more",
+    "tokens more",
+)
 
 
 def costs(runs: Sequence[Ran]) -> list[Cost]:
@@ -90,6 +110,8 @@ def costs(runs: Sequence[Ran]) -> list[Cost]:
                 met_full=sum(beside.success for _, beside in pairs),
                 lost=sum(beside.success and not one.success for one, beside in pairs),
                 won=sum(one.success and not beside.success for one, beside in pairs),
+                honest=sum(one.end in (End.HONEST, End.FOOLED) for one, _ in pairs),
+                faulty=sum(one.end in (*HARD, End.NOT_MET) for one, _ in pairs),
                 time_s=sum(one.figures.wall_ms for one, _ in both) / 1000,
                 time_full_s=sum(beside.figures.wall_ms for _, beside in both) / 1000,
                 attempts=sum(one.figures.attempts for one, _ in pairs),

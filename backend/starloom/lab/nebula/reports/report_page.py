@@ -176,6 +176,8 @@ def _costs(document: Document) -> list[str]:
             f"{row['met']}/{row['runs']}",
             f"{row['met_full']}/{row['runs']}",
             str(row["lost"]),
+            str(row["honest"]),
+            str(row["faulty"]),
             f"{row['time_s']:.1f}",
             f"{row['time_full_s']:.1f}",
             f"{row['slower']:+.0%}",
@@ -186,7 +188,8 @@ def _costs(document: Document) -> list[str]:
     ]
     note = (
         "Over the tasks and seeds that both have. Times are those of the tasks that were met in both. Lost: met by the "
-        "full product and not without this part."
+        "full product and not without this part. Honest: not met, and the answer names what is missing, or fooled as "
+        "declared. Faulty: not met in any other way."
     )
     head = ["faults", *COST_HEAD]
     return ["<h2>Cost of each part</h2>", _table(head, rows, text_columns=2), f"<p>{escape(note)}</p>"]
