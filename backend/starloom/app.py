@@ -610,6 +610,7 @@ def main() -> int:
     for noisy in ("httpx", "asyncio", "celery", "kombu", "amqp", "aiosqlite", "alembic", "uvicorn"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     try:
+        gc.freeze()  # modules stay for good: the search before the hub opens is for what it has loaded
         uvloop.run(serve(settings))
     except Unavailable as error:
         print(f"starloom: {error}. {CODES[error.code].hint}", file=sys.stderr)

@@ -8,6 +8,9 @@ def main() -> None:
 
     It ends quietly where the reader of its output went away, as in `starloom devices | head`.
     """
+    from starloom.process import heap
+
+    heap.begin()
     from starloom.cli.commands import build
     from starloom.client.exits import Exit
     from starloom.client.terminal.pipes import has_no_reader, reader_is_gone

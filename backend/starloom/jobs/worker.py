@@ -16,6 +16,11 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from starloom.process import heap
+
+if __name__ == "__main__":
+    heap.begin()
+
 from celery import Celery
 from celery.platforms import SecurityWarning
 from celery.signals import setup_logging

@@ -131,7 +131,7 @@ def read_recipe(
     least = {
         name: None if param.optional else _stand_in(name, param, default=True) for name, param in recipe.params.items()
     }
-    for values in (full, least):
+    for values in (full, least) if least != full else (full,):
         check = check_plan(
             recipe.plan, params=values, recipe=recipe.name, known_signatures=known_signatures, place="plan"
         )
@@ -144,6 +144,8 @@ def read_recipe(
 
 
 def _lacking(recipe: Recipe, values: Mapping[str, Any], known_tools: Mapping[str, Repeatability] | None) -> list[Fault]:
+    if known_tools is None:  # no tool is unknown then, and the plan is checked without its tools before
+        return []
     check = check_plan(recipe.plan, params=values, recipe=recipe.name, known_tools=known_tools, place="plan")
     return [fault for fault in check.faults if fault.code is Code.UNKNOWN_TOOL]
 

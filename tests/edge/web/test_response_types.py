@@ -10,7 +10,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import Application, JsonReply, described, response_type, shapes
+from starloom.edge.web.response_types import Application, JsonReply, response_type, shapes, unconverted
 from starloom_protocol.api.fleet import DeviceRow
 from tests.arch.shape import untyped_routes
 from tests.edge.world import World
@@ -28,7 +28,7 @@ def test_a_type_reaches_the_document() -> None:
         return json_reply({"name": "a", "size": 1})
 
     app = Application()
-    more = described(response_type(pair), {"responses": {"4XX": {"description": "Refused"}}})
+    more = unconverted({"responses": {"4XX": {"description": "Refused"}}})
     app.router.add_api_route("/pair", pair, methods=["GET"], **more)
     document = app.openapi()
     assert document is app.openapi()
@@ -52,7 +52,10 @@ def test_a_route_with_two_answers_describes_both() -> None:
 
     kind = response_type(one_or_many)
     assert shapes(kind) == (Pair, list[Pair])
-    schema = described(kind, {})["responses"][200]["content"]["application/json"]["schema"]
+    app = Application()
+    app.router.add_api_route("/found", one_or_many, methods=["GET"], **unconverted({}))
+    answers = app.openapi()["paths"]["/found"]["get"]["responses"]
+    schema = answers["200"]["content"]["application/json"]["schema"]
     pair = {"$ref": "#/components/schemas/Pair"}
     assert schema == {"anyOf": [pair, {"type": "array", "items": pair}]}
 

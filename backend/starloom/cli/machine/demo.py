@@ -43,6 +43,7 @@ from starloom.lab.devices.hosting import Host, patiently
 from starloom.lab.proxy.fault_proxy import FaultProxy
 from starloom.lab.sample import sample_files
 from starloom.lab.sample.facts import CUT_TASK, Places, evidence, figures_of, sleeps_in, upload_of, words_for
+from starloom.process import heap
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile, TaskState
 
@@ -328,6 +329,7 @@ async def carry_out(choices: Choices) -> int:
 
 def main() -> None:
     """Run the sample as `starloom up --demo` asks for it."""
+    heap.begin()
     parser = argparse.ArgumentParser(description="The sample of `make run`; started by `starloom up --demo`.")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--once", action="store_true")

@@ -29,7 +29,7 @@ from starloom.edge.access.view import BEARER, SESSION, AccessView
 from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to
-from starloom.edge.web.response_types import described, response_type
+from starloom.edge.web.response_types import response_type, unconverted
 from starloom_protocol.vocabulary import Code, PrincipalKind
 from starloom_protocol.wire.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 
@@ -297,8 +297,7 @@ def guarded_route(
 
     class GuardedRoute(APIRoute):
         def __init__(self, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
-            kind = response_type(endpoint)
-            super().__init__(path, endpoint, **(more if kind is None else described(kind, more)))
+            super().__init__(path, endpoint, **(more if response_type(endpoint) is None else unconverted(more)))
 
         def matches(self, scope: Scope) -> tuple[Match, Scope]:
             # Routes are asked one after the other: almost all say no, and that has to be cheap.

@@ -47,12 +47,17 @@ def _declared(function: Callable[..., Any]) -> Any:
     return Union[found] if found else None  # noqa: UP007 -- the members are known when it runs only
 
 
-def described(kind: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a route and those by which FastAPI describes its answer and converts nothing."""
-    status = arguments.get("status_code") or 200
-    answer = {"content": {"application/json": {"schema": _schema(kind)}}}
-    responses = {**(arguments.get("responses") or {}), status: answer}
-    return {**arguments, "response_model": None, "responses": responses}
+def unconverted(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a route by which FastAPI converts nothing of its answer."""
+    return {**arguments, "response_model": None}
+
+
+def _describe(route: APIRoute) -> None:
+    """Describe the declared answer of a route, where it has one."""
+    kind = response_type(route.endpoint)
+    if kind is not None:
+        answer = {"content": {"application/json": {"schema": _schema(kind)}}}
+        route.responses = {**route.responses, route.status_code or 200: answer}
 
 
 @lru_cache(maxsize=1024)
@@ -89,6 +94,10 @@ class Application(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document; made once."""
         made = self.openapi_schema is not None
+        if not made:  # at the first reading: a hub that is asked for work alone makes no schema
+            for route in self.routes:
+                if isinstance(route, APIRoute):
+                    _describe(route)
         document = super().openapi()
         if not made:
             add_schemas(document, self.routes)
