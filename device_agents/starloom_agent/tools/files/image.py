@@ -1,7 +1,7 @@
 """`image.info` and `image.resize`: sizes and small versions of pictures.
 
-PNG is decoded here; for a JPEG the camera's own preview is used. Unreadable files are listed with the reason, so that
-one of them never fails the whole folder.
+PNG is decoded by the agent itself, other kinds by Pillow where it is installed; without it the preview that a camera
+stored in a JPEG is used. Unreadable files are listed with the reason, so that one of them never fails the whole folder.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.pictures import headers, png
+from starloom_agent.toolkit.pictures import decoding, headers, png
 from starloom_agent.toolkit.pictures.scaling import shrink
 from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.vocabulary import Code, Repeatability
 
+_JPEG = b"\xff\xd8"
 _PICTURE_BYTES_MOST = 256 * 1024 * 1024
 _ORIGINAL_BYTES_MOST = 16 * 1024 * 1024
 """`image.sheet` puts each of them into its page whole."""
@@ -93,22 +94,23 @@ def _small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
     Raises:
         NotReadable: with the reason, as a sentence's second half.
     """
-    if data[:2] == b"\xff\xd8":
-        preview = headers.jpeg_preview(data)
-        measured = headers.measure(preview) if preview else None
-        if preview is None or measured is None:
-            raise png.NotReadable("it is a JPEG without a camera's preview, and JPEG is not decoded on this device")
-        return preview, "image/jpeg", measured.width, measured.height
     measured = headers.measure(data)
-    if measured is not None and measured.kind != "png":
-        raise png.NotReadable(f"it is a {measured.kind.upper()}, which is not decoded on this device")
+    if measured is None or measured.kind != "png":
+        try:
+            return decoding.small_version(data, longest_px)
+        except png.NotReadable:
+            preview = headers.jpeg_preview(data) if data[:2] == _JPEG else None
+            shown = headers.measure(preview) if preview else None
+            if preview is None or shown is None:
+                raise
+            return preview, "image/jpeg", shown.width, shown.height
     small = shrink(png.decode(data), longest_px)
     return png.encode(small), "image/png", small.width, small.height
 
 
 def _as_it_is(data: bytes) -> tuple[bytes, str, int, int] | None:
     """Return a JPEG whole, as `_small_version` would a small one: every browser can show it smaller."""
-    measured = headers.measure(data) if data[:2] == b"\xff\xd8" and len(data) <= _ORIGINAL_BYTES_MOST else None
+    measured = headers.measure(data) if data[:2] == _JPEG and len(data) <= _ORIGINAL_BYTES_MOST else None
     return None if measured is None else (data, "image/jpeg", measured.width, measured.height)
 
 

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import TypedDict
 
+import msgspec
+
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, extension
@@ -30,9 +32,17 @@ h1{font-size:1.6rem;margin:0}p{margin:.25rem 0 1.5rem;color:var(--soft)}h2{font-
 ul{list-style:none;margin:0;padding:0;display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(160px,1fr))}
 figure{margin:0}
 img,.none{display:block;width:100%;aspect-ratio:4/3;object-fit:cover;border-radius:6px;border:1px solid var(--line)}
-.none{display:grid;place-items:center;color:var(--soft);font-size:.85rem}
+.none{display:grid;place-items:center;text-align:center;padding:.5rem;box-sizing:border-box;color:var(--soft);font-size:.85rem}
 figcaption{font-size:.8rem;overflow-wrap:anywhere;margin-top:.35rem}small{display:block;color:var(--soft);font-family:ui-monospace,monospace}
 """.strip()
+
+
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+    """A picture without a small version, by the hash in `source`, and why it has none (`image.resize`)."""
+
+    source: str
+    name: str = ""
+    reason: str = ""
 
 
 class Sheet(Args, frozen=True, kw_only=True):
@@ -40,6 +50,7 @@ class Sheet(Args, frozen=True, kw_only=True):
 
     rows: list[FileRef]
     thumbs: tuple[FileRef, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     title: str = "Contact sheet"
 
 
@@ -52,14 +63,19 @@ def _size(count: int) -> str:
     return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def _folder_of(row: FileRef) -> str:
     return PurePosixPath(row.source or row.path).parent.name or "Pictures"
 
 
-def _figure(row: FileRef, small: tuple[str, bytes] | None) -> str:
+def _figure(row: FileRef, small: tuple[str, bytes] | None, reason: str) -> str:
     name = html.escape(row.shown_name)
     if small is None:
-        shown = '<span class="none">no preview</span>'
+        why = f"<br>{html.escape(reason)}" if reason else ""
+        shown = f'<span class="none"><span>no preview{why}</span></span>'
     else:
         data = base64.b64encode(small[1]).decode()
         shown = f'<img alt="{name}" src="data:{small[0]};base64,{data}">'
@@ -67,17 +83,27 @@ def _figure(row: FileRef, small: tuple[str, bytes] | None) -> str:
     return f"<li><figure>{shown}<figcaption>{name}<small>{about}</small></figcaption></figure></li>"
 
 
-def page(title: str, rows: list[FileRef], small: Mapping[str, tuple[str, bytes]]) -> str:
-    """Return the HTML; `small` maps the hash of a picture to media type and bytes of its preview."""
+def page(
+    title: str, rows: list[FileRef], small: Mapping[str, tuple[str, bytes]], reasons: Mapping[str, str] | None = None
+) -> str:
+    """Return the HTML; `small` maps the hash of a picture to media type and bytes of its preview, `reasons` to why it
+    has none.
+    """
+    why = reasons or {}
     folders: dict[str, list[FileRef]] = {}
     for row in rows:
         folders.setdefault(_folder_of(row), []).append(row)
     parts = [
-        f"<h2>{html.escape(folder)}</h2><ul>{''.join(_figure(row, small.get(row.hash)) for row in files)}</ul>"
+        f"<h2>{html.escape(folder)}</h2>"
+        f"<ul>{''.join(_figure(row, small.get(row.hash), why.get(row.hash, '')) for row in files)}</ul>"
         for folder, files in sorted(folders.items())
     ]
     total = sum(row.bytes for row in rows)
-    summary = f"{len(rows)} pictures in {len(folders)} folders, {_size(total)}, each read back and compared"
+    summary = f"{_counted(len(rows), 'picture')} in {_counted(len(folders), 'folder')}, {_size(total)}"
+    summary += ", each read back and compared"
+    bare = sum(row.hash not in small for row in rows)
+    if (small or why) and bare:
+        summary += f"; {bare} without a preview"
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{html.escape(title)}</title><style>{_STYLE}</style>"
@@ -122,10 +148,11 @@ def sheet(context: ToolContext, args: Sheet) -> ContactSheet:
         with plain(local, "reading"):
             small[thumb.source or thumb.artifact] = (media, local.read_bytes())
         context.progress(fraction=(number + 1) / len(args.thumbs), note=thumb.shown_name)
+    reasons = {one.source: one.reason for one in args.skipped}
     index = context.workdir / "index.html"
     table = context.workdir / "catalogue.csv"
     with plain(context.workdir, "writing"):
-        index.write_text(page(args.title, args.rows, small), encoding="utf-8")
+        index.write_text(page(args.title, args.rows, small, reasons), encoding="utf-8")
         table.write_bytes(catalogue(args.rows).encode())
     return {
         "index": context.put(index, name="index.html", media="text/html"),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import io
 import struct
+import sys
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.pictures import headers, png
@@ -126,6 +129,20 @@ def test_the_contact_sheet_holds_everything_and_runs_nothing(device: Device) -> 
     assert "'=cmd()" in table[2]
 
 
+def test_the_contact_sheet_says_why_a_picture_has_no_preview(device: Device) -> None:
+    rows, thumbs = rows_of(device)
+    found = device.call(
+        "image.sheet",
+        rows=rows,
+        thumbs=thumbs,
+        skipped=[{"source": "0" * 64, "name": "y", "reason": "its <data> is cut"}],
+    )
+    page = device.store.read(found["index"]).decode()
+    assert "no preview<br>its &lt;data&gt; is cut" in page
+    assert "2 pictures in 2 folders" in page
+    assert "; 1 without a preview" in page
+
+
 def test_the_demo_pictures_are_many_different_and_one_folder_twice(device: Device) -> None:
     size = draw_all(device.folder, seed=5)
     found = device.call("fs.find", kinds=["image"], group_by="folder")
@@ -153,3 +170,62 @@ def test_a_jpeg_without_a_preview_may_stay_as_it_is(device: Device) -> None:
     assert found["files"][0]["artifact"] == plain["artifact"]
     assert [file["name"] for file in found["skipped"]] == ["odd.gif"]
     assert device.call("image.resize", files=[plain])["files"] == []
+
+
+def photo(kind: str, size: tuple[int, int], *, turned: bool = False) -> bytes:
+    """Return a picture as a camera or a program writes it, without a preview; `turned`: the camera was held upright."""
+    out = io.BytesIO()
+    exif = Image.Exif()
+    if turned:
+        exif[0x0112] = 6
+    Image.new("RGB", size, (200, 40, 40)).save(out, kind, exif=exif)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "WEBP", "TIFF"])
+def test_photos_are_made_small(device: Device, kind: str) -> None:
+    given = device.store.take(photo(kind, (1600, 1200)), name="photo")
+    (small,) = device.call("image.resize", files=[given], longest_px=160)["files"]
+    assert (small["width"], small["height"], small["media"]) == (160, 120, "image/jpeg")
+    with Image.open(io.BytesIO(device.store.read(small))) as shown:
+        assert (shown.format, shown.size) == ("JPEG", (160, 120))
+
+
+def test_a_photo_stands_as_the_camera_was_held(device: Device) -> None:
+    given = device.store.take(photo("JPEG", (1600, 1200), turned=True), name="photo.jpg")
+    (small,) = device.call("image.resize", files=[given], longest_px=160)["files"]
+    assert (small["width"], small["height"]) == (120, 160)
+
+
+def test_a_picture_with_a_palette_keeps_what_is_clear(device: Device) -> None:
+    out = io.BytesIO()
+    Image.new("P", (300, 200)).save(out, "GIF", transparency=0)
+    given = device.store.take(out.getvalue(), name="drawing.gif")
+    (small,) = device.call("image.resize", files=[given], longest_px=30)["files"]
+    assert (small["width"], small["height"], small["media"]) == (30, 20, "image/png")
+
+
+def test_a_broken_photo_is_named_as_broken(device: Device) -> None:
+    cut = device.store.take(photo("JPEG", (1600, 1200))[:700], name="cut.jpg")
+    text = device.store.take(b"no picture", name="letter.jpg")
+    skipped = device.call("image.resize", files=[cut, text])["skipped"]
+    assert [(one["name"], one["reason"].partition(":")[0]) for one in skipped] == [
+        ("cut.jpg", "its JPEG data is broken or cut short"),
+        ("letter.jpg", "its picture's data is broken or of a kind that this device does not decode"),
+    ]
+
+
+def test_a_picture_whose_pixels_would_fill_the_memory_is_not_decoded(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10_000)
+    given = [device.store.take(photo("TIFF", size), name="large.tif") for size in ((110, 100), (400, 400))]
+    skipped = device.call("image.resize", files=given)["skipped"]
+    assert {one["reason"] for one in skipped} == {"it has more pixels than this device decodes"}
+
+
+def test_without_pillow_a_photo_is_named_with_the_reason(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = device.store.take(photo("JPEG", (1600, 1200)), name="photo.jpg")
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    (skipped,) = device.call("image.resize", files=[given])["skipped"]
+    assert skipped["reason"] == "it is a JPEG, and this device decodes PNG alone: its agent has no Pillow"
