@@ -1,4 +1,4 @@
-"""What past calls tell: how far a pace is drawn towards those of other devices, and how sure it is after that."""
+"""Past calls tell how far a pace is drawn towards those of other devices, and how sure it is after that."""
 
 from __future__ import annotations
 

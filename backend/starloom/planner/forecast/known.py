@@ -1,6 +1,6 @@
-"""What past calls tell of the times of the next ones: how single calls spread, and how sure each device's pace is.
+"""The estimates behind the draws of a play: how single calls spread, and how sure each device's pace is.
 
-Owns the estimates behind the draws of a play. Pure, and places nothing. A device is often chosen because its few calls
+Owns what past calls tell of the next ones. Pure, and places nothing. A device is often chosen because its few calls
 happened to be short, so its next ones take longer than their mean. Paces are therefore drawn towards those of the other
 devices, by as much as chance alone moves them: far where devices are alike, hardly where they differ.
 """
@@ -41,7 +41,7 @@ class Sureness:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a play needs of the paces, by tool, and by tool and device; without an entry nothing is known."""
+    """The estimates by tool, and by tool and device; without an entry nothing is known."""
 
     spreads: Mapping[str, Spread]
     devices: Mapping[tuple[str, str], Sureness]

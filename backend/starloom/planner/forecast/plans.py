@@ -41,7 +41,7 @@ STEPS_OF_PREVIEW: Final = 600
 """Tasks that a preview plays in all, some 50 ms; a plan with more than a tenth of them has no estimate there."""
 STEPS_MOST: Final = 20_000
 LOW, HIGH = 0.1, 0.9
-WIDER: Final = 1.1
+WIDER: Final = 1.15
 """Ranges are so much wider than the plays: these know only what was seen, and devices also change."""
 _BY = "person:forecast"
 
