@@ -137,6 +137,7 @@ def test_t126_what_waits_for_a_person_steers_no_terminal(hub: StubHub) -> None:
     hub.answers["GET", "/asks"] = (200, {"items": [ASK]})
     asking = {"id": "e-1", "name": STEERS, "os": STEERS, "words": "a b c d e f", "state": "asking"}
     hub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": []})
+    hub.answers["GET", "/schedules"] = (200, {"items": [], "next": None})
     hub.answers["GET", "/enrollments"] = (200, {"items": [asking], "refused": []})
     hub.answers["GET", "/constellations"] = (200, {"items": [], "next": None})
     hub.answers["GET", "/devices"] = (200, {"items": [DEVICE]})
