@@ -14,6 +14,7 @@ _SCHEDULES = "tests/guard/test_schedules.py::"
 _SCHEMAS = "tests/guard/test_hostile_schemas.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
 _TIERS = "tests/guard/test_hostile_tiers.py::"
+_TERMINAL = "tests/guard/test_terminal_texts.py::"
 _UNCLAIMED = "tests/guard/test_unclaimed.py::"
 
 
@@ -203,5 +204,16 @@ MIND_THREATS = (
         ),
         part="within its slots, 4,096 at the most, a device may keep work until its timeout; a device that connects "
         "again and again begins the count of its offers anew",
+    ),
+    Threat(
+        "T126",
+        "a fact, a grant, a title, a schema or a condition of a device, a device that only asks to join, or a phrase "
+        "of a recipe writes terminal commands into the lists of the command line",
+        "lines with texts of others are printed by one function, which writes such signs out",
+        (
+            _TERMINAL + "test_t126_no_fact_grant_title_phrase_or_schema_steers_the_terminal",
+            _TERMINAL + "test_t126_what_waits_for_a_person_steers_no_terminal",
+        ),
+        part="no check finds a new line of the command line that prints such a text in another way",
     ),
 )

@@ -52,6 +52,101 @@ def test_t113_no_text_of_a_device_steers_the_terminal(
     assert not [sign for sign in said if sign not in "\n\t" and not sign.isprintable()]
 
 
+DEVICE = {"id": "d-1", "name": "nas", "link": "online", "revoked": False}
+OFFERED = {
+    "name": "t.read",
+    "effects": ["read"],
+    "repeatability": "pure",
+    "unavailable": STEERS,
+    "args": {"properties": {STEERS: {}}, "additionalProperties": False},
+    "returns": None,
+}
+WHOLE = {
+    **DEVICE,
+    "profile": "work",
+    "labels": [STEERS],
+    "facts": {"os": STEERS, STEERS: "x"},
+    "grants": [STEERS],
+    "tools": [OFFERED],
+    "over": "",
+    "draining": False,
+    "drains": None,
+    "forgotten": False,
+    "aside": "",
+    "condition": {},
+    "older_than": "",
+    "slow": "",
+    "demo": False,
+    "state": "up",
+}
+CAPABLE = {
+    "tool": "t.read",
+    "title": STEERS,
+    "effects": ["read"],
+    "repeatability": "pure",
+    "grant": STEERS,
+    "devices": [{"id": "d-1", "name": "nas", "unavailable": STEERS}],
+}
+RECIPE = {
+    "name": "noting",
+    "title": "Noting",
+    "built_in": True,
+    "phrases": [STEERS],
+    "params": {"where": {"type": "text", "default": STEERS}},
+    "effects": ["read"],
+}
+ASK = {
+    "id": "k-1",
+    "answer": None,
+    "device": {"id": "d-1", "name": "nas"},
+    "tool": "shell.run",
+    "args": STEERS,
+    "constellation": None,
+    "constellation_name": "",
+    "expires_at": None,
+    "answers": "device",
+    "line": STEERS,
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "answers"),
+    [
+        (("device", "show", "nas"), {"/devices/d-1": WHOLE, "/vitals": {"devices": [], "items": []}}),
+        (("tools", "ls"), {"/capabilities": {"items": [CAPABLE]}}),
+        (("tools", "show", "t.read"), {"/capabilities": {"items": [CAPABLE]}, "/devices/d-1": WHOLE}),
+        (("recipe", "show", "noting"), {"/recipes/noting": RECIPE}),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
+)
+def test_t126_no_fact_grant_title_phrase_or_schema_steers_the_terminal(
+    hub: StubHub, words: tuple[str, ...], answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    hub.answers["GET", "/devices"] = (200, {"items": [DEVICE]})
+    for path, document in answers.items():
+        hub.answers["GET", path] = (200, document)
+    code, said = starloom(hub, *words)
+    assert code == 0, said
+    assert "gpj.exe" in said
+    assert not [sign for sign in said if sign not in "\n\t" and not sign.isprintable()]
+
+
+def test_t126_what_waits_for_a_person_steers_no_terminal(hub: StubHub) -> None:
+    hub.answers["GET", "/approvals"] = (200, {"items": []})
+    hub.answers["GET", "/asks"] = (200, {"items": [ASK]})
+    asking = {"id": "e-1", "name": STEERS, "os": STEERS, "words": "a b c d e f", "state": "asking"}
+    hub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": []})
+    hub.answers["GET", "/schedules"] = (200, {"items": [], "next": None})
+    hub.answers["GET", "/enrollments"] = (200, {"items": [asking], "refused": []})
+    hub.answers["GET", "/constellations"] = (200, {"items": [], "next": None})
+    hub.answers["GET", "/devices"] = (200, {"items": [DEVICE]})
+    code, said = starloom(hub, "approvals")
+    assert code == 0, said
+    assert "gpj.exe" in said
+    assert not [sign for sign in said if sign not in "\n\t" and not sign.isprintable()]
+
+
 def test_an_output_is_printed_as_it_was_written_where_its_reader_asks(hub: StubHub) -> None:
     hub.answers["GET", HERE] = (200, {"tasks": [TASK]})
     hub.answers["GET", f"{HERE}/tasks/a/attempts/1/log"] = (200, {"text": "\x1b[32mgreen\x1b[0m"})

@@ -38,7 +38,7 @@ from starloom.client.routes import (
     post_enrollment_approve,
     post_enrollment_deny,
 )
-from starloom.client.terminal.escaping import escaped
+from starloom.client.terminal.escaping import escaped, tell
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom_protocol.stream.authors import name_of
@@ -120,7 +120,7 @@ def _list_open(run: Invocation) -> None:
     for ask in asks:
         _show_ask(ask)
     for pairing in pairings:
-        print(
+        tell(
             f"{pairing['id']}  {pairing['name']} ({pairing['os']}) asks to join; "
             f"its screen must show: {pairing['words']}"
         )
@@ -137,9 +137,9 @@ def _list_open(run: Invocation) -> None:
 def _show_ask(ask: AskRow) -> None:
     where = f" for {ask['constellation_name'] or ask['constellation']}" if ask["constellation"] else ""
     until = f"denied without an answer in {_left(ask['expires_at'])}" if ask["expires_at"] else "open"
-    print(f"{ask['id']}  {ask['device']['name']} asks before {ask['tool']} {ask['args']}{where}  ({until})")
+    tell(f"{ask['id']}  {ask['device']['name']} asks before {ask['tool']} {ask['args']}{where}  ({until})")
     if ask["answers"] != "hub":
-        print(f"    only its owner answers, on {ask['device']['name']}: {ask['line']}")
+        tell(f"    only its owner answers, on {ask['device']['name']}: {ask['line']}")
 
 
 def _show_question(run: Invocation, item: NamedQuestionRowJson, names: dict[str, str], looked_at: int) -> None:
@@ -157,11 +157,11 @@ def _show_question(run: Invocation, item: NamedQuestionRowJson, names: dict[str,
         print(f"    --value {escaped(choice['value'])}: {escaped(choice['label'])}{fails}{usual}")
     for call in item["calls"]:
         devices = [names.get(device, device) for device in call["devices"]]
-        print(f"    --always allows from now on: {_call(call['tool'], call['args'], devices)}")
+        tell(f"    --always allows from now on: {_call(call['tool'], call['args'], devices)}")
     for wider in item["wider"]:
         print(f"    allowing it applies the change now; wider: {escaped(wider)}")
     if item["once_because"]:
-        print(f"    only this once: {item['once_because']}")
+        tell(f"    only this once: {item['once_because']}")
 
 
 def _list_calls(run: Invocation, approval: str) -> None:
@@ -264,7 +264,7 @@ def _list_standing(run: Invocation) -> None:
         print("Nothing is allowed from now on; every risky plan asks.")
     for item in found["items"]:
         call = _call(item["tool"], item["args"], [device["name"] for device in item["devices"]])
-        print(f"{item['id']}  {call}  (by {item['by']}, {clock(item['at'])})")
+        tell(f"{item['id']}  {call}  (by {item['by']}, {clock(item['at'])})")
     if found["items"]:
         say("Take one back: starloom approvals --revoke ID")
 

@@ -10,6 +10,7 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.vital_text import vital_lines
 from starloom.client.problems import usage
 from starloom.client.routes import get_device, get_devices, get_vitals, patch_device, post_device_action
+from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom.process.program import UPGRADE, on_device
@@ -122,20 +123,20 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
     if run.as_json:
         run.emit({**found, "vitals": vitals})
         return
-    print(f"{found['name']}  {found['id']}  {_link(found)}  profile {found['profile']}")
+    tell(f"{found['name']}  {found['id']}  {_link(found)}  profile {found['profile']}")
     for line in _standing(found):
         say(f"  {line}")
     for line in vital_lines(vitals, found["id"]):
         print(f"  {line}")
     if found["labels"]:
-        print(f"  labels: {', '.join(found['labels'])}")
+        tell(f"  labels: {', '.join(found['labels'])}")
     for name, value in sorted(found["facts"].items()):
-        print(f"  {name}: {value}")
-    print(f"  grants: {', '.join(found['grants']) or 'none'}")
+        tell(f"  {name}: {value}")
+    tell(f"  grants: {', '.join(found['grants']) or 'none'}")
     for tool in found["tools"]:
         why = f"  not available: {tool['unavailable']}" if tool["unavailable"] else ""
         effects = ", ".join(tool["effects"]) or "-"
-        print(f"  {tool['name']:<18} {effects:<14} {tool['repeatability']}{why}")
+        tell(f"  {tool['name']:<18} {effects:<14} {tool['repeatability']}{why}")
 
 
 def _standing(item: DeviceState) -> list[str]:

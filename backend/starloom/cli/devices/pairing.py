@@ -14,6 +14,7 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
 from starloom.client.routes import get_enrollment, post_enrollment_approve, post_enrollment_deny, post_enrollments
+from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import Profile
@@ -273,7 +274,8 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
         state = found["state"]
         if state == "asking" and not asked:
             asked = True
-            print(f"\n{found['name']} ({found['os']}) asks to join. Both screens must show the same words:")
+            print()
+            tell(f"{found['name']} ({found['os']}) asks to join. Both screens must show the same words:")
             print(f"\n    {found['words']}\n")
             if found.get("labels"):
                 print(f"It asks for the labels {', '.join(found['labels'])}, by which plans choose devices.\n")
@@ -283,7 +285,7 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
             decide = post_enrollment_approve if allow else post_enrollment_deny
             run.client.post(decide(enrollment), body)
         elif state in ("approved", "used"):
-            print(f"{found['name'] or 'The device'} has joined.")
+            tell(f"{found['name'] or 'The device'} has joined.")
             return
         elif state in ("denied", "expired"):
             reason = f": {found['reason']}" if found.get("reason") else ""
@@ -339,7 +341,7 @@ def tunnel_list(run: Invocation) -> None:
         say("No tunnel is kept. Make one: starloom enroll --ssh user@host")
     for item in items:
         since = f" since {clock(item['since_s'] * 1000)}" if item.get("since_s") else ""
-        print(f"{item['name']:<20} {item['state']}{since}  {item.get('to', '')}  started {item.get('starts', 0)}x")
+        tell(f"{item['name']:<20} {item['state']}{since}  {item.get('to', '')}  started {item.get('starts', 0)}x")
         if item["fault"]:
             say(f"    {item['fault']}\n    the way out: {item['hint']}")
 

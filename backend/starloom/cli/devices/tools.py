@@ -10,6 +10,7 @@ import typer
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
 from starloom.client.routes import get_capabilities, get_device
+from starloom.client.terminal.escaping import escaped, tell
 from starloom.client.terminal.typed import say
 from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical
@@ -42,6 +43,7 @@ def list_tools(run: Invocation) -> None:
     if not found["items"]:
         say("No device offers a tool yet. Add one: starloom enroll")
         return
+    from rich.markup import escape
     from rich.table import Table
 
     from starloom.client.terminal.style import console
@@ -52,7 +54,8 @@ def list_tools(run: Invocation) -> None:
     for item in found["items"]:
         able = [device["name"] for device in item["devices"] if not device["unavailable"]]
         devices = ", ".join(able) or "none now"
-        table.add_row(item["tool"], ", ".join(item["effects"]), item["grant"] or "", devices, item["title"])
+        texts = (item["tool"], ", ".join(item["effects"]), item["grant"] or "", devices, item["title"])
+        table.add_row(*(escape(escaped(text)) for text in texts))
     console().print(table)
 
 
@@ -69,14 +72,16 @@ def show_tool(run: Invocation, tool: ToolArgument) -> None:
     if run.as_json:
         run.emit({**item, "versions": distinct})
         return
-    say(f"{tool}  {item['title']}")
-    say(f"  effects: {', '.join(item['effects']) or 'none'}; {item['repeatability']}; grant: {item['grant'] or 'none'}")
-    say(f"  devices: {', '.join(device['name'] for device in item['devices'])}")
+    tell(f"{tool}  {item['title']}")
+    tell(
+        f"  effects: {', '.join(item['effects']) or 'none'}; {item['repeatability']}; grant: {item['grant'] or 'none'}"
+    )
+    tell(f"  devices: {', '.join(device['name'] for device in item['devices'])}")
     for version in distinct:
         of = f" ({', '.join(version['devices'])})" if len(distinct) > 1 else ""
-        say(f"  takes{of}: {' '.join(fields_of(canonical(version['args']))) or 'nothing'}")
+        tell(f"  takes{of}: {' '.join(fields_of(canonical(version['args']))) or 'nothing'}")
         gives = " ".join(fields_of(canonical(version["returns"]))) if version["returns"] else "nobody has said"
-        say(f"  gives{of}: {gives}")
+        tell(f"  gives{of}: {gives}")
 
 
 def _offered(run: Invocation, device: str, tool: str) -> _Version:

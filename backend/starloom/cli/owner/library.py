@@ -28,7 +28,7 @@ from starloom.client.routes import (
     post_recipes,
     post_recipes_check,
 )
-from starloom.client.terminal.escaping import escaped
+from starloom.client.terminal.escaping import escaped, tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import parameters
 from starloom_protocol.api.recipes import TrustRow
@@ -63,9 +63,9 @@ def recipes(run: Invocation) -> None:
         return
     for item in found["items"]:
         own = "" if item.get("built_in", True) else f"  (yours, version {item['version']})"
-        print(f"{item['name']:<18} {item['title']}{own}")
+        tell(f"{item['name']:<18} {item['title']}{own}")
         for phrase in (item.get("phrases") or [])[:1]:
-            print(f"{'':<18} “{phrase}”")
+            tell(f"{'':<18} “{phrase}”")
 
 
 def show_recipe(
@@ -78,13 +78,13 @@ def show_recipe(
     if run.as_json:
         run.emit(found)
         return
-    print(f"{found['name']}: {found['title']}")
+    tell(f"{found['name']}: {found['title']}")
     for phrase in found.get("phrases") or []:
-        print(f"  “{phrase}”")
+        tell(f"  “{phrase}”")
     for key, about in (found.get("params") or {}).items():
         needed = "" if about.get("optional") else "  (needed)"
         default = f"  default {canonical(about['default'])}" if about.get("default") is not None else ""
-        print(f"  -p {key}=...   {about.get('type', 'text')}{default}{needed}")
+        tell(f"  -p {key}=...   {about.get('type', 'text')}{default}{needed}")
     print(f"  effects: {', '.join(found.get('effects') or []) or 'read'}")
     if found.get("clock"):
         say(f'  can be scheduled: starloom schedule add -r {name} --cron "0 8 * * *"')
@@ -92,9 +92,9 @@ def show_recipe(
         _tell_trust(name, found["trust"])
         for item in run.client.get(get_recipe_versions(name))["items"]:
             counts = f"{item['runs']['clean']} clean, {item['runs']['failed']} failed"
-            print(f"  version {item['version']}, {item['saved_at']}, by {item['author']}: {item['title']} ({counts})")
+            tell(f"  version {item['version']}, {item['saved_at']}, by {item['author']}: {item['title']} ({counts})")
             if item["because"]:
-                print(f"    back from version {item['back_from']}: {item['because']}")
+                tell(f"    back from version {item['back_from']}: {item['because']}")
 
 
 def _tell_trust(name: str, trust: TrustRow | None) -> None:
@@ -102,7 +102,7 @@ def _tell_trust(name: str, trust: TrustRow | None) -> None:
     if trust is None:
         return
     if trust["source"]:
-        print(f"  kept from {trust['source']}")
+        tell(f"  kept from {trust['source']}")
     if trust["trial"]:
         counted = f"{trust['in_a_row']} of {trust['needed']} clean runs in a row"
         print(f"  on trial: {counted}; until then its words run it after its preview only, for its keeper")

@@ -16,6 +16,7 @@ from starloom.client.routes import (
     post_recipe_seen,
     post_recipes,
 )
+from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom_protocol.api.recipes import ProposalRow
 from starloom_protocol.values import canonical
@@ -73,8 +74,8 @@ def list_proposals(run: Invocation) -> None:
     for item in found["items"]:
         _print(item)
     for left in found.get("left_out", []):
-        print(f"not proposed: {left['request']}  ({left['constellation']})")
-        print(f"{'':<8}  {left['because']}")
+        tell(f"not proposed: {left['request']}  ({left['constellation']})")
+        tell(f"{'':<8}  {left['because']}")
     if not found["items"]:
         print("There is none: a plan is proposed after it ended clean, once for each shape.")
 
@@ -82,7 +83,7 @@ def list_proposals(run: Invocation) -> None:
 def _print(item: ProposalRow) -> None:
     from starloom.client.terminal.style import clock
 
-    print(f"{item['id'][:8]}  {item['title']}  ({', '.join(item['effects']) or 'read'})")
+    tell(f"{item['id'][:8]}  {item['title']}  ({', '.join(item['effects']) or 'read'})")
     for line in _lines(item, cast(_Document, item["document"])):
         print(f"{'':<8}  {line}")
     at = clock(item["proposed_at"])

@@ -23,6 +23,7 @@ from starloom.client.routes import (
     post_schedule_preview,
     post_schedules,
 )
+from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap
@@ -163,8 +164,8 @@ def list_schedules(run: Invocation) -> None:
         say('Nothing is scheduled. For example: starloom schedule add "how are my machines" --cron "0 8 * * *"')
     for item in found["items"]:
         following = _shown(item["next"][0]) if item["next"] else item["state"]
-        print(f"{item['name']:<32} {following}  {item['zone']}")
-        print(f"{'':<4}{_what(item)}")
+        tell(f"{item['name']:<32} {following}  {item['zone']}")
+        tell(f"{'':<4}{_what(item)}")
         for line in _tells(item):
             print(f"{'':<4}{line}")
 
@@ -196,12 +197,12 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
     if run.as_json:
         run.emit(item)
         return
-    print(f"{item['name']} ({item['id']}), {item['state']}: {_what(item)}")
+    tell(f"{item['name']} ({item['id']}), {item['state']}: {_what(item)}")
     print(f"  {item['in_words']}, {item['zone']} ({item['cron']})")
     print(f"  overlap {item['overlap']}, catch-up {item['catch_up']}, tells on {item['notify']}")
     if item["approved"]:
         devices = ", ".join(map(str, item["approved"]["devices"])) or "no device"
-        print(f"  approved by {item['approved']['by']}: {', '.join(item['approved']['effects'])} on {devices}")
+        tell(f"  approved by {item['approved']['by']}: {', '.join(item['approved']['effects'])} on {devices}")
     for line in _tells(item):
         print(f"  {line}")
     last = item["last"]

@@ -1,4 +1,4 @@
-"""Texts of others on a terminal: signs that would steer it are written out. Owns nothing else."""
+"""Texts of others on a terminal: signs that would steer it are written out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from __future__ import annotations
 def escaped_text(text: str) -> str:
     """Return a text of several lines, each as `escaped` gives it; tabs stay."""
     return "\n".join("\t".join(escaped(part) for part in line.split("\t")) for line in text.splitlines())
+
+
+def tell(line: str) -> None:
+    """Print one line with texts of others; a sign that steers the terminal, or ends the line, is written out."""
+    print(escaped(line))
 
 
 def escaped(text: str) -> str:
