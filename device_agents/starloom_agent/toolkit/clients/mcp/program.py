@@ -23,7 +23,7 @@ from starloom_protocol.text.wording import quoted
 
 _READ_BYTES: Final = 64 * 1024
 _END_S: Final = 1.0
-"""For each step of its end: a server that does not end by itself is killed."""
+"""A server that does not end in this time after its input is closed is killed."""
 
 
 class ProgramCarrier:
