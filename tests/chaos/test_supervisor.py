@@ -75,10 +75,11 @@ def test_the_service_ends_though_nobody_reads_its_words() -> None:
         argv = [sys.executable, "-m", "starloom.cli", "up", "--no-agent", "--home", folder, "--port", str(free_port())]
         service = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
-            assert service.stdout is not None
-            until(lambda: b"http" in service.stdout.readline(), "the service tells its address")
+            words = service.stdout
+            assert words is not None
+            until(lambda: b"http" in words.readline(), "the service tells its address")
             parts = psutil.Process(service.pid).children(recursive=True)
-            service.stdout.close()
+            words.close()
             service.send_signal(signal.SIGTERM)
             service.wait(30 * SLOWER)
             until(lambda: not [one for one in parts if one.is_running()], "every part has ended", 20 * SLOWER)
