@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from starloom.host.ports import free_port
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
 from tests.chaos.work import plan
@@ -65,3 +68,21 @@ def _words(process: psutil.Process) -> str:
         return " ".join([process.name(), *process.cmdline()])
     except psutil.NoSuchProcess:
         return ""
+
+
+def test_the_service_ends_though_nobody_reads_its_words() -> None:
+    with tempfile.TemporaryDirectory(prefix="sl-chaos-") as folder:
+        argv = [sys.executable, "-m", "starloom.cli", "up", "--no-agent", "--home", folder, "--port", str(free_port())]
+        service = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            words = service.stdout
+            assert words is not None
+            until(lambda: b"http" in words.readline(), "the service tells its address")
+            parts = psutil.Process(service.pid).children(recursive=True)
+            words.close()
+            service.send_signal(signal.SIGTERM)
+            service.wait(30 * SLOWER)
+            until(lambda: not [one for one in parts if one.is_running()], "every part has ended", 20 * SLOWER)
+        finally:
+            service.kill()
+            service.wait()

@@ -340,7 +340,7 @@ class Service:
         loop = asyncio.get_running_loop()
         began = loop.time()
         if self._children:
-            self._say("\nStopping ...")
+            self._say_if_heard("\nStopping ...")
         if self._tunnels is not None:
             self._tunnels.cancel()
             await asyncio.gather(self._tunnels, return_exceptions=True)
@@ -352,7 +352,7 @@ class Service:
         if self._redis is not None:
             await self._redis.stop()
         if self._children:
-            self._say(f"Everything has ended, after {loop.time() - began:.1f} s.")
+            self._say_if_heard(f"Everything has ended, after {loop.time() - began:.1f} s.")
 
     @asynccontextmanager
     async def _step(self, title: str) -> AsyncIterator[None]:
@@ -365,6 +365,10 @@ class Service:
 
     def _say(self, text: str) -> None:
         say(text)
+
+    def _say_if_heard(self, text: str) -> None:
+        with suppress(OSError):  # the terminal or the reader of a pipe may be gone, and every part ends all the same
+            self._say(text)
 
 
 def _code_of(demo: Child) -> int:
