@@ -145,6 +145,7 @@ def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: 
     ("reason", "fields", "actions"),
     [
         (Reason.NO_CAPABLE_DEVICE, {"tool": "t.none"}, ["enroll"]),
+        (Reason.NO_CAPABLE_DEVICE, {"tool": "t.none", "device": "one"}, ["reassign", "edit", "cancel"]),
         (Reason.DEVICE_AWAY, {"device": "off"}, ["switch on off, and the task goes on", "reassign"]),
         (Reason.DEVICE_ASIDE, {"device": "drained"}, ["starloom device resume drained", "reassign"]),
     ],

@@ -18,6 +18,7 @@ import typer
 from starloom.cli.constellations.asking import IdArgument, edit_document, read_plan
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.text.task_names import is_display_name, task_id
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
     get_constellation,
@@ -325,9 +326,14 @@ _DONE = {
 def _send(run: Invocation, chosen: str, tasks: list[str], action: str, body: dict[str, Any]) -> None:
     """Send a control for each of these tasks, and say what became of them and of the constellation."""
     made: list[Controlled] = []
+    shown = any(is_display_name(name) for name in [*tasks, *(body.get("confirm") or [])])
+    names = run.client.names() if shown else {}
+    if body.get("confirm"):
+        body = {**body, "confirm": [task_id(name, names) for name in body["confirm"]]}
     for task in tasks:
+        asked = post_constellation_task_action(chosen, task_id(task, names), action)
         try:
-            made.append(run.client.post(post_constellation_task_action(chosen, task, action), _given(body)))
+            made.append(run.client.post(asked, _given(body)))
         except Problem as problem:
             raise to_confirm(problem, f"starloom {action} {shlex.quote(task)} {chosen}") from problem
         if not run.as_json:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from starloom.cli.text.matrix import family_members, family_table, urgency
+from starloom.cli.text.task_names import task_name
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.style import clock, seconds, shown_text, size, state_text
 from starloom.client.terminal.tables import is_table, value_table
@@ -185,12 +186,6 @@ def why_line(view: View) -> str:
     """
     failed = [(task.since_ms, name) for name, task in view.tasks.items() if task.state == "failed"]
     return f"Why, and the way out: starloom why {min(failed)[1]} {view.constellation}" if failed else ""
-
-
-def task_name(name: str, devices: dict[str, str]) -> str:
-    """Return the display name of a task: a child for a device has the device's name instead of its id."""
-    group, dot, key = name.rpartition(".")
-    return f"{group} on {devices[key]}" if dot and key in devices else name
 
 
 def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:

@@ -136,7 +136,7 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
     if queued is not None and reason is None and record.state is TaskState.READY:
         reason = Reason.BUSY
     if record.state is TaskState.WAITING:
-        said = _waiting(constellation, task)
+        said = _waiting(shard, constellation, task)
     elif record.state is TaskState.READY:
         said = _ready(shard, constellation, spec, reason, queued)
     elif record.state in FINAL_TASK_STATES:
@@ -254,10 +254,14 @@ def _group(constellation: Constellation, task: str, group: GroupRecord) -> Why:
     return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
 
 
-def _waiting(constellation: Constellation, task: str) -> _Said:
+def _waiting(shard: Shard, constellation: Constellation, task: str) -> _Said:
     waits = _waits(constellation, task)
     held = constellation.tasks[task].review
-    sentence = f"{task} waits{_for(waits)}." if held is None else f"{task} {_reviewed(constellation, held)}."
+    sentence = (
+        f"{task} waits{_for([called(constellation, shard.fleet, one) for one in waits])}."
+        if held is None
+        else f"{task} {_reviewed(constellation, held)}."
+    )
     if constellation.head.state is ConstellationState.PAUSED:
         return _Said(f"{sentence[:-1]}, and the constellation is paused.", [], waits, ["resume"])
     return _Said(sentence, [], waits)
@@ -496,7 +500,9 @@ def _held_back(
         case Reason.NO_CAPABLE_DEVICE if lines := _allowing(shard, constellation, spec):
             return f"{spec.id} waits because no device may have its secret: {said}.", [*lines, "edit", "skip"]
         case Reason.NO_CAPABLE_DEVICE:
-            return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ["enroll"]
+            named = absent_devices.names_devices(spec.device)
+            ways = ["reassign", "edit", "cancel"] if named else ["enroll"]
+            return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ways
         case Reason.BUSY:
             return f"{spec.id} waits for a free slot: {near}.", []
         case _:
