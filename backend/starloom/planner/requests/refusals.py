@@ -31,6 +31,8 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
             line = _schedule_line(found.candidates[0], found.rhythm)
             meant = f"{meant}. They also say how often, and a request runs once; to repeat it: {line}"
         return _fault(Code.REQUEST_AMBIGUOUS, meant)
+    if found.gap:
+        return _fault(Code.REQUEST_NOT_UNDERSTOOD, found.gap)
     nearest = ", ".join(candidate.title for candidate in found.candidates)
     near = f"The nearest: {nearest}. " if nearest else ""
     return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet))
