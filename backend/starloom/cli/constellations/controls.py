@@ -326,10 +326,9 @@ _DONE = {
 def _send(run: Invocation, chosen: str, tasks: list[str], action: str, body: dict[str, Any]) -> None:
     """Send a control for each of these tasks, and say what became of them and of the constellation."""
     made: list[Controlled] = []
-    shown = any(is_display_name(name) for name in [*tasks, *(body.get("confirm") or [])])
-    names = run.client.names() if shown else {}
-    if body.get("confirm"):
-        body = {**body, "confirm": [task_id(name, names) for name in body["confirm"]]}
+    confirm: list[str] = body.get("confirm") or []
+    names = run.client.names() if any(is_display_name(name) for name in [*tasks, *confirm]) else {}
+    body = {**body, "confirm": [task_id(name, names) for name in confirm]} if confirm else body
     for task in tasks:
         asked = post_constellation_task_action(chosen, task_id(task, names), action)
         try:
