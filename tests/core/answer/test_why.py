@@ -164,6 +164,7 @@ def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], actions: l
     [
         (Outcome.REFUSED, Code.POLICY_REFUSED, ["retry"]),
         (Outcome.ERROR, Code.FILE_NOT_FOUND, ["retry"]),
+        (Outcome.REFUSED, Code.TOOL_UNAVAILABLE, ["retry"]),
         (Outcome.ERROR, Code.EXIT_CODE, ["retry", "mark"]),
     ],
 )
@@ -176,6 +177,15 @@ def test_work_that_a_device_refused_before_it_began_is_not_marked(
     driver.result(dispatch, outcome=outcome, code=code, detail="No.")
     found = why(driver)
     assert (found.state, found.actions) == ("failed", actions)
+
+
+def test_a_device_that_lacks_a_program_says_so_alone() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a")))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, outcome=Outcome.REFUSED, code=Code.TOOL_UNAVAILABLE, detail="there is no program print.")
+    assert why(driver).sentence == "a failed: there is no program print."
+    assert "First cause: a - there is no program print." in driver.folded["c1"]["answer"].decode()
 
 
 def test_a_missing_grant_shows_the_line_to_type() -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from starloom.cli.text.matrix import family_members, family_table, urgency
-from starloom.cli.text.task_names import task_name
+from starloom.cli.text.task_names import named_in_line, task_name
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.style import clock, seconds, shown_text, size, state_text
 from starloom.client.terminal.tables import is_table, value_table
@@ -141,7 +141,7 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     answer = view.answer
     if with_answer and answer is not None and answer.state != "none":
         parts.append(answer_text(answer, devices))
-    if asked := why_line(view):
+    if asked := why_line(view, devices):
         parts.append(Text(typed(asked), style="bright_black"))
     return Group(*parts)
 
@@ -179,13 +179,14 @@ def fault_line(reason: str, code: str, hint: str) -> str:
     return f"{escaped(reason)} [{code}] {escaped(hint)}".rstrip()
 
 
-def why_line(view: View) -> str:
+def why_line(view: View, devices: Mapping[str, str]) -> str:
     """Return the line with the command that explains the first failure; nothing if no task failed.
 
     The sentence of an answer is short, and may contain a device's reason only in part.
     """
     failed = [(task.since_ms, name) for name, task in view.tasks.items() if task.state == "failed"]
-    return f"Why, and the way out: starloom why {min(failed)[1]} {view.constellation}" if failed else ""
+    line = f"Why, and the way out: starloom why {min(failed)[1]} {view.constellation}" if failed else ""
+    return named_in_line(line, devices)
 
 
 def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:

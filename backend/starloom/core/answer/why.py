@@ -72,7 +72,7 @@ _AS_TASK: Final = {
     GroupState.CANCELLED: TaskState.CANCELLED,
     GroupState.SKIPPED: TaskState.SKIPPED,
 }
-_NOTHING_DONE: Final = frozenset({Code.FILE_NOT_FOUND, Code.POLICY_REFUSED})
+_NOTHING_DONE: Final = frozenset({Code.FILE_NOT_FOUND, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE})
 """The failures of work that did nothing: no person can know that it has succeeded after all."""
 _CONTROLS: Final = frozenset(action for offered in CONTROLS.values() for action in offered)
 
@@ -573,8 +573,11 @@ def _ways_of_a_skipped(constellation: Constellation, task: str) -> list[str]:
 
 
 def _hint(code: Code | None, said: str) -> str:
-    """Return the way out of a failure; a refusal whose words offer no line has none that could be typed."""
-    if code is None or (code is Code.POLICY_REFUSED and NO_LINE in said):
+    """Return the way out of a failure; a refusal whose words offer no line has none that could be typed.
+
+    A device that says why a tool cannot be used has said what to mend.
+    """
+    if code is None or (code is Code.POLICY_REFUSED and NO_LINE in said) or (code is Code.TOOL_UNAVAILABLE and said):
         return ""
     return CODES[code].hint
 
@@ -595,7 +598,8 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             if record.code is Code.MOMENT_OUTSIDE:
                 detail = _no_time(constellation, task, record)
             ways = ["retry"] if record.code in _NOTHING_DONE else ["retry", "mark"]
-            return f"{task} failed: {title}{detail}. {hint}".rstrip(), ways
+            cause = detail.removeprefix(": ") if record.code is Code.TOOL_UNAVAILABLE and detail else title + detail
+            return f"{task} failed: {cause}. {hint}".rstrip(), ways
         case TaskState.CANCELLED if record.reason is Reason.HOPELESS:
             rule = constellation.specs[task].stop_when
             last = attempt.progress.points[-1] if attempt is not None and attempt.progress is not None else None
