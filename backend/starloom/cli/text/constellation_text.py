@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -15,7 +15,7 @@ from starloom.cli.text.matrix import family_members, family_table, urgency
 from starloom.cli.text.task_names import named_in_line, task_name
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.style import clock, seconds, shown_text, size, state_text
-from starloom.client.terminal.tables import is_table, value_table
+from starloom.client.terminal.tables import cell, is_table, value_table
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View
 from starloom_protocol.records.entities import (
@@ -236,7 +236,19 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
         )
     if isinstance(value, str):
         return Text.assemble(heading, "\n  " + escaped_text(value))
+    if isinstance(value, dict) and any(is_table(part) for part in value.values()):
+        return Group(heading, *_parts(value))
     return Text.assemble(heading, "\n  " + escaped_text(item.value))
+
+
+def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
+    """Yield the parts of a result that has lists of rows beside single values: a line each, and a table for rows."""
+    for name, part in value.items():
+        if is_table(part):
+            yield Text(f"  {escaped(name)}:")
+            yield value_table(part)
+        elif part != []:
+            yield Text(f"  {escaped(name)}: {escaped_text(cell(part, ''))}")
 
 
 def event_line(event: Event) -> str:
