@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -30,6 +31,7 @@ from starloom_agent.policy.offers import no_runner
 from starloom_agent.policy.policy import (
     ANSWERS_HERE,
     ANSWERS_HUB,
+    SHELL_RUN,
     Policy,
     PolicyFault,
     with_grant,
@@ -145,6 +147,12 @@ def grant(options: argparse.Namespace) -> int:
     if options.cwd and (folder := written_beside(policy, options.cwd)):
         say(f"The hub may write in {folder}, so it chooses what this command finds in {options.cwd}.")
     show(f"granted; in force now: {', '.join(sorted(policy.allowed)) or 'nothing beyond observe'}")
+    program = options.what[0] if options.grant == SHELL_RUN and options.what else ""
+    if program and "{" not in program and shutil.which(program) is None:
+        show(
+            f"there is no program {program} in the PATH here, so this grant allows nothing yet. Install it, or grant "
+            "one that is here; a script is named by its whole path"
+        )
     return 0
 
 

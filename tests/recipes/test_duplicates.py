@@ -23,7 +23,7 @@ def doubled(fleet: Fleet) -> Fleet:
 def test_files_that_are_there_twice_are_told_by_the_room_to_win(doubled: Fleet) -> None:
     answer = doubled.submit("Which files do I have twice?")
     assert answer.state == "succeeded", answer.told()
-    (row,) = answer.rows("Twice")
+    (row,) = answer.rows("Twice on one device")
     assert (row["device"], row["count"], row["extra_bytes"]) == ("laptop", 3, 28)
     assert row["each_path"] == "a.txt, copies/a again.txt, copies/a third.txt"
     assert [(row["device"], row["total_extra_bytes"]) for row in answer.rows("Room to win")] == [("laptop", 28)]
@@ -57,4 +57,4 @@ def test_without_duplicates_nobody_is_asked(fleet: Fleet) -> None:
     fleet.device("laptop").write("a.txt", "one")
     answer = fleet.submit("which files do I have twice on the laptop, put the extra ones into the trash")
     assert answer.state == "succeeded", answer.told()
-    assert answer.rows("Twice") == []
+    assert answer.rows("Twice on one device") == []

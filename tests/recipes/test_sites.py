@@ -54,7 +54,8 @@ def test_a_site_is_seen_from_each_device_that_may_ask(asking: Fleet, site: int) 
 def test_a_page_that_fails_is_down_with_its_reason(asking: Fleet, site: int) -> None:
     answer = asking.submit(f"check http://127.0.0.1:{site}/broken from laptop and server")
     assert answer.state == "succeeded", answer.told()
-    assert answer.value("In short") == f"laptop: 127.0.0.1 port {site} does not answer: the page answers 500"
+    why = f"127.0.0.1 port {site} does not answer: the page answers 500"
+    assert answer.value("In short") == f"laptop and server: {why}"
     assert [row["up"] for row in answer.rows("Seen from")] == [False, False]
 
 

@@ -4911,6 +4911,15 @@ export interface components {
             revoked: boolean;
         };
         /**
+         * RhythmRow
+         * @description How often words say that they run: the clock of a schedule, also in words, and the words without it.
+         */
+        RhythmRow: {
+            cron: string;
+            in_words: string;
+            request: string;
+        };
+        /**
          * Role
          * @enum {string}
          */
@@ -5814,12 +5823,15 @@ export interface components {
         /**
          * Understood
          * @description The match of words with recipes; without an exact one, the sentence that says so.
+         *
+         *         `rhythm` is how often the words say: a request runs once, so they are offered as a schedule.
          */
         Understood: {
             by_model?: boolean;
             candidates: components["schemas"]["RecipeCandidate"][];
             examples?: string[];
             outcome: string;
+            rhythm?: components["schemas"]["RhythmRow"];
             said?: string;
             title?: string;
         };
@@ -6234,6 +6246,7 @@ export type Retry = components['schemas']['Retry'];
 export type Reuse = components['schemas']['Reuse'];
 export type Revoked = components['schemas']['Revoked'];
 export type RevokedToken = components['schemas']['RevokedToken'];
+export type RhythmRow = components['schemas']['RhythmRow'];
 export type Role = components['schemas']['Role'];
 export type RoleRow = components['schemas']['RoleRow'];
 export type RuleRow = components['schemas']['RuleRow'];

@@ -202,11 +202,23 @@ class RecipeCandidate(TypedDict):
     trial: TrialRow | None
 
 
+class RhythmRow(TypedDict):
+    """How often words say that they run: the clock of a schedule, also in words, and the words without it."""
+
+    cron: str
+    in_words: str
+    request: str
+
+
 class Understood(TypedDict):
-    """The match of words with recipes; without an exact one, the sentence that says so."""
+    """The match of words with recipes; without an exact one, the sentence that says so.
+
+    `rhythm` is how often the words say: a request runs once, so they are offered as a schedule.
+    """
 
     outcome: str
     candidates: list[RecipeCandidate]
+    rhythm: NotRequired[RhythmRow]
     said: NotRequired[str]
     title: NotRequired[str]
     examples: NotRequired[list[str]]

@@ -40,6 +40,11 @@ def asked(**more: Any) -> dict[str, Any]:
     return {**row, "expires_at": soon, "choices": [], "calls": [CALL], "once_because": "", **more}
 
 
+def test_a_device_that_is_let_in_is_called_by_its_name(hub: StubHub) -> None:
+    hub.answers["POST", "/enrollments/e-1/approve"] = (200, {"id": "e-1", "name": "Große Kiste", "state": "approved"})
+    assert starloom(hub, "approve", "e-1") == (0, "Große Kiste is let in\n")
+
+
 def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) -> None:
     once = asked(id="c2:approve-plan", calls=[], once_because="its policy asks each time", expires_at=None)
     hub.answers["GET", "/approvals"] = (200, {"items": [asked(), once]})

@@ -39,6 +39,36 @@ def test_every_control_takes_a_task_in_the_same_ways(hub: StubHub, action: str, 
     assert said.endswith(f"; {SOME_ID} is active\n")
 
 
+KISTE = {"id": "d-kiste", "name": "Große Kiste"}
+
+
+def test_a_task_is_named_by_its_device_where_its_id_has_that_of_the_device(hub: StubHub) -> None:
+    hub.answers["GET", "/devices"] = (200, {"items": [KISTE], "next": None})
+    done(hub, f"{TASKS}/run.d-kiste/retry")
+    code, said = starloom(hub, "retry", "run on Große Kiste", SOME_ID, "--confirm", "run on große kiste")
+    assert (code, said) == (0, f"run on Große Kiste is tried again; {SOME_ID} is active\n")
+    assert hub.asked[-1] == ("POST", f"{TASKS}/run.d-kiste/retry", {"confirm": ["run.d-kiste"]})
+
+
+def test_why_names_tasks_by_their_devices_in_sentences_and_lines(hub: StubHub) -> None:
+    hub.answers["GET", "/devices"] = (200, {"items": [KISTE], "next": None})
+    item = {
+        "task": "run.d-kiste",
+        "state": "failed",
+        "sentence": "proof waits for run.d-kiste.",
+        "candidates": [],
+        "actions": ["retry", f"starloom retry run.d-kiste {SOME_ID}"],
+        "confirm": ["run.d-kiste"],
+    }
+    whole = {"state": "active", "attention": [], "questions": [], "items": [item], "more": 0}
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, whole)
+    said = starloom(hub, "why", SOME_ID)[1]
+    assert "proof waits for run on Große Kiste." in said
+    line = f"starloom retry 'run on Große Kiste' {SOME_ID}"
+    assert typed(f"{line} --confirm 'run on Große Kiste' - or: {line}") in said
+    assert "d-kiste" not in said
+
+
 def test_a_constellation_is_cancelled_by_its_id_or_as_the_newest(hub: StubHub) -> None:
     done(hub, f"/constellations/{SOME_ID}/cancel", "cancelling")
     for words in ((), (SOME_ID,)):

@@ -110,3 +110,17 @@ def test_a_note_of_a_device_does_not_steer_the_terminal(hub: StubHub) -> None:
     _, said = starloom(hub, "activity")
     assert "\x1b" not in said
     assert "gone" in said
+
+
+def test_an_approval_is_told_without_its_id_and_a_schedule_by_its_name(hub: StubHub) -> None:
+    of_a_plan: dict[str, Any] = {"stream": "c-1", "stream_name": "Copy", "about": "approve-plan", "about_name": ""}
+    rows = [
+        row(3, kind="approval_answered", category=Category.APPROVALS, **of_a_plan),
+        row(2, kind="schedule_made", category=Category.SCHEDULES, about="s-" + "a" * 12, about_name="nachts"),
+        row(1, kind="schedule_made", category=Category.SCHEDULES, about="s-" + "b" * 12, about_name=""),
+    ]
+    hub.answers["GET", "/audit"] = (200, {"items": rows, "next": None})
+    said = starloom(hub, "activity")[1]
+    assert "approve-plan" not in said
+    assert "nachts" in said
+    assert "s-b" not in said

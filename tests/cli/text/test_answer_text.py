@@ -76,3 +76,13 @@ def test_no_result_steers_the_terminal(value: Any) -> None:
     Console(width=200, file=written, force_terminal=False).print(answer_lines(document, {}))
     assert "gpj.exe" in written.getvalue()
     assert not [sign for sign in written.getvalue() if sign not in "\n\t" and not sign.isprintable()]
+
+
+def test_rows_beside_single_values_are_a_table_below_lines() -> None:
+    value = {"count": 1, "files": [{"name": "a.jpg", "bytes": 3}], "lost": []}
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(answer_lines(an_answer(sentence="Done.", items=[an_item("All", value)], words="", cites=[]), {}))
+    said = console.export_text()
+    assert "  count: 1" in said
+    assert "3        a.jpg" in said
+    assert "{" not in said

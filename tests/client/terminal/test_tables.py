@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
-from starloom.cli.text.constellation_text import answer_text, task_name
+from starloom.cli.text.constellation_text import answer_text
+from starloom.cli.text.task_names import task_name
 from starloom.client.terminal.tables import cell, is_table, value_table
 from starloom_protocol.records.entities import Answer, AnswerItem
 from starloom_protocol.values import canonical

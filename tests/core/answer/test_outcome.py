@@ -9,7 +9,7 @@ from msgspec.structs import replace as with_fields
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import SendOver
 from starloom_protocol.records.edits import RemoveTask
-from starloom_protocol.records.entities import Answer, ForEach, Policy, ResultSpec, Selector
+from starloom_protocol.records.entities import Answer, Choice, ForEach, Policy, ResultSpec, Selector
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Outcome
 from tests.builders import TOOLS, Driver, edge, plan, task
@@ -181,6 +181,17 @@ def test_a_value_too_long_to_show_is_named_by_its_artifact() -> None:
     (item,) = answer(driver).items
     assert (item.value, item.artifact) == (None, "a" * 64)
     assert len(canonical(text)) > 4096
+
+
+def test_the_answer_of_a_person_is_shown_with_a_name_and_no_token() -> None:
+    driver = WatchedDriver("one")
+    ask = task("ask", person="Go on?", choices=[Choice(value="yes", label="Yes")])
+    found = driver.submit(plan(ask, results=[ResultSpec(source="ask", title="Said", output="")]))
+    (question,) = found.questions
+    by = "person:ann#rlkk2b3c4d5e6f7g8h9i"
+    driver.do(i.QuestionAnswered(id=driver.ident(), by=by, constellation="c1", question=question, value="yes"))
+    (item,) = answer(driver).items
+    assert item.value == '{"by":"ann","value":"yes"}'
 
 
 def test_a_part_too_large_to_bring_is_named_by_its_place_in_the_artifact() -> None:

@@ -145,6 +145,7 @@ def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: 
     ("reason", "fields", "actions"),
     [
         (Reason.NO_CAPABLE_DEVICE, {"tool": "t.none"}, ["enroll"]),
+        (Reason.NO_CAPABLE_DEVICE, {"tool": "t.none", "device": "one"}, ["reassign", "edit", "cancel"]),
         (Reason.DEVICE_AWAY, {"device": "off"}, ["switch on off, and the task goes on", "reassign"]),
         (Reason.DEVICE_ASIDE, {"device": "drained"}, ["starloom device resume drained", "reassign"]),
     ],
@@ -163,6 +164,7 @@ def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], actions: l
     [
         (Outcome.REFUSED, Code.POLICY_REFUSED, ["retry"]),
         (Outcome.ERROR, Code.FILE_NOT_FOUND, ["retry"]),
+        (Outcome.REFUSED, Code.TOOL_UNAVAILABLE, ["retry"]),
         (Outcome.ERROR, Code.EXIT_CODE, ["retry", "mark"]),
     ],
 )
@@ -175,6 +177,15 @@ def test_work_that_a_device_refused_before_it_began_is_not_marked(
     driver.result(dispatch, outcome=outcome, code=code, detail="No.")
     found = why(driver)
     assert (found.state, found.actions) == ("failed", actions)
+
+
+def test_a_device_that_lacks_a_program_says_so_alone() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a")))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, outcome=Outcome.REFUSED, code=Code.TOOL_UNAVAILABLE, detail="there is no program print.")
+    assert why(driver).sentence == "a failed: there is no program print."
+    assert "First cause: a - there is no program print." in driver.folded["c1"]["answer"].decode()
 
 
 def test_a_missing_grant_shows_the_line_to_type() -> None:

@@ -81,13 +81,18 @@ def test_a_risky_plan_asks_bound_to_its_hash_and_starts_nothing_before() -> None
     assert (told.answer, told.answered_by, told.answered_ms) == ("allow", "person:ann", driver.now_ms)
 
 
-def test_question_names_the_tools_that_it_is_about() -> None:
+def test_question_says_what_it_may_do_and_where_without_ids_of_tools() -> None:
     driver = fleet("one")
     constellation = driver.submit(risky(task("look")), request="tidy up")
     asked = constellation.questions["approve-plan"]
-    assert asked.text.startswith("Run Restart? It may change")
-    assert ", by t.restart." in asked.text
-    assert "t.pure" not in asked.text
+    assert asked.text == "Run Restart? It may read and change on one."
+    assert [call.tool for call in asked.calls] == ["t.restart"]
+
+
+def test_question_about_a_plan_called_run_says_it_once() -> None:
+    driver = fleet("one", "two")
+    constellation = driver.submit(replace(risky(), name="Run everywhere"))
+    assert constellation.questions["approve-plan"].text == "Run everywhere? It may change on one and two."
 
 
 def test_a_denial_ends_it_with_the_reason_and_who_said_it() -> None:

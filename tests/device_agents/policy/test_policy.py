@@ -132,6 +132,14 @@ def test_grants_come_and_go(tmp_path: Path) -> None:
     assert decide(denied, tool("shell:run"), {"argv": ["df", "-h"]}).code is Code.POLICY_REFUSED
 
 
+def test_a_grant_of_a_program_that_is_not_here_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    home = ["--home", str(tmp_path / "own")]
+    assert main(["grant", "shell:run", *home, "--", "no-such-program", "x"]) == 0
+    assert "there is no program no-such-program in the PATH here" in capsys.readouterr().out
+    assert main(["grant", "shell:run", *home, "--", "env"]) == 0
+    assert "there is no program" not in capsys.readouterr().out
+
+
 def test_a_grant_where_no_agent_has_joined_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,3 +59,10 @@ def test_words_with_a_rhythm_start_nothing_and_are_told_the_line_of_a_schedule()
     line = "starloom schedule add 'copy the folder bills from vm to demo-server' --cron '0 19 * * *'"
     assert fault.reason.endswith(f"to repeat it: {line}")
     assert match("copy the folder bills from vm to demo-server", RECIPES, FLEETS["demo"]).outcome is Match.EXACT
+
+
+def test_a_rhythm_of_words_that_lack_a_value_is_told_the_line_of_the_recipe() -> None:
+    found = match("restart nginx on all my sheep every night at 2", RECIPES, FLEETS["demo"])
+    fault = refused(found, FLEETS["demo"])
+    line = "starloom schedule add -r restart-and-check -p service=nginx -p where=... --cron '0 2 * * *'"
+    assert fault.reason.endswith(f"to repeat it: {line}")

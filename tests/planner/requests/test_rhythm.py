@@ -16,6 +16,8 @@ from starloom.planner.requests.rhythm import Rhythm, rhythm_in
         ("how are my machines each day at 6 pm?", "how are my machines", "0 18 * * *"),
         ("how are my machines every day at 12 am", "how are my machines", "0 0 * * *"),
         ("check my machines every hour", "check my machines", "@hourly"),
+        ("check my machines at 2 every night", "check my machines", "0 2 * * *"),
+        ("check my machines at 7:30 pm each Monday", "check my machines", "30 19 * * 1"),
     ],
 )
 def test_a_rhythm_is_found_and_the_rest_kept(words: str, rest: str, cron: str) -> None:

@@ -308,15 +308,17 @@ def approve(
     made: list[Given] = []
     for identity in approval:
         if is_pairing(identity):
-            made.append(run.client.post(post_enrollment_approve(identity), {}))
-            _say(run, f"{identity} approved")
+            joins = run.client.post(post_enrollment_approve(identity), {})
+            made.append(joins)
+            _say(run, f"{escaped(joins['name'] or identity)} is let in")
             continue
         said = {"reason": reason} if reason else {}
         if is_ask(identity):
             if always or value is not None:
                 raise usage("a device's question is answered once; always is said on the device: approve ID --always")
-            made.append(run.client.post(post_ask_approve(identity), said))
-            _say(run, f"{identity} approved; the device goes on")
+            ask = run.client.post(post_ask_approve(identity), said)
+            made.append(ask)
+            _say(run, f"{ask['tool']} is approved; {escaped(ask['device']['name'])} goes on")
             continue
         if value is not None:
             answer = run.client.post(post_approval_answer(identity), {"value": value, **said})

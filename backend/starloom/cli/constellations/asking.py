@@ -386,7 +386,7 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
         _print(answer_text(view.answer, names))
     if view.final and view.head is not None and (fault := view.head.fault) is not None:
         say(fault_line(fault.reason, fault.code, fault.hint))
-    if view.final and (asked := why_line(view)):
+    if view.final and (asked := why_line(view, names)):
         say(asked)
     code = outcome(view)
     if code is Exit.ATTENTION:

@@ -10,6 +10,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ import typer
 from starloom.cli.constellations.asking import IdArgument, edit_document, read_plan
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.text.task_names import is_display_name, task_id
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
     get_constellation,
@@ -110,7 +112,7 @@ def retry(
     reason: ReasonOption = "",
 ) -> None:
     """Retry a task that failed, was cancelled or skipped, or is unknown."""
-    _task(run, words, task, "retry", {"reason": reason, "confirm": confirm or []})
+    _task(run, words, task, "retry", {"reason": reason}, confirm)
 
 
 def retry_from(
@@ -121,7 +123,7 @@ def retry_from(
     reason: ReasonOption = "",
 ) -> None:
     """Run a finished task again, and everything after it."""
-    _task(run, words, task, "retry-from", {"reason": reason, "confirm": confirm or []})
+    _task(run, words, task, "retry-from", {"reason": reason}, confirm)
 
 
 def skip(run: Invocation, words: TaskWords = None, task: TaskOption = None, reason: ReasonOption = "") -> None:
@@ -305,9 +307,16 @@ def _named(action: str, words: list[str] | None, option: str | None) -> tuple[st
     return given[0], given[1] if len(given) > 1 else None
 
 
-def _task(run: Invocation, words: list[str] | None, option: str | None, action: str, body: dict[str, Any]) -> None:
+def _task(
+    run: Invocation,
+    words: list[str] | None,
+    option: str | None,
+    action: str,
+    body: dict[str, Any],
+    confirm: list[str] | None = None,
+) -> None:
     task, identity = _named(action, words, option)
-    _send(run, run.newest(identity), [task], action, body)
+    _send(run, run.newest(identity), [task], action, body, confirm or [])
 
 
 _DONE = {
@@ -322,12 +331,17 @@ _DONE = {
 }
 
 
-def _send(run: Invocation, chosen: str, tasks: list[str], action: str, body: dict[str, Any]) -> None:
+def _send(
+    run: Invocation, chosen: str, tasks: list[str], action: str, body: dict[str, Any], confirm: Sequence[str] = ()
+) -> None:
     """Send a control for each of these tasks, and say what became of them and of the constellation."""
     made: list[Controlled] = []
+    names = run.client.names() if any(is_display_name(name) for name in [*tasks, *confirm]) else {}
+    given = {**body, "confirm": [task_id(name, names) for name in confirm]}
     for task in tasks:
+        asked = post_constellation_task_action(chosen, task_id(task, names), action)
         try:
-            made.append(run.client.post(post_constellation_task_action(chosen, task, action), _given(body)))
+            made.append(run.client.post(asked, _given(given)))
         except Problem as problem:
             raise to_confirm(problem, f"starloom {action} {shlex.quote(task)} {chosen}") from problem
         if not run.as_json:

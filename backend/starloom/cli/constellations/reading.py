@@ -14,6 +14,7 @@ import typer
 
 from starloom.cli.constellations.asking import explained
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.text.task_names import is_display_name, named_in_line, named_in_text, task_id
 from starloom.client.problems import usage
 from starloom.client.routes import (
     get_constellation,
@@ -90,6 +91,8 @@ def logs(
     """
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
+    if task is not None and is_display_name(task):
+        task = task_id(task, run.client.names())
     snapshot = run.client.get(get_constellation(chosen))
     begun = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
     if task is not None:
@@ -151,7 +154,8 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
     """Explain why a task, or the whole constellation, does not move: every candidate with its reason, and the fix."""
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
-    found = run.client.get(get_constellation_why(chosen, task_id=task))
+    names = run.client.names() if not run.as_json or (task and is_display_name(task)) else {}
+    found = run.client.get(get_constellation_why(chosen, task_id=task_id(task, names) if task else None))
     if run.as_json:
         run.emit(found)
         return
@@ -160,12 +164,12 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         if attention["reason"] in _OF_THE_WHOLE:
             say(attention["sentence"])
     for item in explained(found):
-        say(item["sentence"])
+        say(named_in_text(item["sentence"], names))
         for candidate in item["candidates"]:
             say(f"  {candidate['name']}: {candidate['reason']}")
         ways = [_to_type(action, chosen, item) for action in item.get("actions") or [] if action not in _ANSWERING]
         if ways:
-            say(f"The way out: {' - or: '.join(ways)}")
+            say(f"The way out: {' - or: '.join(named_in_line(way, names) for way in ways)}")
         if "items" not in found:
             _tell_questions(item.get("questions") or [])
         if item.get("warning"):

@@ -21,8 +21,11 @@ from starloom_protocol.text.wording import counted
 if TYPE_CHECKING:
     from starloom_protocol.api.history import ActivityRow
 
-_ID: Final = re.compile(r"([a-z]+-)?[0-9a-z]{20}|[0-9a-f]{24}")
-"""The form of an id that the hub gave; the proposal of a recipe has 24 hexadecimal digits."""
+_ID: Final = re.compile(r"([a-z]+-)?[0-9a-z]{20}|[0-9a-f]{24}|s-[0-9a-z]{12}|approve-plan(-[0-9]+)?")
+"""The form of an id that the hub gave; the proposal of a recipe has 24 hexadecimal digits, a schedule 12 letters.
+
+The approval of a plan has the same id in each constellation.
+"""
 STRETCH_LEAST: Final = 4
 """Fewer deeds of work than this stand alone, as on the page: a line that hides two lines saves nothing."""
 _ENDS: Final = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from starloom.cli.text.matrix import family_members, family_table, urgency
+from starloom.cli.text.task_names import named_in_line, task_name
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.style import clock, seconds, shown_text, size, state_text
-from starloom.client.terminal.tables import is_table, value_table
+from starloom.client.terminal.tables import cell, is_table, value_table
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View
 from starloom_protocol.records.entities import (
@@ -140,7 +141,7 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     answer = view.answer
     if with_answer and answer is not None and answer.state != "none":
         parts.append(answer_text(answer, devices))
-    if asked := why_line(view):
+    if asked := why_line(view, devices):
         parts.append(Text(typed(asked), style="bright_black"))
     return Group(*parts)
 
@@ -178,19 +179,14 @@ def fault_line(reason: str, code: str, hint: str) -> str:
     return f"{escaped(reason)} [{code}] {escaped(hint)}".rstrip()
 
 
-def why_line(view: View) -> str:
+def why_line(view: View, devices: Mapping[str, str]) -> str:
     """Return the line with the command that explains the first failure; nothing if no task failed.
 
     The sentence of an answer is short, and may contain a device's reason only in part.
     """
     failed = [(task.since_ms, name) for name, task in view.tasks.items() if task.state == "failed"]
-    return f"Why, and the way out: starloom why {min(failed)[1]} {view.constellation}" if failed else ""
-
-
-def task_name(name: str, devices: dict[str, str]) -> str:
-    """Return the display name of a task: a child for a device has the device's name instead of its id."""
-    group, dot, key = name.rpartition(".")
-    return f"{group} on {devices[key]}" if dot and key in devices else name
+    line = f"Why, and the way out: starloom why {min(failed)[1]} {view.constellation}" if failed else ""
+    return named_in_line(line, devices)
 
 
 def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
@@ -240,7 +236,19 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
         )
     if isinstance(value, str):
         return Text.assemble(heading, "\n  " + escaped_text(value))
+    if isinstance(value, dict) and any(is_table(part) for part in value.values()):
+        return Group(heading, *_parts(value))
     return Text.assemble(heading, "\n  " + escaped_text(item.value))
+
+
+def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
+    """Yield the parts of a result that has lists of rows beside single values: a line each, and a table for rows."""
+    for name, part in value.items():
+        if is_table(part):
+            yield Text(f"  {escaped(name)}:")
+            yield value_table(part)
+        elif part != []:
+            yield Text(f"  {escaped(name)}: {escaped_text(cell(part, ''))}")
 
 
 def event_line(event: Event) -> str:

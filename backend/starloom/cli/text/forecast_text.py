@@ -14,9 +14,15 @@ MOVED_MOST = 10
 """Tasks that a change moves to another device, of which each has a line."""
 
 
+_SHORT_MS = 100
+"""An expected time below it has no range: both ends would be *0.0*."""
+
+
 def about(estimate: Estimate) -> str:
     """Return an estimate in words; the range is that of four of five runs."""
     expected, low, high = estimate["expected_ms"], estimate["low_ms"], estimate["high_ms"]
+    if high < _SHORT_MS:
+        return "under 0.1 s"
     if high < 60_000:
         return f"about {_whole(expected)} s ({_whole(low)}-{_whole(high)})"
     return f"about {seconds(expected)} ({seconds(low)} to {seconds(high)})"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.cli.text.constellation_text import task_name
+from starloom.cli.text.task_names import task_name
 from starloom.client.terminal.style import seconds, size
 from starloom_protocol.records.run_report import WAITS, PathStep, Phase, RunReport, Wait
 from starloom_protocol.text.wording import counted

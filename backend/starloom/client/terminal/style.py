@@ -93,9 +93,15 @@ def size(count: int) -> str:
     raise AssertionError("the last unit returns")
 
 
+_SHORT_MS = 100
+"""Below it one decimal tells nothing: *0.0 s* looks like no time at all."""
+
+
 def seconds(milliseconds: int) -> str:
     """Return a duration for people."""
     total = milliseconds / 1000
+    if 0 < milliseconds < _SHORT_MS:
+        return "under 0.1 s"
     if total < 60:
         return f"{total:.1f} s"
     minutes, rest = divmod(round(total), 60)

@@ -7,6 +7,7 @@ does. An end waits for reviews, the judge and the answer in words, and opens the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -23,6 +24,7 @@ from starloom.core.state.tasks.supersession import successor
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, ResultSpec
 from starloom_protocol.records.goals import goal_answer
+from starloom_protocol.stream.authors import name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
@@ -298,7 +300,7 @@ def _item(constellation: Constellation, result: ResultSpec, task: str, title: st
     if record is None or record.state is not _SUCCEEDED:
         return None
     attempt = constellation.last_attempt(task)
-    found = fact(constellation, task, result.output)
+    found = _without_token(constellation, task, fact(constellation, task, result.output))
     common = AnswerItem(
         attempt=record.attempt,
         checked=record.checked,
@@ -324,6 +326,14 @@ def _item(constellation: Constellation, result: ResultSpec, task: str, title: st
     if len(text) > _SHOWN_BYTES_MAX and result.output == "" and attempt is not None and attempt.artifact is not None:
         return replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
     return replace(common, value=text)
+
+
+def _without_token(constellation: Constellation, task: str, found: Any) -> Any:
+    """Return a person's answer as it is shown: with the name of the person, and without words that nobody wrote."""
+    if constellation.specs[task].person is None or not isinstance(found, dict) or not isinstance(found.get("by"), str):
+        return found
+    shown = {**found, "by": name_of(found["by"])}
+    return {name: part for name, part in shown.items() if name != "text" or part}
 
 
 def _is_large(attempt: Attempt, result: ResultSpec) -> bool:

@@ -11,7 +11,7 @@ from starloom.core.state.tasks.names import called, device_name, goals_without_a
 from starloom.core.state.tasks.supersession import successor
 from starloom_protocol.records.entities import Finding, TaskRecord
 from starloom_protocol.text.wording import found_by
-from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
+from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
 # Bound once, because an answer compares them with every task.
 _FINDINGS_NAMED = 3
@@ -233,7 +233,9 @@ def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> 
     title = CODES[record.code].title.lower() if record.code else "failed"
     detail = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
     more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
-    said = f"First cause: {called(constellation, fleet, first)} - {title}{detail}{more}"
+    # A device that says why a tool cannot be used does offer it: *there is no program print* is all that failed.
+    cause = detail.removeprefix(": ") if record.code is Code.TOOL_UNAVAILABLE and detail else title + detail
+    said = f"First cause: {called(constellation, fleet, first)} - {cause}{more}"
     return [said if said.endswith(" ...") else f"{said}."]
 
 

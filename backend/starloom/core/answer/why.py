@@ -72,7 +72,7 @@ _AS_TASK: Final = {
     GroupState.CANCELLED: TaskState.CANCELLED,
     GroupState.SKIPPED: TaskState.SKIPPED,
 }
-_NOTHING_DONE: Final = frozenset({Code.FILE_NOT_FOUND, Code.POLICY_REFUSED})
+_NOTHING_DONE: Final = frozenset({Code.FILE_NOT_FOUND, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE})
 """The failures of work that did nothing: no person can know that it has succeeded after all."""
 _CONTROLS: Final = frozenset(action for offered in CONTROLS.values() for action in offered)
 
@@ -136,7 +136,7 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
     if queued is not None and reason is None and record.state is TaskState.READY:
         reason = Reason.BUSY
     if record.state is TaskState.WAITING:
-        said = _waiting(constellation, task)
+        said = _waiting(shard, constellation, task)
     elif record.state is TaskState.READY:
         said = _ready(shard, constellation, spec, reason, queued)
     elif record.state in FINAL_TASK_STATES:
@@ -254,10 +254,14 @@ def _group(constellation: Constellation, task: str, group: GroupRecord) -> Why:
     return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
 
 
-def _waiting(constellation: Constellation, task: str) -> _Said:
+def _waiting(shard: Shard, constellation: Constellation, task: str) -> _Said:
     waits = _waits(constellation, task)
     held = constellation.tasks[task].review
-    sentence = f"{task} waits{_for(waits)}." if held is None else f"{task} {_reviewed(constellation, held)}."
+    sentence = (
+        f"{task} waits{_for([called(constellation, shard.fleet, one) for one in waits])}."
+        if held is None
+        else f"{task} {_reviewed(constellation, held)}."
+    )
     if constellation.head.state is ConstellationState.PAUSED:
         return _Said(f"{sentence[:-1]}, and the constellation is paused.", [], waits, ["resume"])
     return _Said(sentence, [], waits)
@@ -496,7 +500,9 @@ def _held_back(
         case Reason.NO_CAPABLE_DEVICE if lines := _allowing(shard, constellation, spec):
             return f"{spec.id} waits because no device may have its secret: {said}.", [*lines, "edit", "skip"]
         case Reason.NO_CAPABLE_DEVICE:
-            return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ["enroll"]
+            named = absent_devices.names_devices(spec.device)
+            ways = ["reassign", "edit", "cancel"] if named else ["enroll"]
+            return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ways
         case Reason.BUSY:
             return f"{spec.id} waits for a free slot: {near}.", []
         case _:
@@ -567,8 +573,11 @@ def _ways_of_a_skipped(constellation: Constellation, task: str) -> list[str]:
 
 
 def _hint(code: Code | None, said: str) -> str:
-    """Return the way out of a failure; a refusal whose words offer no line has none that could be typed."""
-    if code is None or (code is Code.POLICY_REFUSED and NO_LINE in said):
+    """Return the way out of a failure; a refusal whose words offer no line has none that could be typed.
+
+    A device that says why a tool cannot be used has said what to mend.
+    """
+    if code is None or (code is Code.POLICY_REFUSED and NO_LINE in said) or (code is Code.TOOL_UNAVAILABLE and said):
         return ""
     return CODES[code].hint
 
@@ -589,7 +598,8 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             if record.code is Code.MOMENT_OUTSIDE:
                 detail = _no_time(constellation, task, record)
             ways = ["retry"] if record.code in _NOTHING_DONE else ["retry", "mark"]
-            return f"{task} failed: {title}{detail}. {hint}".rstrip(), ways
+            cause = detail.removeprefix(": ") if record.code is Code.TOOL_UNAVAILABLE and detail else title + detail
+            return f"{task} failed: {cause}. {hint}".rstrip(), ways
         case TaskState.CANCELLED if record.reason is Reason.HOPELESS:
             rule = constellation.specs[task].stop_when
             last = attempt.progress.points[-1] if attempt is not None and attempt.progress is not None else None

@@ -54,7 +54,9 @@ CALLS_MOST = 20
 ARGS_BYTES_MOST = 4096
 """The arguments of a standing approval are compared whole."""
 TOOLS_NAMED_MOST = 5
+DEVICES_NAMED_MOST = 5
 """The question is one sentence; the calls stand below it."""
+_VERBS = {Effect.REACH: "reach the network", Effect.CONTROL: "control what is there"}
 GOALS_NAMED_MOST = 3
 """The question is one sentence; the plan has the others."""
 _FIRST = "approve-plan"
@@ -65,13 +67,16 @@ _STATE = ConstellationState
 class ApprovalNeed:
     """The need for an approval: `calls` are those that `always` would allow, `once_because` why it is not offered.
 
-    `tools` are those for whose calls a person is asked, in the order of the plan, with the number of turns of a repeat.
+    `repeats` are the tools that may be called several times, with the number. `devices` are the ids of those on which a
+    call that asks may run, in the order of the plan; `effects` are those of these calls.
     """
 
     asks: bool
     calls: list[Call] = field(default_factory=list)
     once_because: str = ""
-    tools: tuple[str, ...] = ()
+    repeats: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    effects: frozenset[Effect] = frozenset()
 
 
 def action_of(tool: str, args: str) -> str:
@@ -178,10 +183,12 @@ def judge(
         because = "it was submitted to wait for a person" if hold else "its policy asks each time"
     elif len(calls) > CALLS_MOST:
         because = f"it makes {len(calls)} such calls, and at most {CALLS_MOST} are allowed for good at once"
-    others = [call.tool for spec in (*specs, *added) for call in spec.any_of]
-    named = (f"{call.tool} up to {often[call.task]} times" if call.task in often else call.tool for call in calls)
-    tools = tuple(dict.fromkeys(name for name in (*named, *others) if name))
-    return ApprovalNeed(asks=True, calls=[] if because else calls, once_because=because, tools=tools)
+    repeats = tuple(
+        dict.fromkeys(f"{call.tool} up to {often[call.task]} times" for call in calls if call.task in often)
+    )
+    devices = tuple(dict.fromkeys(device for call in calls for device in call.devices))
+    kept = [] if because else calls
+    return ApprovalNeed(asks=True, calls=kept, once_because=because, repeats=repeats, devices=devices)
 
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str) -> bool:
@@ -325,7 +332,7 @@ def _ask(
         kind=KIND,
         once_because=verdict.once_because,
         opened_ms=work.at_ms,
-        text=f"Run {head.name}? It may {', '.join(effects) or 'do nothing to the world'}{_by(verdict)}.{aims}{note}",
+        text=f"{_named(head.name)}? It may {_may(work.shard.fleet, verdict, effects)}.{aims}{note}",
         version=head.version,
     )
     waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
@@ -335,13 +342,30 @@ def _ask(
     work.order(due_moment(constellation, question))
 
 
-def _by(verdict: ApprovalNeed) -> str:
-    """Return the tools that the question is about: the name of a plan may say anything."""
-    if not verdict.tools:
-        return ""
-    more = len(verdict.tools) - TOOLS_NAMED_MOST
-    named = ", ".join(verdict.tools[:TOOLS_NAMED_MOST])
-    return f", by {named}{f' and {more} more tools' if more > 0 else ''}"
+def _named(name: str) -> str:
+    """Return the beginning of the question about a plan; many names are what it does, such as *Run everywhere*."""
+    return name if name.casefold().startswith("run ") else f"Run {name}"
+
+
+def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
+    """Return the effects of a plan and the devices of the calls that ask, as the name of a plan may say anything."""
+    asked = [effect for effect in effects if effect in verdict.effects]
+    others = [effect for effect in effects if effect not in verdict.effects]
+    names = [device.name for key in verdict.devices if (device := fleet.devices.get(key)) is not None]
+    more = len(names) - DEVICES_NAMED_MOST
+    shown = [*names[:DEVICES_NAMED_MOST], *([f"{more} more devices"] if more > 0 else [])]
+    where = f" on {_listed(shown)}" if shown else ""
+    repeats = f", with {_listed(list(verdict.repeats[:TOOLS_NAMED_MOST]))}" if verdict.repeats else ""
+    also = f", and {_verbs(others)}" if asked and others else ""
+    return f"{_verbs(asked or others) or 'do nothing to the world'}{where}{also}{repeats}"
+
+
+def _verbs(effects: list[Effect]) -> str:
+    return _listed([_VERBS.get(effect, str(effect)) for effect in Effect if effect in effects])
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def _beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan, effects: list[Effect]) -> list[str]:

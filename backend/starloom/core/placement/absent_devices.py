@@ -100,6 +100,11 @@ def _of_files(fleet: Fleet, spec: TaskSpec) -> bool:
     )
 
 
+def names_devices(selector: Selector | None) -> bool:
+    """Tell whether a selector names devices, so that one that joins helps nothing."""
+    return next(_parts(selector), None) is not None
+
+
 def _parts(selector: Selector | None) -> Iterator[Selector]:
     """Yield the parts of a selector that name one device."""
     if selector is None:

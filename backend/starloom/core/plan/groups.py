@@ -36,7 +36,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.specs import Repeat
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.wording import counted, quoted
 from starloom_protocol.values import MISSING, canonical, parse
 from starloom_protocol.vocabulary import (
     Code,
@@ -301,7 +301,7 @@ def _expand(
         author="expand",
         changed=list(members),
         number=number,
-        reason=f"{len(items)} items for {', '.join(members)}",
+        reason=f"{counted(len(items), 'item')} for {', '.join(members)}",
         trigger=root,
     )
     # Children first, then the gates between them, then the groups: a gate reads the record of its source.
@@ -415,10 +415,10 @@ def _judge(work: Work, constellation: Constellation, group: str) -> None:
         return
     if tally.unfinished:
         return
-    counted = tally.children - tally.excused
+    due = tally.children - tally.excused
     met = {
-        Need.ALL: tally.succeeded == counted,
-        Need.ANY: tally.succeeded >= 1 or counted == 0,
+        Need.ALL: tally.succeeded == due,
+        Need.ANY: tally.succeeded >= 1 or due == 0,
         Need.AT_LEAST: tally.succeeded >= for_each.need_count,
         Need.BEST_EFFORT: True,
     }[for_each.need]
@@ -431,7 +431,7 @@ def _judge(work: Work, constellation: Constellation, group: str) -> None:
         return
     state, reason, cause = _cause(constellation, group, constellation.children.get(group, {}))
     code = Code.GROUP_NEED if state is GroupState.FAILED else None
-    note = f"{tally.succeeded} of {counted} succeeded; first cause: {cause}"
+    note = f"{tally.succeeded} of {due} succeeded; first cause: {cause}"
     end_group(work, constellation, group, state, reason=reason, cause=cause, code=code, note=note)
 
 

@@ -24,9 +24,9 @@ from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.queues.secret_needs import Needs
 from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.preview.capability import TaskFault, capability_fault, never_able, uncertain
 from starloom.planner.preview.device_warnings import agent_warnings, folder_warnings, program_warnings
 from starloom.planner.preview.secret_flow import (
-    SecretFault,
     SecretFlow,
     access_of,
     receiving,
@@ -98,11 +98,13 @@ class TaskPreview:
     demos: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     goal: str | None = None
+    unable: tuple[Candidate, ...] = ()
+    """Its devices that cannot do its call; without a device, all that were looked at, if none of them can."""
 
 
 @dataclass(frozen=True)
 class Preview:
-    """A whole plan. `warnings` are sentences, those of the faults of its secrets among them."""
+    """A whole plan. `warnings` are sentences, those of its faults among them."""
 
     plan: LoweredPlan
     tasks: tuple[TaskPreview, ...]
@@ -110,7 +112,7 @@ class Preview:
     asks_approval: bool
     warnings: tuple[str, ...] = field(default=())
     secrets: tuple[SecretFlow, ...] = field(default=())
-    faults: tuple[SecretFault, ...] = field(default=())
+    faults: tuple[TaskFault, ...] = field(default=())
 
     @property
     def missing(self) -> tuple[MissingGrant, ...]:
@@ -183,7 +185,14 @@ def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by:
     # The effects that the approval names: a tool may do more on another device than on the one that is chosen now.
     may = frozenset(plan_effects(placed, plan))
     effects = tuple(effect for effect in Effect if effect in may)
-    faults = tuple(_faults_of_secrets(plan, tasks, placed, access))
+    unable = {
+        task.id: capability_fault(placed, task.id, task.tool or "", task.unable, chosen=bool(task.devices))
+        for task in tasks
+        if task.unable
+    }
+    perhaps = uncertain(plan)
+    never = tuple(fault for task, fault in unable.items() if task not in perhaps)
+    faults = (*never, *_faults_of_secrets(plan, tasks, placed, access))
     asks = needs_approval(placed, plan, strict=words, by=by)
     return Preview(
         plan=plan,
@@ -193,6 +202,7 @@ def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by:
         warnings=(
             *_warnings(tasks, fleet),
             *_about_devices(plan, tasks, placed),
+            *(unable[task].reason for task in unable if task in perhaps),
             *(item.reason for item in faults),
             *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
         ),
@@ -214,7 +224,7 @@ def _about_devices(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet
 
 def _faults_of_secrets(
     plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet, access: Access
-) -> Iterable[SecretFault]:
+) -> Iterable[TaskFault]:
     for spec, task in zip(plan.specs, tasks, strict=True):
         if spec.tool is not None:
             devices = _devices_of(task, fleet)
@@ -369,6 +379,7 @@ def _task(
         off=placed.off,
         demos=placed.demos,
         secrets=tuple(spec.secrets),
+        unable=never_able(fleet, tool, placed.looked, devices),
     )
 
 
@@ -592,6 +603,8 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot) -> Iterable[st
         left = "is for demonstration and is" if len(demos) == 1 else "are for demonstration and are"
         yield f"{', '.join(demos)} {left} left out of groups that real devices fit."
     for task in tasks:
+        if task.unable and not task.devices:
+            continue
         if task.tool is not None and task.tool not in HUB_TOOLS and task.device is None and not task.missing:
             yield f"{task.id} waits: no device offers {task.tool} now."
         if task.repeatability is not None and task.repeatability not in REPEATABLE and Effect.READ not in task.effects:

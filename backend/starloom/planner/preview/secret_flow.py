@@ -12,7 +12,8 @@ from typing import Any
 
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.queues.secret_needs import Needs, allow_line, needs_of, set_line, withheld
-from starloom_protocol.api.previews import PreviewFault, SecretNeed
+from starloom.planner.preview.capability import TaskFault
+from starloom_protocol.api.previews import SecretNeed
 from starloom_protocol.records.access import CREDENTIAL_NAME
 from starloom_protocol.records.entities import Device, Secret, TaskSpec, ToolOffer
 from starloom_protocol.values import parse
@@ -67,19 +68,6 @@ def secret_flows(used: Iterable[tuple[TaskSpec, Sequence[str]]], access: Access)
     )
 
 
-@dataclass(frozen=True)
-class SecretFault:
-    """A use of a secret that cannot work: the task, the sentence, and the way out."""
-
-    task: str
-    reason: str
-    way_out: str
-
-    def plain(self) -> PreviewFault:
-        """Return it as the JSON value that page and command line show."""
-        return {"task": self.task, "reason": self.reason, "way_out": self.way_out}
-
-
 def secret_faults(
     spec: TaskSpec,
     recipe: str | None,
@@ -87,14 +75,14 @@ def secret_faults(
     offers: Sequence[ToolOffer],
     fleet: Fleet,
     access: Access,
-) -> Iterable[SecretFault]:
+) -> Iterable[TaskFault]:
     """Yield the uses of secrets that cannot work: by a task's devices, its arguments, or the name of a variable."""
     needs = set_needs(access, spec, recipe)
     for device in devices if needs is not None else ():
         held = withheld(needs, device, spec.tool or "") if needs is not None else None
         if held is not None and needs is not None:
             line = allow_line(needs, device, spec.tool or "", fleet.devices)
-            yield SecretFault(spec.id, f"{spec.id}: {device.name} {held[1]}.", line or "Choose another device.")
+            yield TaskFault(spec.id, f"{spec.id}: {device.name} {held[1]}.", line or "Choose another device.")
     args = parse(spec.args)
     if isinstance(args, dict) and spec.secrets and offers:
         yield from _misplaced(spec, args, taking(offers[0]))
@@ -106,18 +94,18 @@ def template_warnings(spec: TaskSpec) -> Iterable[str]:
         yield f"{spec.id}: `{{{{ secrets.{name} }}}}` is plain text; for the secret write {{secret: {name}}} alone."
 
 
-def _misplaced(spec: TaskSpec, args: dict[str, Any], takes: frozenset[str]) -> Iterable[SecretFault]:
+def _misplaced(spec: TaskSpec, args: dict[str, Any], takes: frozenset[str]) -> Iterable[TaskFault]:
     where = " or ".join(f"`{name}`" for name in sorted(takes)) or "none of its arguments"
     for argument in sorted(args):
         if argument not in takes and names_secret(args[argument]):
             reason = f"{spec.id}: {spec.tool} takes no secret in `{argument}`; it takes one in {where}."
-            yield SecretFault(spec.id, reason, f"Name it in {where}." if takes else "Use a tool that takes one.")
+            yield TaskFault(spec.id, reason, f"Name it in {where}." if takes else "Use a tool that takes one.")
     env = args.get("env") if "env" in takes else None
     variables: dict[str, Any] = env if isinstance(env, dict) else {}
     for name in sorted(variables):
         if names_secret(variables[name]) and not CREDENTIAL_NAME.fullmatch(name):
             reason = f"{spec.id}: `env` takes names of credentials only, and {name} is none."
-            yield SecretFault(spec.id, reason, f"Call it {_credential(name)} (docs/secrets.md).")
+            yield TaskFault(spec.id, reason, f"Call it {_credential(name)} (docs/secrets.md).")
 
 
 def _credential(name: str) -> str:

@@ -21,6 +21,7 @@ from starloom.core.state.model import TRIAL_RUNS
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import Catalogue, param_title
 from starloom.planner.requests.clauses import MANNERS
+from starloom.planner.requests.gaps import gap_in
 from starloom.planner.requests.phrases import (
     Phrase,
     Word,
@@ -164,13 +165,15 @@ class Candidate:
 class Matched:
     """`rhythm` is how often the words say; they are near then, whatever recipe fits the rest.
 
-    `on_trial`: the words fit the first candidate exactly, and are near only because it is on trial.
+    `on_trial`: the words fit the first candidate exactly, and are near only because it is on trial. `gap` is a sentence
+    about words that no recipe carries out.
     """
 
     outcome: Match
     candidates: tuple[Candidate, ...]
     rhythm: Rhythm | None = None
     on_trial: bool = False
+    gap: str = ""
 
 
 @lru_cache(maxsize=1024)
@@ -212,14 +215,21 @@ def match_all(
     others = [recipe for recipe in catalogue.all() if recipe.name not in grown]
     found = match(words, others, fleet, params=params)
     if not grown or found.outcome is Match.EXACT:
-        return found
-    found = match(words, catalogue.all(), fleet, params=params)
+        return _with_gap(found, words, fleet)
+    found = _with_gap(match(words, catalogue.all(), fleet, params=params), words, fleet)
     candidates = tuple(_with_trial(candidate, grown.get(candidate.recipe)) for candidate in found.candidates)
     if found.outcome is Match.EXACT and candidates[0].trial is not None:
         keeper = catalogue.keepers.get(candidates[0].recipe)
         if not shown_to or keeper != who(shown_to):
             return Matched(Match.NEAR, candidates, on_trial=True)
     return replace(found, candidates=candidates)
+
+
+def _with_gap(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
+    """Return a match of words that no recipe carries out without its candidates, which are about something else."""
+    whole = found.candidates and found.candidates[0].score == _WHOLE
+    gap = "" if found.outcome is Match.EXACT or found.rhythm is not None or whole else gap_in(words, fleet)
+    return Matched(Match.NONE, (), gap=gap) if gap else found
 
 
 def _with_trial(candidate: Candidate, runs: RecipeRuns | None) -> Candidate:

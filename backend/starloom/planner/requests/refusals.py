@@ -7,12 +7,15 @@ and the job alike.
 from __future__ import annotations
 
 from shlex import quote
+from typing import Any
 
 from starloom.core.state.model import TRIAL_RUNS
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.requests.matching import Candidate, Match, Matched
+from starloom.planner.requests.rhythm import Rhythm
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.text.wording import quoted
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, Code
 
 EXAMPLES = 3
@@ -25,9 +28,11 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
     if found.outcome is Match.NEAR:
         meant = _may_mean(found.candidates)
         if found.rhythm is not None:
-            line = f"starloom schedule add {quote(found.rhythm.rest)} --cron {quote(found.rhythm.cron)}"
+            line = _schedule_line(found.candidates[0], found.rhythm)
             meant = f"{meant}. They also say how often, and a request runs once; to repeat it: {line}"
         return _fault(Code.REQUEST_AMBIGUOUS, meant)
+    if found.gap:
+        return _fault(Code.REQUEST_NOT_UNDERSTOOD, found.gap)
     nearest = ", ".join(candidate.title for candidate in found.candidates)
     near = f"The nearest: {nearest}. " if nearest else ""
     return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet))
@@ -75,6 +80,21 @@ def _may_mean(candidates: tuple[Candidate, ...]) -> str:
         return f"they may mean {quoted(meant.title)}{also}; start it, or say it another way"
     needed = ", ".join(f"{item.title} ({item.reason})" if item.reason else item.title for item in meant.missing)
     return f"they may mean {quoted(meant.title)}, which still needs {needed}{also}"
+
+
+def _schedule_line(meant: Candidate, rhythm: Rhythm) -> str:
+    """Return the line that repeats the words, or the recipe with its values where the words do not say them all."""
+    lacking = "".join(f" -p {quote(item.name)}=..." for item in meant.missing)
+    known = "".join(f" -p {quote(name)}{_typed(value)}" for name, value in meant.params.items()) if lacking else ""
+    what = f"-r {meant.recipe}{known}{lacking}" if lacking else quote(rhythm.rest)
+    return f"starloom schedule add {what} --cron {quote(rhythm.cron)}"
+
+
+def _typed(value: Any) -> str:
+    """Return the sign and the value as an option of the command line takes them; a device by its name alone."""
+    if isinstance(value, dict) and set(value) == {"name"}:
+        value = value["name"]
+    return "=" + quote(value) if isinstance(value, str) else ":=" + quote(canonical(value))
 
 
 def _trial_of(meant: Candidate) -> str:

@@ -23,9 +23,11 @@ _FIELDS: Final = {
     **{name: f"0 8 * * {number}" for number, name in enumerate(_WEEKDAYS)},
 }
 """The clock of each word, where no time of day is said."""
+_WORDS: Final = "|".join(sorted(_FIELDS, key=len, reverse=True))
+_TIME: Final = r"at\s+(?P<hour{0}>\d{{1,2}})(?::(?P<minute{0}>[0-5]\d))?\s*(?P<half{0}>am|pm)?"
 _SAID: Final = re.compile(
-    rf",?\s*\b(?:every|each)\s+({'|'.join(sorted(_FIELDS, key=len, reverse=True))})"
-    r"(?:\s+at\s+(\d{1,2})(?::([0-5]\d))?\s*(am|pm)?)?(?=[\s,.;:!?]|$),?",
+    rf",?\s*\b(?:{_TIME.format(1)}\s+)?(?:every|each)\s+(?P<word>{_WORDS})"
+    rf"(?:\s+{_TIME.format(2)})?(?=[\s,.;:!?]|$),?",
     re.IGNORECASE,
 )
 
@@ -44,7 +46,9 @@ def rhythm_in(words: str) -> Rhythm | None:
     if found is None:
         return None
     rest = " ".join(f"{words[: found.start()]} {words[found.end() :]}".split()).strip(" ,.;:!?")
-    cron = _at(_FIELDS[found[1].casefold()], found[2], found[3], found[4])
+    word = found["word"]
+    at = 1 if found["hour1"] else 2
+    cron = _at(_FIELDS[word.casefold()], found[f"hour{at}"], found[f"minute{at}"], found[f"half{at}"])
     return Rhythm(rest, cron) if rest and cron else None
 
 

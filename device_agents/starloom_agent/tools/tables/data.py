@@ -23,6 +23,8 @@ from starloom_protocol.vocabulary import Code, Op, Repeatability
 
 _SHOWN_CHARS = 200
 _UNSEEN_MOST = 6
+_LED_MOST = 3
+"""The most rows, or names of rows that say the same, in the one line above a table."""
 
 
 class Merge(Args, frozen=True, kw_only=True):
@@ -143,8 +145,9 @@ def ordered(rows: list[Row], by: Sequence[str]) -> list[Row]:
 class Table(Args, frozen=True, kw_only=True):
     """Show rows as a table: chosen `columns` with titles, in the order `by` (as in `data.sort`), and as a CSV file.
     `mark_differences` names a field whose most frequent value is the usual one; rows with another are marked. `lead`
-    makes one line of the first row: its `fields`, if all of them say something, else `fine`; `empty` where there is
-    no row. The line begins with what the rows in `unseen` say under that name: what could not be looked at.
+    makes one line of the rows whose `fields` all say something: with `fine`, said if none does, of each, else of the
+    first; `empty`: no row. The line begins with what the rows in `unseen` say under that name: what could not be
+    looked at.
     """
 
     class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -179,11 +182,23 @@ def _usual(rows: list[Row], field: str) -> str:
 
 
 def lead_of(rows: list[Row], lead: Table.Lead) -> str:
-    """Return the one line that says what the first row, the worst or the earliest, is about."""
+    """Return the one line about the rows: each that says something, or without `fine` the first, which is earliest."""
     if not rows:
         return lead.empty
-    parts = [str(rows[0].get(field) or "") for field in lead.fields]
-    return ": ".join(parts) if all(parts) else lead.fine
+    told = [[str(row.get(field) or "") for field in lead.fields] for row in (rows if lead.fine else rows[:1])]
+    alike: dict[tuple[str, ...], dict[str, None]] = {}
+    for name, *rest in filter(all, told):
+        alike.setdefault(tuple(rest), {})[name] = None
+    parts = [": ".join([_few(list(names)), *rest]) for rest, names in alike.items()]
+    more = f"; and {len(parts) - _LED_MOST} more" if len(parts) > _LED_MOST else ""
+    return "; ".join(parts[:_LED_MOST]) + more if parts else lead.fine
+
+
+def _few(names: list[str]) -> str:
+    """Return the names of rows that say the same, the first ones with the number of the others."""
+    more = [f"{len(names) - _LED_MOST} more"] if len(names) > _LED_MOST else []
+    *before, last = [*names[:_LED_MOST], *more]
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def unseen_of(rows: list[Row]) -> str:

@@ -91,6 +91,19 @@ def test_a_lead_begins_with_what_was_not_seen(device: Device, rows: list[dict[st
     assert device.call("data.table", rows=rows, lead=LEAD, unseen=[{}])["lead"] == said
 
 
+def test_a_lead_with_a_fine_end_names_each_row_that_says_something(device: Device) -> None:
+    def led(*rows: tuple[str, str], **lead: Any) -> str:
+        given = [{"device": name, "why": why} for name, why in rows]
+        return str(device.call("data.table", rows=given, lead={**LEAD, **lead})["lead"])
+
+    full, old = ("vm", "full"), ("nas", "old")
+    assert led(full, old, ("pi", "")) == "vm: full; nas: old"
+    assert led(full, ("nas", "full")) == "vm and nas: full"
+    assert led(*((f"n{at}", "full") for at in range(5))) == "n0, n1, n2 and 2 more: full"
+    assert led(*((f"n{at}", f"full {at}") for at in range(5))) == "n0: full 0; n1: full 1; n2: full 2; and 2 more"
+    assert led(full, old, fine="") == "vm: full"
+
+
 def test_a_lead_names_few_things_and_counts_the_rest(device: Device) -> None:
     unseen = [{"unseen": f"could not read 1 log on n{number}"} for number in range(9)]
     lead = device.call("data.table", rows=[], lead=LEAD, unseen=unseen)["lead"]

@@ -66,6 +66,18 @@ async def test_a_recipe_is_saved_listed_exported_and_understood(planned: World) 
     assert preview["recipe"] == "look-around"
 
 
+async def test_words_with_a_rhythm_are_answered_with_the_clock_of_a_schedule(planned: World) -> None:
+    await call(planned, "POST", R, {"recipe": TEXT})
+    asked = {"request": "look around in Pictures every night at 2"}
+    rhythm = {"cron": "0 2 * * *", "in_words": "At 02:00 every day", "request": "look around in Pictures"}
+    _, preview = await call(planned, "POST", f"{C}/preview", asked)
+    assert preview["understood"]["rhythm"] == rhythm
+    status, refused = await call(planned, "POST", C, asked)
+    assert (status, refused["rhythm"]) == (422, rhythm)
+    _, plain = await call(planned, "POST", f"{C}/preview", {"request": "look around in Pictures"})
+    assert "rhythm" not in plain["understood"]
+
+
 async def test_another_version_needs_the_one_that_was_seen(planned: World) -> None:
     await call(planned, "POST", R, {"recipe": TEXT})
     status, refused = await call(planned, "POST", R, {"recipe": TEXT})

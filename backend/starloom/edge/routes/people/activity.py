@@ -104,9 +104,11 @@ class Activity:
         return device.name if device is not None else name
 
     def _name_of(self, stream: str, about: str) -> str:
-        """Return the present name of the device, or of the holder of the rights, behind an id; empty without one."""
+        """Return the present name of the device, schedule or holder of rights behind an id; empty without one."""
         if stream == FLEET and about in self._hub.fleet.devices:
             return self._hub.fleet.devices[about].name
+        if stream == FLEET and about in self._hub.fleet.schedules:
+            return self._hub.fleet.schedules[about].name
         access = self._hub.access
         if stream != ACCESS:
             return ""

@@ -12,6 +12,7 @@ from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Query, Request
 
+from starloom.core.clock.cron import in_words
 from starloom.core.state import inputs
 from starloom.edge.access.callers import Caller
 from starloom.edge.access.credentials import new_id
@@ -27,7 +28,8 @@ from starloom.edge.web.response_types import JsonReply
 from starloom.planner.equivalents import Equivalents, checked
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.requests.matching import Match, Matched
-from starloom_protocol.api.previews import Created, RequestPreview, Understood
+from starloom.planner.requests.rhythm import Rhythm
+from starloom_protocol.api.previews import Created, RequestPreview, RhythmRow, Understood
 from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Budget, Fault
@@ -181,6 +183,8 @@ class Submit:
             "outcome": found.outcome,
             "candidates": [candidate.plain() for candidate in found.candidates],
         }
+        if found.rhythm is not None:
+            shown["rhythm"] = _rhythm(found.rhythm)
         if found.outcome is not Match.EXACT:
             planner = self._hub.planner
             fault, lacking = planner.refused(found), model_fault(self._hub.settings)
@@ -261,12 +265,17 @@ class Submit:
     def _refused(self, understood: Matched, lacking: Fault | None = None) -> Problem:
         """Return the refusal of words; `lacking` is why the model that is set cannot plan them."""
         fault = self._hub.planner.refused(understood)
-        candidates = [candidate.plain() for candidate in understood.candidates]
-        more = {"candidates": candidates}
+        more: dict[str, Any] = {"candidates": [candidate.plain() for candidate in understood.candidates]}
+        if understood.rhythm is not None:
+            more["rhythm"] = _rhythm(understood.rhythm)
         if lacking is not None:
             reason = f"no recipe fits these words exactly, and {lacking.reason}"
             return Problem(lacking.code, reason, hint=lacking.hint, more=more)
         return Problem(fault.code, fault.reason, more=more)
+
+
+def _rhythm(found: Rhythm) -> RhythmRow:
+    return {"cron": found.cron, "in_words": in_words(found.cron), "request": found.rest}
 
 
 def _one_of(body: Asked) -> None:

@@ -1,0 +1,43 @@
+"""Names of tasks for people: a child for a device is *run on nas*, in texts, in lines to type and as an argument.
+
+Pure; it knows ids and names alone and asks no hub. Ids stay what the hub is sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from shlex import quote
+from typing import Final
+
+_CHILD: Final = re.compile(r"([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)\.(d-[a-z0-9]+)")
+"""The id of a child for a device: the id of its group, and that of the device."""
+_ON: Final = " on "
+
+
+def task_name(name: str, devices: Mapping[str, str]) -> str:
+    """Return the display name of a task: a child for a device has the device's name instead of its id."""
+    group, dot, key = name.rpartition(".")
+    return f"{group}{_ON}{devices[key]}" if dot and key in devices else name
+
+
+def task_id(name: str, devices: Mapping[str, str]) -> str:
+    """Return the id of a task that was written as `task_name` shows it; any other word is an id already."""
+    group, on, device = name.partition(_ON)
+    found = [key for key, named in devices.items() if named.casefold() == device.casefold()] if on else []
+    return f"{group}.{found[-1]}" if found else name
+
+
+def is_display_name(name: str) -> bool:
+    """Tell whether a word may be the display name of a child: ids have no blanks."""
+    return _ON in name
+
+
+def named_in_text(text: str, devices: Mapping[str, str]) -> str:
+    """Return a sentence with the display names of tasks in place of their ids."""
+    return _CHILD.sub(lambda found: task_name(found[0], devices), text)
+
+
+def named_in_line(line: str, devices: Mapping[str, str]) -> str:
+    """Return a line to type with the display names of tasks in place of their ids, each as one word of a shell."""
+    return _CHILD.sub(lambda found: quote(task_name(found[0], devices)), line)

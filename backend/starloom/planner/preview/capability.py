@@ -1,0 +1,102 @@
+"""Tasks of a preview that no device of now can ever begin, with the reason of the device and the way out.
+
+Pure; it decides from the offers of devices and must not place anything. A missing grant, a device that is away and one
+that has never told its tools are no such faults: they end without a change of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from starloom.core.placement.selection import Candidate, able
+from starloom.core.state.model import Fleet
+from starloom_protocol.api.previews import PreviewFault
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Selector
+from starloom_protocol.vocabulary import Gate, Reason
+
+_NAMED_MOST: Final = 3
+_ANY: Final = Selector()
+_ORDINARY: Final = frozenset({Gate.SUCCESS, Gate.FINISH, Gate.UNLESS_FAILED, Gate.DATA})
+"""The gates that open where all goes as planned."""
+
+
+@dataclass(frozen=True)
+class TaskFault:
+    """A task that cannot work as it is written: the sentence, and the way out."""
+
+    task: str
+    reason: str
+    way_out: str
+
+    def plain(self) -> PreviewFault:
+        """Return it as the JSON value that page and command line show."""
+        return {"task": self.task, "reason": self.reason, "way_out": self.way_out}
+
+
+def never_able(fleet: Fleet, tool: str, looked: Iterable[Candidate], chosen: Sequence[str]) -> tuple[Candidate, ...]:
+    """Return the candidates among the chosen devices that cannot do this call; without a choice, all or none.
+
+    Without a choice there are none where one device lacks less than the tool itself. A secret that a device may not
+    receive is a fault of its own.
+    """
+    found = [item for item in looked if not chosen or item.device in chosen]
+    unable = tuple(
+        item for item in found if item.reason is Reason.NO_CAPABLE_DEVICE and _cannot(fleet, item.device, tool)
+    )
+    return unable if chosen or len(unable) == len(found) else ()
+
+
+def _cannot(fleet: Fleet, device: str, tool: str) -> bool:
+    """Tell whether a device that has told its tools cannot do this one."""
+    if device not in fleet.offers:
+        return False
+    offer = fleet.tools.get(device, {}).get(tool)
+    return offer is None or offer.unavailable is not None
+
+
+def capability_fault(fleet: Fleet, task: str, tool: str, unable: Sequence[Candidate], *, chosen: bool) -> TaskFault:
+    """Return the fault of a task whose devices cannot do its call."""
+    if not chosen:
+        return _nowhere(fleet, task, tool, unable)
+    told = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in unable[:_NAMED_MOST])
+    left = len(unable) - _NAMED_MOST
+    more = f"; and {left} more devices" if left > 0 else ""
+    others = [fleet.devices[name].name for name in able(fleet, tool, _ANY)]
+    named = ", ".join(others[:_NAMED_MOST])
+    here = "There" if len(unable) == 1 else "On these devices"
+    elsewhere = f"{named} can do it." if named else f"No other device can do {tool} now."
+    out = ", ".join(fleet.devices[item.device].name for item in unable[:_NAMED_MOST])
+    way = f"Name another device: {named}." if named else f"Leave {out} out, or make {tool} possible there first."
+    return TaskFault(task, f"{task} can never begin: {told}{more}. {here} it would wait without end. {elsewhere}", way)
+
+
+def _nowhere(fleet: Fleet, task: str, tool: str, unable: Sequence[Candidate]) -> TaskFault:
+    offering = [item for item in unable if tool in fleet.tools.get(item.device, {})]
+    if offering:
+        told = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in offering[:_NAMED_MOST])
+        return TaskFault(task, f"{task} waits: no device can do {tool} now: {told}.", "Mend that on one of them first.")
+    known = {name for tools in fleet.tool_sets.different() for name in tools}
+    near = get_close_matches(tool, sorted(known), n=1, cutoff=0.8)
+    reason = f"{task} waits: no device offers {tool} now."
+    if near:
+        return TaskFault(task, f"{reason} Did you mean {near[0]}?", f"Write {near[0]} in the plan.")
+    return TaskFault(task, reason, "Add a device that offers it (starloom enroll), or take the task out.")
+
+
+def uncertain(plan: LoweredPlan) -> frozenset[str]:
+    """Return the tasks that a condition or a failure calls for, with all that follows from them."""
+    following: dict[str, list[str]] = {}
+    for dependency in plan.dependencies:
+        following.setdefault(dependency.source, []).append(dependency.target)
+    waiting = [one.target for one in plan.dependencies if one.gate not in _ORDINARY or one.condition is not None]
+    found: set[str] = set()
+    while waiting:
+        task = waiting.pop()
+        if task not in found:
+            found.add(task)
+            waiting.extend(following.get(task, ()))
+    return frozenset(found)

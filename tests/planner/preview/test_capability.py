@@ -1,0 +1,99 @@
+"""A preview tells that a task can never begin on the fleet as it is, before anybody approves the plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.service import Planning
+from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.plan import check_plan
+from starloom_protocol.records.entities import Offer
+from tests.planner.fleets import device, fleet, offer
+
+NO_SYSTEMD = "this system has no systemd"
+GRANTS = ("files:read", "service:restart")
+
+
+def unable(tool: str, why: str) -> Offer:
+    """Return the offer of a device that says why it cannot do one tool."""
+    plain = offer(grants=GRANTS)
+    tools = [msgspec.structs.replace(item, unavailable=why) if item.name == tool else item for item in plain.tools]
+    return msgspec.structs.replace(plain, tools=tools)
+
+
+BOX = unable("service.restart", NO_SYSTEMD)
+
+
+def previewed(view: FleetSnapshot, tasks: list[dict[str, Any]], **more: Any) -> PlanPreview:
+    check = check_plan({"starloom": 1, "name": "x", "tasks": tasks, **more})
+    assert check.plan is not None, check.faults
+    return Planning(load_catalogue(), lambda: view).preview(check.plan)
+
+
+def restart(view: FleetSnapshot, where: dict[str, Any]) -> PlanPreview:
+    service = Planning(load_catalogue(), lambda: view)
+    check = service.plan_recipe("restart-and-check", {"service": "cron", "where": where})
+    assert check.plan is not None, check.faults
+    return service.preview(check.plan)
+
+
+def test_a_restart_without_systemd_is_a_fault_that_names_who_can() -> None:
+    view = fleet(device("Große Kiste"), device("nas"), offers={"Große Kiste": BOX, "nas": offer(grants=GRANTS)})
+    found = restart(view, {"name": "Große Kiste"})
+    (fault,) = found["faults"]
+    assert fault["task"] == "restart"
+    assert f"Große Kiste cannot do service.restart now: {NO_SYSTEMD}" in fault["reason"]
+    assert fault["way_out"] == "Name another device: nas."
+    assert fault["reason"] in found["warnings"]
+
+
+def test_where_no_device_can_the_way_out_is_to_leave_it_out() -> None:
+    found = restart(fleet(device("box"), offers={"box": BOX}), {"name": "box"})
+    (fault,) = found["faults"]
+    assert fault["way_out"] == "Leave box out, or make service.restart possible there first."
+
+
+def test_of_several_devices_only_the_one_that_cannot_is_named() -> None:
+    where = {"any": [{"name": "box"}, {"name": "nas"}]}
+    view = fleet(device("box"), device("nas"), offers={"box": BOX, "nas": offer(grants=GRANTS)})
+    (fault,) = restart(view, where)["faults"]
+    assert fault["reason"].startswith("restart can never begin: box cannot do")
+
+
+def test_a_device_that_is_away_or_never_told_its_tools_is_no_fault() -> None:
+    view = fleet(device("nas", online=False))
+    task = {"id": "t", "tool": "service.restart", "args": {"name": "cron"}, "device": {"name": "nas"}}
+    assert previewed(view, [task])["faults"] == []
+    new = FleetSnapshot.of({"d-new": device("new")}, {})
+    named = {"id": "t", "tool": "fs.list", "args": {"path": "."}, "device": {"name": "new"}}
+    assert previewed(new, [named])["faults"] == []
+
+
+def test_a_missing_grant_is_no_fault() -> None:
+    view = fleet(device("nas"), offers={"nas": offer(grants=())})
+    task = {"id": "t", "tool": "service.restart", "args": {"name": "cron"}, "device": {"name": "nas"}}
+    found = previewed(view, [task])
+    assert found["missing_grants"]
+    assert found["faults"] == []
+
+
+def test_a_misspelt_tool_is_told_with_the_nearest() -> None:
+    (fault,) = previewed(fleet(device("nas")), [{"id": "t", "tool": "fs.fnd"}])["faults"]
+    assert fault["reason"] == "t waits: no device offers fs.fnd now. Did you mean fs.find?"
+
+
+def test_a_task_that_only_a_failure_calls_for_is_a_warning() -> None:
+    tasks: list[dict[str, Any]] = [
+        {"id": "look", "tool": "fs.list", "args": {"path": "."}},
+        {"id": "mend", "tool": "service.restart", "args": {"name": "cron"}, "device": {"name": "box"}},
+        {"id": "after", "tool": "camera.capture"},
+    ]
+    gates = [{"from": "look", "to": "mend", "when": "failure"}, {"from": "mend", "to": "after", "when": "success"}]
+    found = previewed(fleet(device("box"), offers={"box": BOX}), tasks, dependencies=gates)
+    assert found["faults"] == []
+    assert any(text.startswith("mend can never begin") for text in found["warnings"])
+    assert any(text.startswith("after waits: no device offers") for text in found["warnings"])
