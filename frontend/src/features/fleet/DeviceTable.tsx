@@ -32,7 +32,7 @@ export function DeviceTable(props: {
           return (
             <tr key={view.id} className={view.id === open ? "selected" : ""}>
               <td>
-                <span className={`row word strong nowrap tone-${shown.tone}`}>
+                <span className={`row word strong tone-${shown.tone}`}>
                   <Glyph name={shown.glyph} />
                   {shown.word}
                 </span>

@@ -184,28 +184,29 @@ export function NewPage() {
               ) : (
                 <span className="dim">Nothing starts before you launch it.</span>
               )}
-              <span className="grow" />
-              <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
-              {(recipe?.name ?? (understood?.outcome === "exact" && exact?.recipe)) && (
-                <Button large onClick={() => go(`/new?way=build&recipe=${recipe?.name ?? exact?.recipe}`)}>
-                  Change it in rows
-                </Button>
-              )}
-              <Button
-                asks
-                large
-                kind="primary"
-                why={blocked}
-                aria-busy={launching || undefined}
-                onClick={() => void launch()}
-              >
-                {grants.length > 0 ? "Launch, waits for the grant" : forModel ? "Have the model plan it" : "Launch"}{" "}
-                {!blocked && (
-                  <kbd className="only-wide" aria-hidden="true">
-                    Ctrl &#x21B5;
-                  </kbd>
+              <span className="launchacts">
+                <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
+                {(recipe?.name ?? (understood?.outcome === "exact" && exact?.recipe)) && (
+                  <Button large onClick={() => go(`/new?way=build&recipe=${recipe?.name ?? exact?.recipe}`)}>
+                    Change it in rows
+                  </Button>
                 )}
-              </Button>
+                <Button
+                  asks
+                  large
+                  kind="primary"
+                  why={blocked}
+                  aria-busy={launching || undefined}
+                  onClick={() => void launch()}
+                >
+                  {grants.length > 0 ? "Launch, waits for the grant" : forModel ? "Have the model plan it" : "Launch"}{" "}
+                  {!blocked && (
+                    <kbd className="only-wide" aria-hidden="true">
+                      Ctrl &#x21B5;
+                    </kbd>
+                  )}
+                </Button>
+              </span>
             </div>
             {blocked && asked && !unreachable && <p className="small dim num">{blocked}</p>}
           </>
