@@ -27,7 +27,7 @@ export function OnlyOne({ all }: { all: DeviceView[] }) {
       <ul className="plainlist body stack">
         {[...byDevice].map(([view, titles]) => (
           <li key={view.id}>
-            <b className="strong">{view.device.name}</b>{" "}
+            <b className="strong">{`${view.tag} ${view.device.name}`}</b>{" "}
             <span className="dim">
               {titles.slice(0, NAMED_MAX).join("; ")}
               {titles.length > NAMED_MAX && `; and ${titles.length - NAMED_MAX} more`}

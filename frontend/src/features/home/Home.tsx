@@ -123,7 +123,7 @@ export function HomePage() {
             {running.length > 0 && (
               <section className="card">
                 <header>
-                  <h2>{begun.length ? "Running" : "Not begun"}</h2>
+                  <h2>{begun.length ? "Running" : "Waiting for you"}</h2>
                   <span className="dim">{countWords(begun.length, running.length - begun.length)}</span>
                 </header>
                 {running.slice(0, RUNNING_MAX).map((row) => (

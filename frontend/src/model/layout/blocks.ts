@@ -55,7 +55,7 @@ const ROOMY_BLOCKS = 8;
 const ROOMY_CARD = 216;
 const ROOMY_OPEN = 248;
 /** A matrix of more columns is wide without it. */
-const ROOMY_MEMBERS = 2;
+const ROOMY_MEMBERS = 4;
 export const ROW_PITCH = 52;
 export const FAMILY_ROWS_MAX = 24;
 const CHAIN_MAX = 12;

@@ -33,6 +33,8 @@ const FOR_YOU: ReadonlySet<Attention> = new Set<Attention>([
   "question_open",
   "task_unknown",
   "no_capable_device",
+  "waits_long",
+  "stalled",
   "planning_failed",
   "missing_grant",
   "missing_secret",

@@ -1,11 +1,11 @@
 /** One device: what it is, what it can do, and what its owner of the hub may do with it. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
+import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { Hub } from "../../../link/endpoints.ts";
 import { factRows } from "../../../model/fleet/facts.ts";
-import { ASLEEP, type DeviceView, deviceReasons, deviceShown } from "../../../model/fleet/fleet.ts";
+import { ASLEEP, type DeviceView, deviceReasons, deviceShown, taskNamed } from "../../../model/fleet/fleet.ts";
 import { grantWords } from "../../../model/fleet/rights.ts";
 import { age, plural } from "../../../model/words/words.ts";
 import { Modal } from "../../../ui/Modal.tsx";
@@ -79,12 +79,13 @@ export function DeviceNotes({ view, busy }: { view: DeviceView; busy: Busy }) {
 }
 
 export function BusyList({ busy }: { busy: Busy }) {
+  const fleet = useFleet();
   return (
     <ul className="plainlist">
       {busy.map((one) => (
         <li key={`${one.constellation}${one.task}`}>
           <Link className="link" href={`/constellations/${one.constellation}/t/${one.task}`}>
-            {one.task}
+            {taskNamed(fleet, one.task)}
           </Link>{" "}
           <span className="dim">{one.name}</span>
         </li>

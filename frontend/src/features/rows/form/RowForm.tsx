@@ -10,6 +10,7 @@ import {
   type Json,
   list,
   nodeOf,
+  plainLetters,
   taskOf,
   textOf,
   withField,
@@ -29,7 +30,7 @@ import type { RowFault } from "../../../model/rows/faults.ts";
 import { argAsParam, typeOf, withoutParam } from "../../../model/rows/params.ts";
 import type { Row } from "../../../model/rows/row.ts";
 import { branches } from "../../../model/rows/sample.ts";
-import { type Field, type Form, labelOf } from "../../../model/rows/schema.ts";
+import { aboutOf, type Field, type Form, labelOf } from "../../../model/rows/schema.ts";
 import { withWhere } from "../../../model/rows/where.ts";
 import type { TaskPreviewRow } from "../../../model/types.ts";
 import { Button } from "../../../ui/parts.tsx";
@@ -66,6 +67,7 @@ export function RowForm(props: RowFormProps) {
   const { draft, row, rows, form, earlier, locked, onChange } = props;
   const [picking, setPicking] = useState<string | null>(null);
   const [more, setMore] = useState<string[]>([]);
+  const [fresh, setFresh] = useState<string | null>(null);
   const task = taskOf(draft.plan, row.id) ?? {};
   const change = (edit: (task: Fields) => Fields, about = "") =>
     onChange((held) => ({ ...held, plan: patched(held.plan, row.id, edit) }), about);
@@ -106,6 +108,8 @@ export function RowForm(props: RowFormProps) {
         <FieldControl
           key={field.name}
           field={field}
+          about={form ? aboutOf(form, field.name) : ""}
+          fresh={field.name === fresh}
           value={row.args[field.name]}
           use={takenFrom(field.name)}
           fault={faultOf(field.name)}
@@ -121,7 +125,16 @@ export function RowForm(props: RowFormProps) {
         <div className="rowfield wide row wrap tight">
           <span className="small dim">More:</span>
           {hidden.map((field) => (
-            <button key={field.name} type="button" className="toggle" onClick={() => setMore([...more, field.name])}>
+            <button
+              key={field.name}
+              type="button"
+              className="toggle"
+              title={form ? aboutOf(form, field.name) : undefined}
+              onClick={() => {
+                setMore([...more, field.name]);
+                setFresh(field.name);
+              }}
+            >
               {labelOf(field.name)}
             </button>
           ))}
@@ -450,8 +463,7 @@ function newAnswer(choices: readonly Fields[]): Fields {
 /** An answer that has the value of a new one is called after its label; any other keeps what gates may name. */
 function keptValue(choices: readonly Fields[], at: number): string {
   const held = textOf(choices[at]?.value);
-  const made = textOf(choices[at]?.label)
-    .toLowerCase()
+  const made = plainLetters(textOf(choices[at]?.label))
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
   const taken = choices.some((one, index) => index !== at && one.value === made);
