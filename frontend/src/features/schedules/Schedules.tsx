@@ -115,7 +115,8 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
   const active = row.state === "active";
   const what = wordsWith(phrases, Object.fromEntries(valuesOf(row.params))) || row.request || row.recipe || "a plan";
   const values = valuesOf(row.params).map(([, value]) => value);
-  const on = row.approved?.devices.filter((device) => device && !values.includes(device)) ?? [];
+  const on =
+    row.approved?.devices.filter((device) => device && !values.includes(device) && !what.includes(device)) ?? [];
   return (
     <article className="item schedule" aria-label={row.name}>
       <Glyph

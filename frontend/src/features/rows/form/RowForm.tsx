@@ -86,10 +86,14 @@ export function RowForm(props: RowFormProps) {
   const extra: Field[] = [...Object.keys(row.args), ...row.uses.map((use) => use.name)]
     .filter((name, at, all) => all.indexOf(name) === at && !known.some((field) => field.name === name))
     .map((name) => ({ name, kind: "json", required: false, choices: [], whole: false }));
-  const isSet = (field: Field) =>
-    field.required || field.name in row.args || takenFrom(field.name) !== null || more.includes(field.name);
-  const first = known.filter((field) => !isSet(field)).slice(0, Math.max(0, SHOWN_LEAST - known.filter(isSet).length));
-  const shown = [...known.filter((field) => isSet(field) || first.includes(field)), ...extra];
+  const isSet = (field: Field) => field.required || field.name in row.args || takenFrom(field.name) !== null;
+  // Fields that were asked for come beside the first ones, and take none of them away.
+  const open = known.filter((field) => !more.includes(field.name));
+  const first = open.filter((field) => !isSet(field)).slice(0, Math.max(0, SHOWN_LEAST - open.filter(isSet).length));
+  const shown = [
+    ...known.filter((field) => isSet(field) || first.includes(field) || more.includes(field.name)),
+    ...extra,
+  ];
   const hidden = known.filter((field) => !shown.includes(field));
 
   const param = (name: string) => {
