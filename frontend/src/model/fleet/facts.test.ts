@@ -8,7 +8,7 @@ describe("factRows", () => {
   it("gives titles, units and words, in the order of the titles", () => {
     const facts = { arch: "x86_64", disk_free_bytes: "34359738368", sandbox: "L2-namespaces", reads: "/a\n/b" };
     expect(said(facts)).toEqual([
-      "Free disk: 34.4 GB",
+      "Free disk: 34 GB",
       "Processor: x86_64",
       "Reads in: /a, /b",
       "Sandbox: a cage: programs see their own folder (namespaces)",
