@@ -345,7 +345,8 @@ describe("Fleet", () => {
     await userEvent.type(name, "cellar");
     await userEvent.click(within(sheet).getByRole("button", { name: "Rename" }));
     await waitFor(() => expect(hub.entities("fleet").get("device/d-server")?.name).toBe("cellar"));
-    await userEvent.click(await screen.findByRole("button", { name: "Drain" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Drain..." }));
+    await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Drain" }));
     expect(await screen.findByRole("button", { name: "Take work again" })).toBeTruthy();
     expect(screen.getByText(/It drains: it gets no new work/)).toBeTruthy();
   });
@@ -373,7 +374,8 @@ describe("Fleet", () => {
     const rights = screen.getByRole("region", { name: "What it may do" });
     expect(within(rights).getByText(/starloom-agent policy/)).toBeTruthy();
     expect(within(screen.getByRole("region", { name: "Today" })).getByText("4 done, 1 failed")).toBeTruthy();
-    await userEvent.click(screen.getByRole("button", { name: "Drain" }));
+    await userEvent.click(screen.getByRole("button", { name: "Drain..." }));
+    await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Drain" }));
     await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain("/devices/d-server/drain"));
     expect(await faultsOfAxe()).toEqual([]);
   });

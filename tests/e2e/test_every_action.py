@@ -243,7 +243,7 @@ def rule_a_device(person: Person) -> None:
     person.page.goto("/devices")
     person.page.get_by_role("link", name=re.compile(name)).first.click()
     panel = person.page.get_by_role("complementary", name=f"Device {name}")
-    person.press(panel, "Drain")
+    person.press(panel, "Drain...", sure="Drain")
     person.press(panel, "Take work again")
     person.press(panel, "Revoke", sure="Revoke")
     person.until_task(one, "slow", "unknown")

@@ -130,7 +130,8 @@ export function Tabs<T extends string>({ label, value, choices, onChange, look =
 }
 
 /** A line to type somewhere else, with a button that copies it and says so. */
-export function CopyLine({ line: named, label }: { line: string; label: string }) {
+/** `whole`: it breaks nowhere, and scrolls where it is too long; for a line that is read word by word. */
+export function CopyLine({ line: named, label, whole = false }: { line: string; label: string; whole?: boolean }) {
   const line = typed(named);
   const [said, say] = useState("");
   const text = useRef<HTMLElement>(null);
@@ -149,8 +150,10 @@ export function CopyLine({ line: named, label }: { line: string; label: string }
     setTimeout(() => say(""), 3000);
   };
   return (
-    <div className="code">
-      <code ref={text}>{line}</code>
+    <div className={whole ? "code whole" : "code"}>
+      <code ref={text} tabIndex={whole ? 0 : undefined}>
+        {line}
+      </code>
       <span className="small" role="status">
         {said}
       </span>

@@ -148,8 +148,9 @@ export function PartView({ part }: { part: AnswerPart }) {
       <p className="small dim">
         {part.of > 0 &&
           `${plural(part.shown, "result")} of ${part.from}${part.shown < part.of ? `; ${part.of - part.shown} more gave none, or are left out` : ""}. `}
-        From {part.from}.{" "}
-        {part.checked ? "Checked: every check of its task was met." : "Not checked: its task declares no check."}
+        {part.checked
+          ? `From ${part.from}, whose checks were all met.`
+          : `From ${part.from}, which has no check of its own.`}
       </p>
     </>
   );

@@ -1,6 +1,7 @@
 /** The devices as a table: state, device, work now, the last hour, today. */
 import { Link } from "wouter";
-import { type DeviceView, linkWords } from "../../model/fleet/fleet.ts";
+import { useFleet } from "../../app/workspace/context.ts";
+import { type DeviceView, linkWords, taskNamed } from "../../model/fleet/fleet.ts";
 import { rightsInShort } from "../../model/fleet/rights.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
@@ -32,7 +33,7 @@ export function DeviceTable(props: {
           return (
             <tr key={view.id} className={view.id === open ? "selected" : ""}>
               <td>
-                <span className={`row word strong nowrap tone-${shown.tone}`}>
+                <span className={`row word strong tone-${shown.tone}`}>
                   <Glyph name={shown.glyph} />
                   {shown.word}
                 </span>
@@ -81,11 +82,12 @@ export function DeviceTable(props: {
 
 /** What a device does now, each task with a way to it. */
 function NowLine({ tasks }: { tasks: { task: string; name: string; constellation: string }[] | undefined }) {
+  const fleet = useFleet();
   const [first, ...more] = tasks ?? [];
   if (!first) return <span className="dim">nothing now</span>;
   return (
     <Link className="link cut" href={`/constellations/${first.constellation}/t/${first.task}`}>
-      {first.task}, {first.name}
+      {taskNamed(fleet, first.task)}, {first.name}
       {more.length > 0 && ` and ${more.length} more`}
     </Link>
   );

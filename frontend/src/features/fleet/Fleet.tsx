@@ -6,6 +6,7 @@ import { Shell } from "../../app/shell/Shell.tsx";
 import { openAsks } from "../../app/waiting/waiting.ts";
 import { useFleet, useMedia, useNow, usePhone, useWorkspace } from "../../app/workspace/context.ts";
 import { type DeviceView, deviceShown, devices, openEnrollments } from "../../model/fleet/fleet.ts";
+import { linesOf, withLoad } from "../../model/fleet/vitals.ts";
 import { plural } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
@@ -41,10 +42,10 @@ export function FleetPage() {
   const adding = search.get("add") !== null;
   const open = search.get("device");
   const all = useMemo(() => [...devices(fleet).values()], [fleet, fleet.revision]);
-  const shownOf = (view: DeviceView) => deviceShown(view, work.get(view.id)?.length ?? 0);
+  const stateOf = (view: DeviceView) => deviceShown(view, work.get(view.id)?.length ?? 0);
   const fits = (view: DeviceView) => {
     const text =
-      `${view.device.name} ${view.tag} os:${view.device.os} ${(view.offer?.grants ?? []).map((grant) => `grant:${grant}`).join(" ")} ${(view.offer?.tools ?? []).map((tool) => `tool:${tool.name}`).join(" ")} ${shownOf(view).word}`.toLowerCase();
+      `${view.device.name} ${view.tag} os:${view.device.os} ${(view.offer?.grants ?? []).map((grant) => `grant:${grant}`).join(" ")} ${(view.offer?.tools ?? []).map((tool) => `tool:${tool.name}`).join(" ")} ${stateOf(view).word}`.toLowerCase();
     return words
       .toLowerCase()
       .split(/\s+/)
@@ -54,6 +55,7 @@ export function FleetPage() {
   const list = fitting.slice(0, most);
   const ids = list.map((view) => view.id);
   const vitals = useVitals(ids).value;
+  const shownOf = (view: DeviceView) => withLoad(stateOf(view), linesOf(vitals, view.id));
   const today = useWorkToday(ids);
   const asking = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
   // The open sheet asks the same question itself.

@@ -1,7 +1,9 @@
 /** Tools that a single device offers. */
 import type { DeviceView } from "../../model/fleet/fleet.ts";
 
-/** Tools that a single device offers: where one loss is a hole. */
+const NAMED_MAX = 8;
+
+/** Tools that a single device offers, by the device and in the words of the tools: where one loss is a hole. */
 export function OnlyOne({ all }: { all: DeviceView[] }) {
   const offers = new Map<string, DeviceView[]>();
   for (const view of all) {
@@ -11,20 +13,28 @@ export function OnlyOne({ all }: { all: DeviceView[] }) {
   }
   const single = [...offers].filter(([, views]) => views.length === 1);
   if (all.length < 2 || single.length === 0) return null;
+  const byDevice = new Map<DeviceView, string[]>();
+  for (const [tool, [view]] of single) {
+    if (!view) continue;
+    const title = view.offer?.tools?.find((one) => one.name === tool)?.title || tool;
+    byDevice.set(view, [...(byDevice.get(view) ?? []), title]);
+  }
   return (
     <section className="card pad">
       <header>
         <h2>What only one device can do</h2>
       </header>
-      <div className="row wrap body">
-        {single.slice(0, 24).map(([tool, views]) => (
-          <span key={tool} className="chip out">
-            <b>{tool}</b>
-            {views[0]?.tag}
-          </span>
+      <ul className="plainlist body stack">
+        {[...byDevice].map(([view, titles]) => (
+          <li key={view.id}>
+            <b className="strong">{`${view.tag} ${view.device.name}`}</b>{" "}
+            <span className="dim">
+              {titles.slice(0, NAMED_MAX).join("; ")}
+              {titles.length > NAMED_MAX && `; and ${titles.length - NAMED_MAX} more`}
+            </span>
+          </li>
         ))}
-        {single.length > 24 && <span className="small dim">and {single.length - 24} more</span>}
-      </div>
+      </ul>
     </section>
   );
 }

@@ -8,12 +8,12 @@ import { useWaiting } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useStream, useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
 import { type DeviceView, deviceShown, devices } from "../../model/fleet/fleet.ts";
-import { linesOf } from "../../model/fleet/vitals.ts";
+import { linesOf, withLoad } from "../../model/fleet/vitals.ts";
 import { headShown, sentenceNow } from "../../model/plan/soFar.ts";
 import { allViews, answer, counted, counts, head, inTrouble } from "../../model/tasks/selectors.ts";
 import type { ConstellationRow } from "../../model/types.ts";
 import { createdMs, endedMs } from "../../model/words/times.ts";
-import { ATTENTION, age, clock, constellationShown, FINAL, plural } from "../../model/words/words.ts";
+import { ATTENTION, age, clock, constellationShown, FINAL, plural, waitsForYou } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { Button, Empty, ProblemNote, StateBar } from "../../ui/parts.tsx";
@@ -49,7 +49,7 @@ export function HomePage() {
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const rows = list.value?.items ?? [];
   const running = rows.filter((row) => !FINAL.has(row.state));
-  const begun = running.filter((row) => row.state !== "awaiting_approval");
+  const begun = running.filter((row) => !waitsForYou(row));
   const failed = rows.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
   const all = [...devices(fleet).values()];
   const reached = all.filter((view) => view.device.link === "online").length;
@@ -123,7 +123,7 @@ export function HomePage() {
             {running.length > 0 && (
               <section className="card">
                 <header>
-                  <h2>{begun.length ? "Running" : "Not begun"}</h2>
+                  <h2>{begun.length ? "Running" : "Waiting for you"}</h2>
                   <span className="dim">{countWords(begun.length, running.length - begun.length)}</span>
                 </header>
                 {running.slice(0, RUNNING_MAX).map((row) => (
@@ -195,8 +195,8 @@ function FleetCard({ all, ready }: { all: readonly DeviceView[]; ready: boolean 
         </p>
       )}
       {list.map((view) => {
-        const shown = shownOf(view);
         const load = linesOf(vitals, view.id).find((line) => line.vital === "load_percent");
+        const shown = withLoad(shownOf(view), load ? [load] : []);
         return (
           <Link key={view.id} className="deviceline" href={`/devices/${view.id}`}>
             <span className="row">

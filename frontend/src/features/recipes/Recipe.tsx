@@ -8,6 +8,7 @@ import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
 import { asProblem, useResource } from "../../app/workspace/resource.ts";
 import type { Submission } from "../../link/endpoints.ts";
 import type { Problem } from "../../link/rest.ts";
+import { paramsInOrder } from "../../model/plan/asked.ts";
 import type { Priority, RecipeVersionRow, RecipeWhole } from "../../model/types.ts";
 import { msOf } from "../../model/words/times.ts";
 import { author } from "../../model/words/words.ts";
@@ -16,7 +17,7 @@ import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
 import { PrioritySelect } from "../request/PriorityChoice.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/PreviewCard.tsx";
 import { usePreview } from "../request/preview/preview.ts";
-import { Slots } from "../request/preview/Slots.tsx";
+import { labelOf, Slots } from "../request/preview/Slots.tsx";
 import { RecipeFacts } from "./RecipeCard.tsx";
 import { runsWords, TrustCard } from "./Trust.tsx";
 
@@ -63,7 +64,7 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
     () => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "" && value !== undefined)),
     [given],
   );
-  const missing = Object.entries(recipe.params ?? {}).filter(([key, param]) => !param.optional && !(key in params));
+  const missing = paramsInOrder(recipe).filter(([key, param]) => !param.optional && !(key in params));
   const asked: Submission = { recipe: recipe.name, params };
   const { preview, stamp, settled } = usePreview(missing.length || old ? null : asked);
   const shown = stamp && !preview.problem ? preview.value : null;
@@ -78,7 +79,7 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
   const blocked = old
     ? "This is an older version; the newest one runs."
     : missing.length
-      ? `Fill in ${missing.map(([one, param]) => param.title ?? one).join(", ")} first.`
+      ? `Fill in ${missing.map(([one, param]) => labelOf(one, param)).join(", ")} first.`
       : preview.problem
         ? "It cannot run as it is; the faults say why."
         : !settled || !shown
@@ -108,9 +109,9 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
       report(error);
     }
   };
-  const types = Object.fromEntries(Object.entries(recipe.params ?? {}));
+  const types = Object.fromEntries(paramsInOrder(recipe));
   const empty = Object.fromEntries(
-    Object.entries(recipe.params ?? {}).map(([one, param]) => [one, given[one] ?? param.default ?? ""]),
+    paramsInOrder(recipe).map(([one, param]) => [one, given[one] ?? param.default ?? ""]),
   );
   return (
     <>
@@ -161,17 +162,18 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
       {refused && <ProblemNote problem={refused} />}
       <div className="launch">
         {shown ? <Facts preview={shown} /> : <span className="dim">{blocked}</span>}
-        <span className="grow" />
-        <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
-        <Button
-          asks
-          large
-          kind="primary"
-          why={blocked ?? (running ? "It is being started." : null)}
-          onClick={() => void run()}
-        >
-          {grants.length ? "Run, waits for the grant" : "Run"}
-        </Button>
+        <span className="launchacts">
+          <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
+          <Button
+            asks
+            large
+            kind="primary"
+            why={blocked ?? (running ? "It is being started." : null)}
+            onClick={() => void run()}
+          >
+            {grants.length ? "Run, waits for the grant" : "Run"}
+          </Button>
+        </span>
       </div>
       {recipe.trust && !old && <TrustCard name={recipe.name} trust={recipe.trust} onDone={onChanged} />}
       {recipe.built_in === false && <Versions recipe={recipe} />}

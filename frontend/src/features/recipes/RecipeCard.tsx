@@ -47,23 +47,15 @@ export function RecipeCard({ recipe, demos }: { recipe: RecipeRow; demos: { all:
       <div className="row wrap facts">
         <RecipeFacts recipe={recipe} />
       </div>
-      {tried && recipe.demo && (
+      {tried?.words && recipe.demo && (
         <div className="try small">
-          {tried.words !== null ? (
-            <>
-              <Link className="btn" href={asked(tried.words)}>
-                <Icon name="play" />
-                Try with the demo devices
-              </Link>
-              <span className="dim">
-                Uses {recipe.demo.devices.join(" and ")}. It leaves <Said text={recipe.demo.leaves} />.
-              </span>
-            </>
-          ) : (
-            <span className="dim">
-              Can be tried with the demo devices. <Said text={tried.why} />
-            </span>
-          )}
+          <Link className="btn" href={asked(tried.words)}>
+            <Icon name="play" />
+            Try with the demo devices
+          </Link>
+          <span className="dim">
+            Uses {recipe.demo.devices.join(" and ")}. It leaves <Said text={recipe.demo.leaves} />.
+          </span>
         </div>
       )}
     </article>

@@ -7,8 +7,9 @@ import { useResource } from "../../app/workspace/resource.ts";
 import { devices } from "../../model/fleet/fleet.ts";
 import { Icon } from "../../ui/Icon.tsx";
 import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { SearchField } from "../../ui/Search.tsx";
-import { hasWords, sections } from "./gallery.ts";
+import { hasWords, sections, untriedOf } from "./gallery.ts";
 import { ProposalsCard } from "./Proposals.tsx";
 import { RecipeCard } from "./RecipeCard.tsx";
 
@@ -29,6 +30,7 @@ export function RecipesPage() {
   const demo = views.filter((view) => view.device.demo);
   const demos = { all: demo.length, online: demo.filter((view) => view.device.link === "online").length };
   const items = (recipes.value?.items ?? []).filter((one) => hasWords(one, typed));
+  const untried = untriedOf(items, demos);
   return (
     <Shell title="Recipes">
       <div className="page recipes">
@@ -49,6 +51,12 @@ export function RecipesPage() {
         </div>
         {recipes.problem && <ProblemNote problem={recipes.problem} />}
         <ProposalsCard all />
+        {untried && (
+          <p className="small dim">
+            {untried.count === 1 ? "One recipe" : `${untried.count} recipes`} can be tried with the demo devices.{" "}
+            <Said text={untried.why} />
+          </p>
+        )}
         {sections(items).map((section) => (
           <section key={section.key} aria-label={section.title}>
             <header className="row wrap sectionhead">

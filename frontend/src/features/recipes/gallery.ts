@@ -65,3 +65,13 @@ export function tryOf(row: RecipeRow, demos: { all: number; online: number }): T
   }
   return { words: null, why: "The demo devices that run now do not offer what it needs." };
 }
+
+/** How many recipes could be tried if the demo devices were there, and what to do; null where none is kept from it. */
+export function untriedOf(
+  rows: readonly RecipeRow[],
+  demos: { all: number; online: number },
+): { count: number; why: string } | null {
+  const kept = rows.map((row) => tryOf(row, demos)).filter((one) => one?.words === null);
+  const why = kept[0]?.why;
+  return why ? { count: kept.length, why } : null;
+}

@@ -1,11 +1,14 @@
 /** Recipes that may be meant, each with the parameters that it still lacks. */
 import { useState } from "react";
 import { Link } from "wouter";
+import { useWorkspace } from "../../app/workspace/context.ts";
+import { useResource } from "../../app/workspace/resource.ts";
+import { ordered, paramsInOrder } from "../../model/plan/asked.ts";
 import type { RecipeCandidate } from "../../model/types.ts";
 import { msOf } from "../../model/words/times.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty } from "../../ui/parts.tsx";
-import { Slots } from "./preview/Slots.tsx";
+import { labelOf, Slots } from "./preview/Slots.tsx";
 
 export function Meanings(props: {
   outcome: string;
@@ -71,7 +74,16 @@ function CandidateForm({
   onAdopt: (params: Record<string, unknown>) => void;
 }) {
   const [params, setParams] = useState<Record<string, unknown>>(candidate.params ?? {});
+  const { hub } = useWorkspace();
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  const row = recipes.value?.items.find((one) => one.name === candidate.recipe);
   const missing = candidate.missing ?? [];
+  const asked = Object.fromEntries(missing.map((slot) => [slot.name, { type: slot.type, title: slot.title }]));
+  const values = { ...Object.fromEntries(missing.map((slot) => [slot.name, ""])), ...params };
+  // Fields that words have filled are titled by the recipe, too; the others of it have defaults.
+  const types = Object.fromEntries(
+    paramsInOrder(row).flatMap(([name, param]) => (name in values ? [[name, { ...param, ...asked[name] }]] : [])),
+  );
   const open = missing.filter((slot) => params[slot.name] === undefined || params[slot.name] === "");
   return (
     <form
@@ -89,23 +101,19 @@ function CandidateForm({
       <Button
         asks
         type="submit"
-        why={open.length ? `Fill in ${open.map((slot) => slot.title ?? slot.name).join(", ")} first.` : null}
+        why={open.length ? `Fill in ${open.map((slot) => labelOf(slot.name, slot)).join(", ")} first.` : null}
       >
         Use this
       </Button>
       <span className="sub row wrap">
-        <Slots
-          params={{ ...Object.fromEntries(missing.map((slot) => [slot.name, ""])), ...params }}
-          types={Object.fromEntries(missing.map((slot) => [slot.name, { type: slot.type, title: slot.title }]))}
-          onChange={setParams}
-        />
+        <Slots params={ordered(values, types)} types={{ ...asked, ...types }} onChange={setParams} />
       </span>
       {candidate.trial && <span className="sub small dim">{trialWords(candidate.trial)}</span>}
       {missing.map(
         (slot) =>
           slot.reason && (
             <span key={slot.name} className="sub small dim">
-              {slot.title ?? slot.name}: {slot.reason}
+              {labelOf(slot.name, slot)}: {slot.reason}
             </span>
           ),
       )}

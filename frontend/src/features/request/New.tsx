@@ -7,8 +7,10 @@ import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
+import { useResource } from "../../app/workspace/resource.ts";
 import type { Submission } from "../../link/endpoints.ts";
 import { Problem } from "../../link/rest.ts";
+import { paramsInOrder } from "../../model/plan/asked.ts";
 import type { Priority, RecipeCandidate } from "../../model/types.ts";
 import { AWAY } from "../../ui/away.ts";
 import { Button, ProblemNote, Tabs } from "../../ui/parts.tsx";
@@ -17,6 +19,7 @@ import { Meanings } from "./Meanings.tsx";
 import { PrioritySelect } from "./PriorityChoice.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "./preview/PreviewCard.tsx";
 import { usePreview } from "./preview/preview.ts";
+import { labelOf } from "./preview/Slots.tsx";
 import { WhatIfCard } from "./preview/WhatIfCard.tsx";
 import { RecipeChoice } from "./RecipeChoice.tsx";
 import { UnderstoodLine } from "./Understood.tsx";
@@ -41,11 +44,17 @@ export function NewPage() {
   const [priority, setPriority] = useState<Priority | null>(null);
   const [key, setKey] = useState(() => crypto.randomUUID());
 
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  const row = recipes.value?.items.find((one) => one.name === recipe?.name);
+  const open = paramsInOrder(row).filter(([name, param]) => !param.optional && !(name in (recipe?.params ?? {})));
+  const lacks = recipe && way === "recipe" ? open.map(([name, param]) => labelOf(name, param)).join(", ") : "";
+
   const asked = useMemo<Submission | null>(() => {
+    if (lacks) return null;
     if (recipe) return { recipe: recipe.name, params: recipe.params };
     if (way === "build") return null;
     return words.trim() ? { request: words.trim() } : null;
-  }, [recipe, way, words]);
+  }, [recipe, way, words, lacks]);
   const { preview, stamp, settled } = usePreview(asked);
   const shown = preview.value;
   const understood = shown?.understood;
@@ -57,7 +66,9 @@ export function NewPage() {
   const unreachable = settled && preview.problem?.code === "hub_unreachable";
 
   const blocked = !asked
-    ? "Say what should happen."
+    ? lacks
+      ? `Fill in ${lacks} first.`
+      : "Say what should happen."
     : unreachable
       ? AWAY
       : !settled || preview.loading
@@ -184,30 +195,31 @@ export function NewPage() {
               ) : (
                 <span className="dim">Nothing starts before you launch it.</span>
               )}
-              <span className="grow" />
-              <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
-              {(recipe?.name ?? (understood?.outcome === "exact" && exact?.recipe)) && (
-                <Button large onClick={() => go(`/new?way=build&recipe=${recipe?.name ?? exact?.recipe}`)}>
-                  Change it in rows
-                </Button>
-              )}
-              <Button
-                asks
-                large
-                kind="primary"
-                why={blocked}
-                aria-busy={launching || undefined}
-                onClick={() => void launch()}
-              >
-                {grants.length > 0 ? "Launch, waits for the grant" : forModel ? "Have the model plan it" : "Launch"}{" "}
-                {!blocked && (
-                  <kbd className="only-wide" aria-hidden="true">
-                    Ctrl &#x21B5;
-                  </kbd>
+              <span className="launchacts">
+                <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
+                {(recipe?.name ?? (understood?.outcome === "exact" && exact?.recipe)) && (
+                  <Button large onClick={() => go(`/new?way=build&recipe=${recipe?.name ?? exact?.recipe}`)}>
+                    Change it in rows
+                  </Button>
                 )}
-              </Button>
+                <Button
+                  asks
+                  large
+                  kind="primary"
+                  why={blocked}
+                  aria-busy={launching || undefined}
+                  onClick={() => void launch()}
+                >
+                  {grants.length > 0 ? "Launch, waits for the grant" : forModel ? "Have the model plan it" : "Launch"}{" "}
+                  {!blocked && (
+                    <kbd className="only-wide" aria-hidden="true">
+                      Ctrl &#x21B5;
+                    </kbd>
+                  )}
+                </Button>
+              </span>
             </div>
-            {blocked && asked && !unreachable && <p className="small dim num">{blocked}</p>}
+            {blocked && (asked || lacks) && !unreachable && <p className="small dim num">{blocked}</p>}
           </>
         )}
       </div>

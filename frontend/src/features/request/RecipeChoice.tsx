@@ -1,6 +1,7 @@
 /** The recipes to choose from, and the parameters of the one that is chosen. */
 import { useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
+import { paramsInOrder } from "../../model/plan/asked.ts";
 import { Slots } from "./preview/Slots.tsx";
 
 export function RecipeChoice(props: {
@@ -11,7 +12,7 @@ export function RecipeChoice(props: {
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const row = recipes.value?.items.find((one) => one.name === props.chosen?.name);
   const defaults = Object.fromEntries(
-    Object.entries(row?.params ?? {}).map(([name, param]) => [name, props.chosen?.params[name] ?? param.default ?? ""]),
+    paramsInOrder(row).map(([name, param]) => [name, props.chosen?.params[name] ?? param.default ?? ""]),
   );
   return (
     <section className="card">
@@ -27,8 +28,8 @@ export function RecipeChoice(props: {
             aria-pressed={one.name === row?.name}
             onClick={() => props.onChoose(one.name, {})}
           >
-            <b className="strong">{one.name}</b>
-            <span className="small dim">{one.title}</span>
+            <b className="strong">{one.title || one.name}</b>
+            <span className="small dim">{one.name}</span>
           </button>
         ))}
       </div>

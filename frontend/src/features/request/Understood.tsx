@@ -2,6 +2,7 @@
 import { Link } from "wouter";
 import { useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
+import { ordered, paramsInOrder } from "../../model/plan/asked.ts";
 import type { RequestPreview } from "../../model/types.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { trialWords } from "./Meanings.tsx";
@@ -22,6 +23,7 @@ export function UnderstoodLine(props: {
   const name = recipe?.name ?? exact?.recipe;
   const params = recipe?.params ?? exact?.params ?? {};
   const row = recipes.value?.items.find((one) => one.name === name);
+  const types = Object.fromEntries(paramsInOrder(row));
   if (!words.trim()) {
     const phrases = (recipes.value?.items ?? [])
       .flatMap((one) => (one.phrases ?? []).slice(0, 1))
@@ -50,7 +52,7 @@ export function UnderstoodLine(props: {
           <span className="dim">I understood:</span>
           <b className="strong">{row?.title ?? exact?.title ?? name}</b>
           <span className="small dim">{name}</span>
-          <Slots params={params} types={row?.params} onChange={onParams} />
+          <Slots params={ordered(params, types)} types={types} onChange={onParams} />
           {exact?.trial && !recipe && <span className="small dim">{trialWords(exact.trial)}</span>}
         </>
       ) : loading ? (

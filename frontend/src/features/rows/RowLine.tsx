@@ -152,7 +152,7 @@ function Chips({ row, rows }: { row: Row; rows: readonly Row[] }) {
   if (row.kind === "person") chips.push({ label: "", value: row.what, from: false });
   for (const [name, value] of Object.entries(row.args))
     chips.push({ label: labelOf(name), value: constantWords(value), from: isNode(value) });
-  if (chips.length === 0) return <span className="faint small">nothing to set</span>;
+  if (chips.length === 0) return <span className="faint small">nothing set</span>;
   return (
     <>
       {chips.slice(0, CHIPS_MOST).map((chip) => (

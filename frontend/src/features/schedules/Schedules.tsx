@@ -7,6 +7,7 @@ import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
 import { type Runs, type ScheduleAction, Schedules } from "../../link/schedules.ts";
+import { paramsInOrder, wordsWith } from "../../model/plan/asked.ts";
 import type { Schedule, ScheduleRow } from "../../model/types.ts";
 import { firingTime } from "../../model/words/clock.ts";
 import { author, constellationShown } from "../../model/words/words.ts";
@@ -30,6 +31,8 @@ export function SchedulesPage() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the stream says that something changed.
   useEffect(() => reload(), [stamp, reload]);
   const items = list.value?.items ?? [];
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  const phrasesOf = (row: ScheduleRow) => recipes.value?.items.find((one) => one.name === row.recipe)?.phrases ?? [];
   const add = (
     <Button kind="primary" icon="plus" onClick={() => setAdding(true)}>
       New schedule
@@ -52,7 +55,7 @@ export function SchedulesPage() {
         {list.problem && <ProblemNote problem={list.problem} />}
         <section className="card" aria-label="Schedules">
           {items.map((row) => (
-            <Row key={row.id} row={row} onChange={() => setChanging(row)} onDone={reload} />
+            <Row key={row.id} row={row} phrases={phrasesOf(row)} onChange={() => setChanging(row)} onDone={reload} />
           ))}
           {list.value && items.length === 0 && (
             <Empty title="Nothing is scheduled.">
@@ -91,7 +94,8 @@ const stampOf = (one: Schedule): string =>
     ...Object.keys(one.running ?? {}),
   ].join(" ");
 
-function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void; onDone: () => void }) {
+function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: () => void; onDone: () => void }) {
+  const { row, phrases, onChange, onDone } = props;
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const [sure, setSure] = useState(false);
@@ -109,9 +113,10 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
   const first = row.next[0];
   const last = row.last ? constellationShown(row.last.state) : null;
   const active = row.state === "active";
-  const what = row.recipe || row.request || "a plan";
+  const what = wordsWith(phrases, Object.fromEntries(valuesOf(row.params))) || row.request || row.recipe || "a plan";
   const values = valuesOf(row.params).map(([, value]) => value);
-  const on = row.approved?.devices.filter((device) => device && !values.includes(device)) ?? [];
+  const on =
+    row.approved?.devices.filter((device) => device && !values.includes(device) && !what.includes(device)) ?? [];
   return (
     <article className="item schedule" aria-label={row.name}>
       <Glyph
@@ -121,7 +126,7 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
       <span className="row wrap">
         <b className="strong">{row.name}</b>
         {what !== row.name && <span className="dim">{what}</span>}
-        {values.length > 0 && <span className="dim">{values.join(", ")}</span>}
+        {what === row.recipe && values.length > 0 && <span className="dim">{values.join(", ")}</span>}
         {values.length === 0 && on.length > 0 && <span className="dim">on {on.join(", ")}</span>}
       </span>
       <span className="nowrap num">
@@ -160,48 +165,50 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
           </Button>
         </span>
       )}
-      <details className="sub">
-        <summary>{row.next.length > 0 ? "The next five, and what to do" : "What to do"}</summary>
-        <NextFirings times={row.next} zone={row.zone} />
-        {row.approved && (
-          <p className="small dim">
-            Approved by {author(row.approved.by)}: {row.approved.effects.join(", ") || "no effect"} on{" "}
-            {row.approved.devices.join(", ") || "no device"}.
-          </p>
+      {(row.next.length > 0 || row.approved) && (
+        <details className="sub">
+          <summary>{row.next.length > 0 ? "The next five" : "What was approved"}</summary>
+          <NextFirings times={row.next} zone={row.zone} />
+          {row.approved && (
+            <p className="small dim">
+              Approved by {author(row.approved.by)}: {row.approved.effects.join(", ") || "no effect"} on{" "}
+              {row.approved.devices.join(", ") || "no device"}.
+            </p>
+          )}
+        </details>
+      )}
+      <div className="sub row wrap">
+        {active ? (
+          <Button asks icon="pause" onClick={control("pause", `${row.name} is paused`)}>
+            Pause
+          </Button>
+        ) : (
+          <Button asks icon="play" onClick={control("resume", `${row.name} fires again`)}>
+            Resume
+          </Button>
         )}
-        <div className="row wrap">
-          {active ? (
-            <Button asks icon="pause" onClick={control("pause", `${row.name} is paused`)}>
-              Pause
+        <Button asks icon="bolt" onClick={control("run", `${row.name} fires now`)}>
+          Run now
+        </Button>
+        <Button icon="edit" onClick={onChange}>
+          Change...
+        </Button>
+        {sure ? (
+          // The way back stands where the first press was: a double press removes nothing.
+          <>
+            <Button autoFocus onClick={() => setSure(false)}>
+              Keep it
             </Button>
-          ) : (
-            <Button asks icon="play" onClick={control("resume", `${row.name} fires again`)}>
-              Resume
+            <Button asks kind="bad" onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
+              Remove this schedule
             </Button>
-          )}
-          <Button asks icon="bolt" onClick={control("run", `${row.name} fires now`)}>
-            Run now
+          </>
+        ) : (
+          <Button icon="close" onClick={() => setSure(true)}>
+            Remove
           </Button>
-          <Button icon="edit" onClick={onChange}>
-            Change...
-          </Button>
-          {sure ? (
-            // The way back stands where the first press was: a double press removes nothing.
-            <>
-              <Button autoFocus onClick={() => setSure(false)}>
-                Keep it
-              </Button>
-              <Button asks kind="bad" onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
-                Remove this schedule
-              </Button>
-            </>
-          ) : (
-            <Button icon="close" onClick={() => setSure(true)}>
-              Remove
-            </Button>
-          )}
-        </div>
-      </details>
+        )}
+      </div>
     </article>
   );
 }
@@ -246,7 +253,7 @@ function Adding({ onClose, onSaved }: { onClose: () => void; onSaved: (row: Sche
               <option value="">none, the words</option>
               {recipes.value?.items.map((one) => (
                 <option key={one.name} value={one.name}>
-                  {one.name}: {one.title}
+                  {one.title || one.name}
                 </option>
               ))}
             </select>
@@ -255,7 +262,7 @@ function Adding({ onClose, onSaved }: { onClose: () => void; onSaved: (row: Sche
       </div>
       {row && (
         <div className="row wrap slots">
-          <Slots params={params} types={row.params} onChange={setParams} />
+          <Slots params={params} types={Object.fromEntries(paramsInOrder(row))} onChange={setParams} />
         </div>
       )}
     </ScheduleDialog>

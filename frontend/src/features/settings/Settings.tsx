@@ -8,8 +8,7 @@ import { forgetEverywhere } from "../../app/workspace/lastKnown.ts";
 import { useResource } from "../../app/workspace/resource.ts";
 import { msOf } from "../../model/words/times.ts";
 import { age } from "../../model/words/words.ts";
-import { Button, ProblemNote, Tabs } from "../../ui/parts.tsx";
-import { typed } from "../../ui/typed.ts";
+import { Button, CopyLine, ProblemNote, Tabs } from "../../ui/parts.tsx";
 import { useLab } from "../lab/BreakSomething.tsx";
 import { ModelCard } from "./model/ModelCard.tsx";
 import { StandingCard } from "./Standing.tsx";
@@ -123,12 +122,13 @@ export function SettingsPage() {
                 </span>
               </div>
             ))}
-            <p className="item">
+            <div className="item">
               <span />
-              <span className="sub small">
-                A new token is made on the command line: {typed("starloom token create --role viewer --ttl 30d")}
+              <span className="sub small">A new token is made on the command line:</span>
+              <span className="sub">
+                <CopyLine line="starloom token create --role viewer --ttl 30d" label="the line that makes a token" />
               </span>
-            </p>
+            </div>
           </section>
         )}
         <section className="card">

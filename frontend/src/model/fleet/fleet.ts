@@ -88,6 +88,9 @@ export function deviceNamed(fleet: StreamModel, name: string): DeviceView | unde
 /** The one word for a device that comes back by itself or as soon as somebody opens it. */
 export const ASLEEP = "Asleep";
 
+/** The word for a device that can work and has none. */
+export const IDLE = "Idle";
+
 /** Whether a device sleeps: a browser tab that nobody looks at, or a machine that told the hub that it would. */
 export const sleeps = (device: Pick<Device, "os" | "link">): boolean =>
   // A link that is left out is offline, as every default is.
@@ -128,7 +131,7 @@ export function deviceShown(view: DeviceView, busy: number): DeviceShown {
   if (busy > 0) {
     return { word: `Busy, ${busy} of ${offer?.slots ?? 1}`, glyph: "turning_arc", tone: "blue", stuck: false };
   }
-  return { word: "Idle", glyph: "ring", tone: "indigo", stuck: false };
+  return { word: IDLE, glyph: "ring", tone: "indigo", stuck: false };
 }
 
 /** Since when it is connected or not: `connected 3 min ago`, `lost 12:40`; empty for one that never was. */

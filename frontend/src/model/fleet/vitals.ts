@@ -2,7 +2,9 @@
  * The figures of a device over the last hour, made ready to be drawn and to be said. Pure. A time at which nothing was
  * heard stays a gap here: no value is made up between two others.
  */
+
 import type { Vital, Vitals } from "../types.ts";
+import { IDLE } from "./fleet.ts";
 
 export interface Line {
   vital: Vital;
@@ -89,6 +91,12 @@ export function figure(value: number | null, unit: string): string {
 /** Whether more wants to run than the processors can do at once. */
 export const overFull = (line: Pick<Line, "vital" | "now">): boolean =>
   line.vital === "load_percent" && line.now !== null && line.now > 100;
+
+/** An idle device whose processors other programs keep busy says so, beside the figure that shows it. */
+export function withLoad<T extends { word: string }>(shown: T, lines: readonly Line[]): T {
+  const full = shown.word === IDLE && lines.some(overFull);
+  return full ? { ...shown, word: `${IDLE}, its other programs are busy` } : shown;
+}
 
 /** A line in one sentence, for whoever does not see it. */
 export function sentenceOf(line: Line, stepS: number): string {

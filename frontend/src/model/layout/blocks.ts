@@ -30,6 +30,8 @@ export interface Block {
   /** A family as its members only, one below the other: on a narrow screen. */
   folded: boolean;
   width: number;
+  /** The width of the open column of a family, where it has room for more than `OPEN_WIDTH`. */
+  open?: number;
   height: number;
 }
 
@@ -48,6 +50,12 @@ export interface Drawing {
 export const NODE_HEIGHT = 44;
 /** The device's tag and the longest usual word, "Done, checked", fit into it. */
 const CARD_LEAST = 160;
+/** A drawing of so few blocks has room for wider cards: names over devices and *Held, its device is away* fit whole. */
+const ROOMY_BLOCKS = 8;
+const ROOMY_CARD = 216;
+const ROOMY_OPEN = 248;
+/** A matrix of more columns is wide without it. */
+const ROOMY_MEMBERS = 4;
 export const ROW_PITCH = 52;
 export const FAMILY_ROWS_MAX = 24;
 const CHAIN_MAX = 12;
@@ -121,9 +129,22 @@ export function* drawingSteps(
       place.set(id, id);
     }
   }
+  // A phone has no room beside a card.
+  if (blocks.size <= ROOMY_BLOCKS && !fold) widen(blocks);
   const links = yield* collectLinks(dependencies, place, blocks);
   yield* orderMembers(families, dependencies);
   return yield* joinRuns(blocks, links, place);
+}
+
+function widen(blocks: ReadonlyMap<string, Block>): void {
+  for (const block of blocks.values()) {
+    const { family } = block;
+    if (!family) block.width = Math.max(block.width, ROOMY_CARD);
+    else if (!block.folded && !isDense(family) && family.members.length <= ROOMY_MEMBERS) {
+      block.width += ROOMY_OPEN - OPEN_WIDTH;
+      block.open = ROOMY_OPEN;
+    }
+  }
 }
 
 function singleBlock(id: string, kind: "single" | "ghost"): Block {

@@ -102,3 +102,7 @@ export function nodeOf(value: Json | undefined, kind: "param" | "each" | "secret
   const name = value[kind];
   return typeof name === "string" && Object.keys(value).length === 1 ? name : null;
 }
+
+/** Words in small letters without their accents, as names are written: `Große Kiste` keeps its letters. */
+export const plainLetters = (words: string): string =>
+  words.toLowerCase().replaceAll("ß", "ss").normalize("NFKD").replaceAll(/\p{M}/gu, "");

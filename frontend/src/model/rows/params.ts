@@ -10,6 +10,7 @@ import {
   type Json,
   nodeOf,
   paramsOf,
+  plainLetters,
   same,
   tasksOf,
   textOf,
@@ -53,8 +54,7 @@ export function typeOf(name: string, value: Json): ParamType | null {
 
 function freeName(taken: Iterable<string>, wish: string): string {
   const stem =
-    wish
-      .toLowerCase()
+    plainLetters(wish)
       .replace(/[^a-z0-9]+/g, "_")
       .replace(/^_+|_+$/g, "") || "value";
   const used = new Set(taken);

@@ -127,3 +127,44 @@ export function wrongWith(field: Field, value: Json): string | null {
 
 /** The label of a name: `newer_than` is `newer than`. */
 export const labelOf = (name: string): string => name.replaceAll("_", " ");
+
+/** What fields of many tools are for; the words of a tool about its own field come first. */
+const ABOUT: Record<string, string> = {
+  argv: "The program and its arguments.",
+  cwd: "The folder in which it runs.",
+  env: "Variables that the program gets.",
+  device_name: "A name that stands in each row of the result.",
+  hidden: "Also files whose name begins with a dot.",
+  host: "The computer, by its name or address.",
+  limit: "At most so many results.",
+  max_bytes: "Nothing larger, in bytes.",
+  min_bytes: "Nothing smaller, in bytes.",
+  missing: "Whether a folder that is not there is a fault.",
+  path: "The file or folder on the device.",
+  pattern: "The form of the name, such as *.csv.",
+  port: "The number of the port.",
+  root: "The folder to look in.",
+  stdin: "The text that the program reads.",
+  timeout_s: "It is ended after so many seconds.",
+  to: "Where the result is put on the device.",
+  url: "The address of the page.",
+  within_s: "It waits at most so many seconds.",
+};
+
+/** A field in a sentence: from its tool's own description where that begins with its name, else from what is usual. */
+export function aboutOf(form: Form, name: string): string {
+  const fields = new Set(form.fields.map((field) => field.name));
+  const clauses = form.about.replaceAll(/\s+/g, " ").split(/(?<=[.;]) (?=[`A-Z])/);
+  const own = clauses.find((clause) => leading(clause, fields).includes(name));
+  const said = own
+    ?.replaceAll(/`([^`]+)`/g, (_, word: string) => (fields.has(word) ? labelOf(word) : word))
+    .replace(/[.;]$/, "");
+  if (said) return `${said.charAt(0).toUpperCase()}${said.slice(1)}.`;
+  return ABOUT[name] ?? "";
+}
+
+/** The fields that a clause begins with: `newer_than` and `older_than` are an age. */
+function leading(clause: string, fields: ReadonlySet<string>): string[] {
+  const start = /^(?:Without |With )?((?:`[a-z_]+`(?:, | and | or )?)+)/.exec(clause)?.[1] ?? "";
+  return [...start.matchAll(/`([a-z_]+)`/g)].map((found) => found[1] ?? "").filter((one) => fields.has(one));
+}

@@ -38,6 +38,9 @@ describe("figuresOf", () => {
       "Model: 8.0 s, $0.03",
     ]);
   });
+  it("tells a wait for a device that is away from one for a busy device", () => {
+    expect(figuresOf(REPORT, true).map(({ name }) => name)).toContain("Waited for a device that is away");
+  });
   it("names no model where none was asked", () => {
     const { model: _, ...rest } = REPORT;
     expect(said({ ...rest, model: { calls: 0, time_ms: 1_800 } } as RunReport).at(-1)).toBe("Planned in: 1.8 s");

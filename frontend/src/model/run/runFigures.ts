@@ -10,7 +10,11 @@ export interface Figure {
   about: string;
 }
 
-export function figuresOf(report: RunReport): Figure[] {
+/** The cause of a wait for a device, where that device is away; the report's own word is *for a free device*. */
+export const FOR_ONE_AWAY = "for a device that is away";
+
+/** `away`: a task waited for a device that was away, which the report counts as a wait for a free one. */
+export function figuresOf(report: RunReport, away = false): Figure[] {
   const { model, recoveries } = report;
   const figures: Figure[] = [
     {
@@ -52,7 +56,7 @@ export function figuresOf(report: RunReport): Figure[] {
   }
   for (const wait of report.waits.filter((one) => !FOR_A_PERSON.has(one.cause)).slice(0, 2)) {
     figures.push({
-      name: `Waited ${WAITS[wait.cause] ?? ""}`,
+      name: `Waited ${away && wait.cause === "queue" ? FOR_ONE_AWAY : (WAITS[wait.cause] ?? "")}`,
       value: `${duration(wait.wall_ms)}, ${wait.tasks === 1 ? "1 task" : `${wait.tasks} tasks`}`,
       about: `${duration(wait.total_ms)} added up over these tasks.`,
     });

@@ -28,6 +28,29 @@ export function constellationShown(state: Head["state"], checked = false): Shown
   return CONSTELLATION[state];
 }
 
+/** What a person ends: a constellation that stops for it does not run. */
+const FOR_YOU: ReadonlySet<Attention> = new Set<Attention>([
+  "question_open",
+  "task_unknown",
+  "no_capable_device",
+  "waits_long",
+  "stalled",
+  "planning_failed",
+  "missing_grant",
+  "missing_secret",
+  "owner_asked",
+  "budget",
+  "history_restored",
+]);
+
+/** Whether a constellation of a list waits for a person, as far as its row tells. */
+export const waitsForYou = (row: { state: Head["state"]; attention?: readonly Attention[] }): boolean =>
+  row.state === "awaiting_approval" || (row.attention ?? []).some((one) => FOR_YOU.has(one));
+
+/** The state of a constellation in a list: one that waits for a person has no turning arc. */
+export const rowShown = (row: { state: Head["state"]; attention?: readonly Attention[] }): Shown =>
+  row.state === "active" && waitsForYou(row) ? presentation("ready", "person") : constellationShown(row.state);
+
 export const ATTENTION: Record<Attention, string> = {
   question_open: "A question waits for you",
   task_unknown: "A task may have happened: say whether it did",

@@ -35,12 +35,12 @@ interface Column {
   open: boolean;
 }
 
-function columnsOf(family: Family, openMember: string | undefined, dense: boolean): Column[] {
+function columnsOf(family: Family, openWidth: number, openMember: string | undefined, dense: boolean): Column[] {
   const openId = family.members.some((member) => member.id === openMember) ? openMember : family.members[0]?.id;
   let x = 12;
   return family.members.map((member, index) => {
     const open = member.id === openId;
-    const width = dense ? 160 : open ? OPEN_WIDTH : SHUT_WIDTH;
+    const width = dense ? 160 : open ? openWidth : SHUT_WIDTH;
     const column = { member, x, y: FOLDED_TOP, width, open };
     // One wider gap after the first column keeps the matrix as wide whichever column is open.
     x += width + (index === 0 && !dense ? 24 : 12);
@@ -85,7 +85,9 @@ export function FamilyBlock({ block }: { block: Block }) {
   const view = useTask(model, fleet, family?.root ?? "");
   if (!family) return null;
   const dense = isDense(family);
-  const columns = block.folded ? foldedColumns(block, family) : columnsOf(family, open.get(family.root), dense);
+  const columns = block.folded
+    ? foldedColumns(block, family)
+    : columnsOf(family, block.open ?? OPEN_WIDTH, open.get(family.root), dense);
   const root = view?.spec;
   const rows = [...family.keys, ...family.dropped.keys()];
   return (

@@ -145,7 +145,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
         </div>
       </header>
       <div className="body">
-        <Trouble view={view} />
+        <Trouble view={view} logged={tab === "log"} />
         <Attempts model={model} fleet={fleet} view={view} />
         <Tabs<InspectorTab>
           label="About this task"
@@ -189,7 +189,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
 }
 
 /** The error as a sentence with its cause and the way out; nothing when all is well. */
-function Trouble({ view }: { view: TaskView }) {
+function Trouble({ view, logged }: { view: TaskView; logged: boolean }) {
   const now = useNow(1000);
   const { shown, record, attempt } = view;
   if (!record || !inTrouble(shown)) return null;
@@ -215,7 +215,10 @@ function Trouble({ view }: { view: TaskView }) {
         {shown.glyph === "question" &&
           " The work is not repeated without your word. Look at the device, then say what happened."}
       </p>
-      {shown.tone === "vermilion" && attempt?.tail && <pre className="log small">{lastLines(attempt.tail, 5)}</pre>}
+      {/* Its last lines, unless the tab below shows the log itself. */}
+      {shown.tone === "vermilion" && attempt?.tail && !logged && (
+        <pre className="log small">{lastLines(attempt.tail, 5)}</pre>
+      )}
     </section>
   );
 }

@@ -195,7 +195,7 @@ export function ResultTab({ view }: { view: TaskView }) {
         {record?.checked
           ? "Checked: every check was met."
           : record?.state === "succeeded"
-            ? "Not checked: this task declares no check."
+            ? "This task has no check of its own."
             : ""}
       </p>
       {attempt.artifact && (

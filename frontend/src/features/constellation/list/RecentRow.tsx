@@ -2,11 +2,11 @@
 import { Link } from "wouter";
 import type { ConstellationRow } from "../../../model/types.ts";
 import { createdMs, endedMs } from "../../../model/words/times.ts";
-import { age, constellationShown, duration } from "../../../model/words/words.ts";
+import { age, duration, rowShown } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 
 export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) {
-  const shown = constellationShown(row.state);
+  const shown = rowShown(row);
   const end = endedMs(row);
   return (
     <Link className="recent" href={`/constellations/${row.id}`}>

@@ -102,7 +102,7 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
       ...run.views.slice(0, ENTRIES_MAX).map((view) => ({
         id: `task ${view.id}`,
         group: "Task",
-        label: view.id,
+        label: view.name,
         note: view.shown.word,
         run: () => place.select(view.id),
       })),

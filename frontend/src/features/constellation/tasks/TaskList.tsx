@@ -18,7 +18,8 @@ function sectionOf(view: TaskView): string {
   const { shown } = view;
   if (shown.tone === "vermilion") return "Failed";
   if (shown.glyph === "hand") return "Needs you";
-  if (inTrouble(shown)) return "Stuck";
+  // The heading is the word of the badge: a task that is held stands below *Held*.
+  if (inTrouble(shown)) return shown.word.split(/[,:]/)[0] ?? shown.word;
   if (shown.tone === "blue") return "Running";
   if (shown.glyph === "dotted_ring") return "Ready";
   if (shown.glyph === "ring") return "Waiting";

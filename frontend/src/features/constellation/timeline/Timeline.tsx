@@ -6,9 +6,10 @@ import "./timeline.css";
 import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { devices, nameOfDevice, taskNamed } from "../../../model/fleet/fleet.ts";
+import { type Absence, wasAway } from "../../../model/run/absences.ts";
 import { type Ghost, haunted, notBefore } from "../../../model/run/ghosts.ts";
 import { type Bar, expectedEnd, type Lane, moved, type Window, zoomed } from "../../../model/run/lanes.ts";
-import { figuresOf } from "../../../model/run/runFigures.ts";
+import { FOR_ONE_AWAY, figuresOf } from "../../../model/run/runFigures.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { taskView } from "../../../model/tasks/selectors.ts";
 import type { Attempt, Head, RunWhatIf, Tone } from "../../../model/types.ts";
@@ -22,6 +23,7 @@ import type { OpenMenu } from "../graph/context.ts";
 import { barAt, ghostAt, laneAt, momentAt } from "./hits.ts";
 import { AXIS_PX, heightOf, msAt, type Picture, type Place, paintLanes, rowPx } from "./paintLanes.ts";
 import { Reading } from "./Reading.tsx";
+import { useAbsences } from "./useAbsences.ts";
 import { useGestures } from "./useGestures.ts";
 import { NOT_PLACED, useLanes } from "./useLanes.ts";
 import { useRun } from "./useRun.ts";
@@ -33,6 +35,8 @@ const AHEAD_MOST = 0.5;
 /** Tasks to come take at most so many times the past; a zoom shows the rest. */
 const GHOSTS_AHEAD_MOST = 4;
 const GHOSTS_AHEAD_LEAST_MS = 60_000;
+/** A shorter wait for a device is no absence that one would ask about. */
+const WAIT_SEEN_MS = 1000;
 const LANE_WORDS: Record<Lane["kind"], string> = { device: "", you: "You", queue: "Waiting", model: "Planner" };
 
 export interface TimelineProps {
@@ -117,7 +121,9 @@ export default memo(function Timeline(props: TimelineProps) {
 
   const toneOf = useCallback((bar: Bar): Tone => toneIn(model, fleet, bar), [model, fleet]);
   const nameOf = useCallback((task: string) => taskNamed(fleet, task), [fleet]);
-  const causeOf = useCallback((bar: Bar) => causeIn(model, fleet, bar), [model, fleet]);
+  const absences = useAbsences(waitedFor(model, fleet, lanes.bars));
+  const awayOf = (bar: Bar) => isAway(model, fleet, absences, bar);
+  const causeOf = (bar: Bar) => (awayOf(bar) ? FOR_ONE_AWAY : (WAITS[bar.span.phase] ?? ""));
   const paint = () => {
     const element = canvas.current;
     const context = element?.getContext("2d");
@@ -248,7 +254,7 @@ export default memo(function Timeline(props: TimelineProps) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a pointer.
         <section className="figures" aria-label="Figures of this run" tabIndex={0}>
           <dl>
-            {figuresOf(report).map((figure) => (
+            {figuresOf(report, lanes.bars.some(awayOf)).map((figure) => (
               <div key={figure.name} title={figure.about}>
                 <dt>{figure.name}</dt>
                 <dd>{figure.value}</dd>
@@ -356,10 +362,20 @@ function laneName(fleet: StreamModel, lane: Lane): string {
   return known ? `${known.tag} ${known.device.name}` : nameOfDevice(fleet, lane.device);
 }
 
-/** Why a bar waits. The report of a run does not tell a device that is away from one that is busy; the task does. */
-function causeIn(model: StreamModel, fleet: StreamModel, { span }: Bar): string {
-  const away = span.phase === "queue" && !span.toMs && taskView(model, fleet, span.task)?.reason === "device_away";
-  return away ? "for a device that is away" : (WAITS[span.phase] ?? "");
+/** Whether a bar waits or waited for a device that is away: the report has the same phase for a busy one. */
+function isAway(model: StreamModel, fleet: StreamModel, absences: ReadonlyMap<string, Absence[]>, bar: Bar): boolean {
+  const { phase, task, fromMs, toMs } = bar.span;
+  if (phase !== "queue") return false;
+  const view = taskView(model, fleet, task);
+  if (!toMs) return view?.reason === "device_away";
+  return wasAway(absences.get(view?.device ?? "") ?? [], fromMs, toMs);
+}
+
+/** The devices that tasks waited for long enough to be seen. */
+function waitedFor(model: StreamModel, fleet: StreamModel, bars: readonly Bar[]): string[] {
+  const long = bars.filter(({ span }) => span.phase === "queue" && span.toMs - span.fromMs >= WAIT_SEEN_MS);
+  const found = new Set(long.map(({ span }) => taskView(model, fleet, span.task)?.device).filter((one) => one));
+  return [...found].map(String);
 }
 
 function phaseWords(fleet: StreamModel, { span }: Bar, cause: string): string {

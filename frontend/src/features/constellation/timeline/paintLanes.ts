@@ -12,6 +12,10 @@ const ROW_LEAST_PX = 5;
 const ROW_MOST_PX = 24;
 const NAME_LEAST_PX = 34;
 const FAILURE_LEAST_PX = 6;
+/** Lower rows have no room for a name. */
+const NAMED_ROW_PX = 15;
+/** In a larger run names behind short bars would be looked for in vain, and cost a frame. */
+const NAMED_BEHIND_MOST = 200;
 /** Below it a device's tag and name stand in two lines. */
 const GUTTER_WIDE_PX = 100;
 
@@ -87,6 +91,7 @@ export function paintLanes(context: CanvasRenderingContext2D, paint: Paint, pict
   context.rect(gutter, AXIS_PX, width - gutter, height - AXIS_PX);
   context.clip();
   paintBars(context, paint, picture, place);
+  paintNamesBehind(context, paint, picture, place);
   paintGhosts(context, paint, picture, place);
   paintPath(context, paint, picture, place);
   paintPresent(context, paint, picture, place);
@@ -240,13 +245,12 @@ function paintBar(
   }
   if (isSelected) stroke(context, paint.ink, 2, left - 1, y - 1, wide + 2, high + 2);
   if (wide >= NAME_LEAST_PX && high >= 12 && (ON_A_DEVICE.has(phase) || waits)) {
-    const words = waits ? picture.causeOf(bar) : nameOf(bar.span.task);
     const inset = tone === "vermilion" ? 14 : 5;
     context.font = "12px system-ui, sans-serif";
     context.textBaseline = "middle";
-    // A cause that has no room is left out whole; the words of the bar have it.
-    const fits = !waits || context.measureText(words).width <= wide - inset - 4;
-    const said = fits ? cut(context, words, wide - inset - 4) : "";
+    const said = waits
+      ? waitWords(context, nameOf(bar.span.task), picture.causeOf(bar), wide - inset - 4)
+      : cut(context, nameOf(bar.span.task), wide - inset - 4);
     if (!said) return;
     if (waits) {
       context.fillStyle = paint.tint[tone];
@@ -255,6 +259,44 @@ function paintBar(
     const dark = waits || phase === "starting" || bar.span.hedge;
     context.fillStyle = dark ? paint.ink : phase === "stopping" ? paint.ink : paint.surface;
     context.fillText(said, left + inset, y + high / 2 + 0.5);
+  }
+}
+
+/** A wait's task and cause, or the cause alone; a cause that has no room is left out whole. */
+function waitWords(context: CanvasRenderingContext2D, task: string, cause: string, room: number): string {
+  const all = [task, cause].filter(Boolean).join(", ");
+  return [all, cause].find((words) => context.measureText(words).width <= room) ?? "";
+}
+
+/** The names of bars that are too short for them, behind the bar where its row is free. */
+function paintNamesBehind(context: CanvasRenderingContext2D, paint: Paint, picture: Picture, place: Place): void {
+  if (place.rowPx < NAMED_ROW_PX || picture.lanes.bars.length > NAMED_BEHIND_MOST) return;
+  const high = place.rowPx - 3;
+  const rows = new Map<number, [number, number][]>();
+  for (const bar of [...picture.lanes.bars, ...picture.ghosts]) {
+    const from = xOf(place, bar.fromMs);
+    const drawn = "span" in bar ? xOf(place, Math.max(Math.min(bar.toMs, picture.nowMs), picture.expectedOf(bar))) : 0;
+    const stretch: [number, number] = [from, Math.max(from + 2, "span" in bar ? drawn : xOf(place, bar.toMs))];
+    const held = rows.get(bar.row);
+    if (held) held.push(stretch);
+    else rows.set(bar.row, [stretch]);
+  }
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  context.fillStyle = paint.ink;
+  for (const bar of picture.lanes.bars) {
+    const { task, phase } = bar.span;
+    const [left, end] = [xOf(place, bar.fromMs), xOf(place, Math.min(bar.toMs, picture.nowMs))];
+    if (!task || end - left >= NAME_LEAST_PX || end < place.gutter || !ON_A_DEVICE.has(phase)) continue;
+    const stretches = rows.get(bar.row) ?? [];
+    const behind = Math.max(end, left + FAILURE_LEAST_PX) + 5;
+    // A bar that touches the next one is the begin of it: the name stands behind the last of them.
+    if (stretches.some(([from, to]) => from > left && from < behind && to > end)) continue;
+    const free = Math.min(place.width, ...stretches.map(([from]) => from).filter((from) => from > end));
+    const words = picture.nameOf(task);
+    if (behind + context.measureText(words).width + 4 > free) continue;
+    context.fillText(words, behind, yOf(place, bar) + high / 2 + 0.5);
+    stretches.push([behind, behind + context.measureText(words).width]);
   }
 }
 

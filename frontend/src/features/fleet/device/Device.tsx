@@ -8,7 +8,14 @@ import { openAsks } from "../../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { Hub } from "../../../link/endpoints.ts";
-import { type DeviceView, deviceShown, devices, linkWords, NOT_YET_NEXT_STEP } from "../../../model/fleet/fleet.ts";
+import {
+  type DeviceView,
+  deviceShown,
+  devices,
+  linkWords,
+  NOT_YET_NEXT_STEP,
+  taskNamed,
+} from "../../../model/fleet/fleet.ts";
 import { rightsOf } from "../../../model/fleet/rights.ts";
 import { createdMs } from "../../../model/words/times.ts";
 import { plural } from "../../../model/words/words.ts";
@@ -119,6 +126,7 @@ function Known({ view }: { view: DeviceView }) {
 }
 
 function Tasks({ title, none, tasks, most }: { title: string; none: string; tasks: Busy; most: number }) {
+  const fleet = useFleet();
   return (
     <section className="card" aria-label={title}>
       <header>
@@ -131,7 +139,7 @@ function Tasks({ title, none, tasks, most }: { title: string; none: string; task
           className="deviceline"
           href={`/constellations/${one.constellation}/t/${one.task}`}
         >
-          <b className="strong cut">{one.task}</b>
+          <b className="strong cut">{taskNamed(fleet, one.task)}</b>
           <span className="dim cut">{one.name}</span>
         </Link>
       ))}

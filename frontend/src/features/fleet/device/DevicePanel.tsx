@@ -1,11 +1,13 @@
 /** One device: what it is, what it can do, and what its owner of the hub may do with it. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
+import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { Hub } from "../../../link/endpoints.ts";
-import { ASLEEP, type DeviceView, deviceReasons, deviceShown } from "../../../model/fleet/fleet.ts";
-import { age, bytes, plural } from "../../../model/words/words.ts";
+import { factRows } from "../../../model/fleet/facts.ts";
+import { ASLEEP, type DeviceView, deviceReasons, deviceShown, taskNamed } from "../../../model/fleet/fleet.ts";
+import { grantWords } from "../../../model/fleet/rights.ts";
+import { age, plural } from "../../../model/words/words.ts";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button, Labelled, StatePill } from "../../../ui/parts.tsx";
 import { Asleep } from "../../inbox/Asleep.tsx";
@@ -77,12 +79,13 @@ export function DeviceNotes({ view, busy }: { view: DeviceView; busy: Busy }) {
 }
 
 export function BusyList({ busy }: { busy: Busy }) {
+  const fleet = useFleet();
   return (
     <ul className="plainlist">
       {busy.map((one) => (
         <li key={`${one.constellation}${one.task}`}>
           <Link className="link" href={`/constellations/${one.constellation}/t/${one.task}`}>
-            {one.task}
+            {taskNamed(fleet, one.task)}
           </Link>{" "}
           <span className="dim">{one.name}</span>
         </li>
@@ -123,15 +126,12 @@ export function DeviceName({ view: { device }, onDo }: { view: DeviceView; onDo:
 }
 
 export function DeviceFacts({ view: { device, offer } }: { view: DeviceView }) {
-  // The version of the agent has a row of its own, and its courtesy a sentence above.
-  const rows = Object.entries({ ...offer?.facts, ...device.condition }).filter(
-    ([fact]) => fact !== "agent" && !fact.startsWith("courtesy"),
-  );
+  const rows = factRows({ ...offer?.facts, ...device.condition });
   return (
     <dl className="fields">
       <div>
         <dt>Profile</dt>
-        <dd>{device.profile ?? "observe"}, decided on the device</dd>
+        <dd>{device.profile ?? "observe"}, chosen on the device</dd>
       </div>
       {device.over && (
         <div>
@@ -140,36 +140,44 @@ export function DeviceFacts({ view: { device, offer } }: { view: DeviceView }) {
         </div>
       )}
       <div>
-        <dt>Grants</dt>
-        <dd>{offer?.grants?.join(", ") || "none"}</dd>
+        <dt>It may</dt>
+        <dd>{["look", ...(offer?.grants ?? []).map(grantWords)].join(", ")}</dd>
       </div>
       <div>
-        <dt>Slots</dt>
-        <dd>{offer?.slots ?? 1}</dd>
+        <dt>At once</dt>
+        <dd>{plural(offer?.slots ?? 1, "task")}</dd>
       </div>
-      {rows.map(([fact, value]) => (
-        <div key={fact}>
-          <dt>{fact.replaceAll("_", " ").replace(/ bytes$/, "")}</dt>
-          <dd>{fact.endsWith("_bytes") && /^\d+$/.test(value) ? bytes(Number(value)) : value}</dd>
+      {rows.map(({ key, title, value }) => (
+        <div key={key}>
+          <dt>{title}</dt>
+          <dd>{value}</dd>
         </div>
       ))}
       <div>
         <dt>Agent</dt>
-        <dd>{device.version || "unknown"}</dd>
+        <dd>{device.version ? `version ${device.version}` : "unknown"}</dd>
       </div>
     </dl>
   );
 }
 
 export function DeviceTools({ view: { offer } }: { view: DeviceView }) {
-  const tools = offer?.tools ?? [];
+  const tools = [...(offer?.tools ?? [])].sort(
+    (a, b) => Number(Boolean(a.unavailable)) - Number(Boolean(b.unavailable)),
+  );
+  const lacking = tools.filter((tool) => tool.unavailable).length;
   return (
     <details open={tools.length <= 12}>
-      <summary>{plural(tools.length, "tool")}</summary>
+      <summary>
+        {plural(tools.length - lacking, "tool")}
+        {lacking > 0 && `, and ${lacking} that it cannot use now`}
+      </summary>
       <ul className="toollist">
         {tools.map((tool) => (
           <li key={tool.name}>
-            <code className="mono">{tool.name}</code>
+            <span>
+              {tool.title || tool.name} {tool.title && <code className="small dim mono">{tool.name}</code>}
+            </span>
             <span className="small dim">
               {tool.unavailable ? `not now: ${tool.unavailable}` : (tool.effects ?? []).join(", ")}
             </span>
@@ -190,6 +198,7 @@ interface DeviceControlsProps {
 /** What a person may do with it: drain, resume, break in the lab, revoke. */
 export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: DeviceControlsProps) {
   const [revoking, setRevoking] = useState(false);
+  const [draining, setDraining] = useState(false);
   return (
     <>
       <footer className="row wrap">
@@ -209,12 +218,8 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
             </Button>
           )
         ) : (
-          <Button
-            asks
-            title="It gets no new work from now on, and what it has goes on. Take work again ends it."
-            onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain"))}
-          >
-            Drain
+          <Button asks title="It gets no new work, and what it has goes on." onClick={() => setDraining(true)}>
+            Drain...
           </Button>
         )}
         <BreakButton devices={[device]} />
@@ -222,6 +227,31 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
           Revoke
         </Button>
       </footer>
+      {draining && (
+        <Modal label={`Drain ${device.name}`} className="asking" onClose={() => setDraining(false)}>
+          <h2 className="head">Give {device.name} no more work?</h2>
+          <p className="dim">
+            It gets no new work from now on.{" "}
+            {busy.length > 0 ? `${plural(busy.length, "task")} that it has now goes on to the end. ` : ""}
+            Work that needs this device waits. <b>Take work again</b> undoes it at any time.
+          </p>
+          <div className="row">
+            <Button large onClick={() => setDraining(false)}>
+              Not now
+            </Button>
+            <Button
+              large
+              kind="primary"
+              onClick={() => {
+                setDraining(false);
+                void onDo((hub) => hub.deviceControl(device.id, "drain"));
+              }}
+            >
+              Drain
+            </Button>
+          </div>
+        </Modal>
+      )}
       {revoking && (
         <Modal label={`Revoke ${device.name}`} className="asking" onClose={() => setRevoking(false)}>
           <h2 className="head">Revoke {device.name}?</h2>

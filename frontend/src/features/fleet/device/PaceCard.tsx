@@ -21,8 +21,10 @@ export function PaceCard({ device }: { device: string }) {
           <li key={line.tool} className="course">
             <b className="strong cut">{line.tool}</b>
             <span className="small dim">
-              usually {duration(line.usualMs)}, two of three within {duration(line.lowMs)} to {duration(line.highMs)};{" "}
-              {plural(line.count, "call")}
+              usually {duration(line.usualMs)}
+              {duration(line.lowMs) !== duration(line.highMs) &&
+                `, two of three within ${duration(line.lowMs)} to ${duration(line.highMs)}`}
+              ; {plural(line.count, "call")}
               {line.failures > 0 ? `, ${plural(line.failures, "fault")} of the device` : ""}
             </span>
             <span className="range" aria-hidden="true">

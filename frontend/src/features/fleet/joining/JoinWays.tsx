@@ -62,7 +62,13 @@ function ByLine({ made, onRenew }: { made: NewEnrollment; onRenew: () => void })
       {made.lan && isLoopback(made.url) && (
         <OneOf label="Where the device is" words={WHERES} value={where} onChange={setWhere} />
       )}
-      <CopyLine line={shell === "windows" ? lines.windows_line : lines.line} label="the join line" />
+      {shell === "windows" && (
+        <p className="small">
+          On Windows itself the agent joins and runs no tools yet. To use the computer, open WSL and take the line for
+          Linux.
+        </p>
+      )}
+      <CopyLine line={shell === "windows" ? lines.windows_line : lines.line} label="the join line" whole />
       <p className="small dim">
         It makes its own folder, needs Python 3.11, asks on the device what it may do, and starts the agent. With{" "}
         <code className="mono nowrap">--dry-run</code> it only says what it would do.
@@ -80,7 +86,7 @@ function ByLine({ made, onRenew }: { made: NewEnrollment; onRenew: () => void })
 function BySsh({ line }: { line: string }) {
   return (
     <>
-      <CopyLine line={line} label="the ssh line" />
+      <CopyLine line={line} label="the ssh line" whole />
       <p className="small dim">
         Type it on the hub's computer, with your server in place of user@host. Your own ssh brings the agent there, and
         a tunnel carries it: no port, no certificate, nothing to compare. It needs Python 3.11 there.

@@ -93,7 +93,11 @@ export function workWordsOf(work: DeviceWork | undefined): string {
 /** Every state with its count, in words: `5 done, 1 failed`. */
 export function workParts(work: DeviceWork | undefined): { word: string; count: number }[] {
   return Object.entries(work?.constellations ?? {}).map(([state, count]) => ({
-    word: constellationShown(state as Parameters<typeof constellationShown>[0]).word.toLowerCase(),
+    // The counts do not tell those that wait for a person from those at work.
+    word:
+      state === "active"
+        ? "not ended"
+        : constellationShown(state as Parameters<typeof constellationShown>[0]).word.toLowerCase(),
     count,
   }));
 }

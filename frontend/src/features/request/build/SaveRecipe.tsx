@@ -4,7 +4,15 @@ import { useLocation } from "wouter";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
 import type { Problem } from "../../../link/rest.ts";
-import { type Draft, documentOf, type Fields, isFields, paramsOf, textOf } from "../../../model/rows/document.ts";
+import {
+  type Draft,
+  documentOf,
+  type Fields,
+  isFields,
+  paramsOf,
+  plainLetters,
+  textOf,
+} from "../../../model/rows/document.ts";
 import { headOf, proposals, withNames, withoutSecrets, withParam, wrongNames } from "../../../model/rows/params.ts";
 import { shortWords } from "../../../model/rows/sample.ts";
 import { Modal } from "../../../ui/Modal.tsx";
@@ -22,8 +30,7 @@ interface SaveRecipeProps {
 }
 
 const named = (title: string): string =>
-  title
-    .toLowerCase()
+  plainLetters(title)
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "")
     .slice(0, 64);

@@ -78,7 +78,7 @@ function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
     <li>
       <span className="what">
         <b className="strong">{task.id}</b>
-        <span className="small dim cut">
+        <span className="small dim">
           {task.tool ?? task.goal ?? (task.person ? "asks a person" : "")}
           {task.each ? `, for each ${task.each}` : ""}
           {task.takes?.length ? `, takes ${task.takes.map(takenWords).join(", ")}` : ""}

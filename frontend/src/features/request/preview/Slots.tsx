@@ -33,7 +33,7 @@ export function Slots({ params, types, onChange }: SlotsProps) {
       {names.map((name) => (
         <Slot
           key={name}
-          label={types?.[name]?.title ?? name.replaceAll("_", " ")}
+          label={labelOf(name, types?.[name])}
           absent={absentWord(types?.[name])}
           type={
             types?.[name]?.type ??
@@ -51,6 +51,27 @@ export function Slots({ params, types, onChange }: SlotsProps) {
       ))}
     </>
   );
+}
+
+/** What is wanted in an empty field, by its type; a device is chosen from the fleet. */
+const WANTED: Record<string, string> = {
+  path: "a file or folder",
+  url: "an address",
+  integer: "a number",
+  number: "a number",
+  argv: "a command",
+  hosts: "host names",
+  text: "words",
+};
+
+/** Titles that name no thing: *Of* and *To* stand before a device in the words of a recipe. */
+const JOINING = /^(of|to|from|on|at|in|with|for|by)$/i;
+
+/** A parameter by its title; one that only joins words is followed by the kind of thing that is wanted. */
+export function labelOf(name: string, row: SlotType | undefined): string {
+  const plain = name.replaceAll("_", " ");
+  const title = row?.title || plain.charAt(0).toUpperCase() + plain.slice(1);
+  return row?.type === "device" && JOINING.test(title) ? `${title} the device` : title;
 }
 
 const isDevice = (value: unknown): boolean =>
@@ -120,8 +141,8 @@ function Slot({
       <input
         id={id}
         inputMode={number ? "numeric" : undefined}
-        size={Math.max(6, Math.min(28, (text || absent).length + 1))}
-        placeholder={absent}
+        size={Math.max(6, Math.min(28, (text || absent || (WANTED[type] ?? "")).length + 1))}
+        placeholder={absent || (WANTED[type] ?? "")}
         value={text}
         onChange={(event) => {
           const typed = event.target.value;

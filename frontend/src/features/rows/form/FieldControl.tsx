@@ -7,6 +7,10 @@ import { Button } from "../../../ui/parts.tsx";
 
 interface FieldControlProps {
   field: Field;
+  /** What it is for, in a sentence; empty where nothing is known of it. */
+  about: string;
+  /** It was asked for just now, so that typing begins in it. */
+  fresh: boolean;
   value: Json | undefined;
   use: { use: Use; number: number | null } | null;
   fault: string | null;
@@ -21,12 +25,17 @@ interface FieldControlProps {
 }
 
 export function FieldControl(props: FieldControlProps) {
-  const { field, value, use, fault, locked } = props;
+  const { field, about, fresh, value, use, fault, locked } = props;
   const id = useId();
   const param = nodeOf(value, "param");
   const each = nodeOf(value, "each");
   const secret = nodeOf(value, "secret");
   const label = labelOf(field.name);
+  useEffect(() => {
+    if (!fresh) return;
+    const control = document.getElementById(id);
+    (control?.matches("[role=group]") ? control.querySelector("button") : control)?.focus();
+  }, [fresh, id]);
   return (
     <div className={`rowfield ${fault ? "faulty" : ""}`}>
       <label className="small dim" htmlFor={id}>
@@ -91,6 +100,7 @@ export function FieldControl(props: FieldControlProps) {
           </span>
         )}
       </div>
+      {about && <p className="small dim">{about}</p>}
       {fault && <p className="small word tone-vermilion">{fault}</p>}
     </div>
   );
@@ -104,10 +114,15 @@ interface ConstantProps {
   onValue: (value: Json | undefined) => void;
 }
 
+/** A list or a map with nothing in it. */
+const isEmpty = (value: Json): boolean =>
+  Array.isArray(value) ? value.length === 0 : isFields(value) && Object.keys(value).length === 0;
+
 /** What an absent value means, shown in grey. */
 function absentWords(field: Field): string {
   const absent = field.absent;
-  if (absent === undefined || absent === null || absent === "") return field.required ? "" : "not set";
+  if (absent === undefined || absent === null || absent === "" || isEmpty(absent))
+    return field.required ? "" : "not set";
   return typeof absent === "string" ? absent : JSON.stringify(absent);
 }
 

@@ -10,6 +10,7 @@ import {
   type Json,
   list,
   nodeOf,
+  plainLetters,
   taskOf,
   textOf,
   withField,
@@ -29,7 +30,7 @@ import type { RowFault } from "../../../model/rows/faults.ts";
 import { argAsParam, typeOf, withoutParam } from "../../../model/rows/params.ts";
 import type { Row } from "../../../model/rows/row.ts";
 import { branches } from "../../../model/rows/sample.ts";
-import { type Field, type Form, labelOf } from "../../../model/rows/schema.ts";
+import { aboutOf, type Field, type Form, labelOf } from "../../../model/rows/schema.ts";
 import { withWhere } from "../../../model/rows/where.ts";
 import type { TaskPreviewRow } from "../../../model/types.ts";
 import { Button } from "../../../ui/parts.tsx";
@@ -66,6 +67,7 @@ export function RowForm(props: RowFormProps) {
   const { draft, row, rows, form, earlier, locked, onChange } = props;
   const [picking, setPicking] = useState<string | null>(null);
   const [more, setMore] = useState<string[]>([]);
+  const [fresh, setFresh] = useState<string | null>(null);
   const task = taskOf(draft.plan, row.id) ?? {};
   const change = (edit: (task: Fields) => Fields, about = "") =>
     onChange((held) => ({ ...held, plan: patched(held.plan, row.id, edit) }), about);
@@ -84,10 +86,14 @@ export function RowForm(props: RowFormProps) {
   const extra: Field[] = [...Object.keys(row.args), ...row.uses.map((use) => use.name)]
     .filter((name, at, all) => all.indexOf(name) === at && !known.some((field) => field.name === name))
     .map((name) => ({ name, kind: "json", required: false, choices: [], whole: false }));
-  const isSet = (field: Field) =>
-    field.required || field.name in row.args || takenFrom(field.name) !== null || more.includes(field.name);
-  const first = known.filter((field) => !isSet(field)).slice(0, Math.max(0, SHOWN_LEAST - known.filter(isSet).length));
-  const shown = [...known.filter((field) => isSet(field) || first.includes(field)), ...extra];
+  const isSet = (field: Field) => field.required || field.name in row.args || takenFrom(field.name) !== null;
+  // Fields that were asked for come beside the first ones, and take none of them away.
+  const open = known.filter((field) => !more.includes(field.name));
+  const first = open.filter((field) => !isSet(field)).slice(0, Math.max(0, SHOWN_LEAST - open.filter(isSet).length));
+  const shown = [
+    ...known.filter((field) => isSet(field) || first.includes(field) || more.includes(field.name)),
+    ...extra,
+  ];
   const hidden = known.filter((field) => !shown.includes(field));
 
   const param = (name: string) => {
@@ -106,6 +112,8 @@ export function RowForm(props: RowFormProps) {
         <FieldControl
           key={field.name}
           field={field}
+          about={form ? aboutOf(form, field.name) : ""}
+          fresh={field.name === fresh}
           value={row.args[field.name]}
           use={takenFrom(field.name)}
           fault={faultOf(field.name)}
@@ -121,7 +129,16 @@ export function RowForm(props: RowFormProps) {
         <div className="rowfield wide row wrap tight">
           <span className="small dim">More:</span>
           {hidden.map((field) => (
-            <button key={field.name} type="button" className="toggle" onClick={() => setMore([...more, field.name])}>
+            <button
+              key={field.name}
+              type="button"
+              className="toggle"
+              title={form ? aboutOf(form, field.name) : undefined}
+              onClick={() => {
+                setMore([...more, field.name]);
+                setFresh(field.name);
+              }}
+            >
               {labelOf(field.name)}
             </button>
           ))}
@@ -450,8 +467,7 @@ function newAnswer(choices: readonly Fields[]): Fields {
 /** An answer that has the value of a new one is called after its label; any other keeps what gates may name. */
 function keptValue(choices: readonly Fields[], at: number): string {
   const held = textOf(choices[at]?.value);
-  const made = textOf(choices[at]?.label)
-    .toLowerCase()
+  const made = plainLetters(textOf(choices[at]?.label))
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
   const taken = choices.some((one, index) => index !== at && one.value === made);
