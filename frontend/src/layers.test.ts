@@ -65,7 +65,12 @@ const NAMED: Record<string, string[]> = {
   "features/inbox/questions": ["features/answer/values"],
   "features/lab": ["generated"],
   "features/recipes": ["features/request", "features/request/build", "features/request/preview", "features/rows"],
-  "features/request": ["features/inbox/questions", "features/request/build", "features/request/preview"],
+  "features/request": [
+    "features/inbox/questions",
+    "features/request/build",
+    "features/request/preview",
+    "features/schedules",
+  ],
   "features/request/build": ["features/request/preview", "features/rows", "features/rows/trials"],
   "features/request/preview": ["features/settings/secrets"],
   "features/rows": ["features/rows/form"],

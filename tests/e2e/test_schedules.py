@@ -67,3 +67,25 @@ def test_what_has_ended_is_repeated(page: Page, stack: Stack, screens: Screens, 
     expect(row.get_by_role("link", name=re.compile("^last"))).to_be_visible(timeout=30_000 * SLOWER)
     stack.client.delete(f"/schedules/{fired}")
     expect(row).to_have_count(0)
+
+
+def test_words_that_say_how_often_are_offered_as_a_schedule(
+    page: Page, stack: Stack, screens: Screens, width: str
+) -> None:
+    page.goto("/new?q=how%20are%20my%20machines%20every%20sunday%20at%2023%3A00")
+    note = page.get_by_role("note")
+    expect(note).to_contain_text("Launch runs it once, now")
+    screens.shoot(page, "schedules", "words-that-repeat", width)
+    page.get_by_role("button", name="Use this").first.click()
+    note.get_by_role("button", name="Schedule it...").click()
+    dialog = page.get_by_role("dialog")
+    firings = dialog.get_by_label("The next five firings")
+    expect(firings.get_by_role("listitem")).to_have_count(5)
+    expect(firings).to_contain_text(re.compile(r"Sun \d+ \w+ 23:00"))
+    dialog.get_by_label("Name").fill(f"Sundays ({width})")
+    dialog.get_by_role("button", name="Save the schedule").click()
+    row = page.get_by_role("article", name=f"Sundays ({width})")
+    expect(row).to_be_visible()
+    (shown,) = [item for item in stack.client.get("/schedules")["items"] if item["name"] == f"Sundays ({width})"]
+    assert shown["cron"] == "0 23 * * 0"
+    stack.client.delete(f"/schedules/{shown['id']}")

@@ -22,6 +22,7 @@ import { usePreview } from "./preview/preview.ts";
 import { labelOf } from "./preview/Slots.tsx";
 import { WhatIfCard } from "./preview/WhatIfCard.tsx";
 import { RecipeChoice } from "./RecipeChoice.tsx";
+import { type Rhythm, RhythmNote } from "./Rhythm.tsx";
 import { UnderstoodLine } from "./Understood.tsx";
 
 type Way = "describe" | "build" | "recipe";
@@ -39,6 +40,8 @@ export function NewPage() {
   const [recipe, setRecipe] = useState<{ name: string; params: Record<string, unknown> } | null>(
     search.get("recipe") && !building ? { name: search.get("recipe") ?? "", params: {} } : null,
   );
+  // What is meant is chosen from the words' own candidates, so their rhythm stays until other words are said.
+  const [chosenRhythm, setChosenRhythm] = useState<Rhythm | null>(null);
   const [launching, setLaunching] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
   const [priority, setPriority] = useState<Priority | null>(null);
@@ -59,6 +62,7 @@ export function NewPage() {
   const shown = preview.value;
   const understood = shown?.understood;
   const exact = understood?.candidates[0];
+  const rhythm = understood?.rhythm ?? chosenRhythm;
   const grants = shown ? grantsOf(shown) : [];
   const forModel = Boolean(understood?.by_model) && understood?.outcome !== "exact";
 
@@ -104,11 +108,14 @@ export function NewPage() {
     setRefused(null);
   }, [stamp, priority]);
 
-  const adopt = (candidate: RecipeCandidate, params: Record<string, unknown>) =>
+  const adopt = (candidate: RecipeCandidate, params: Record<string, unknown>) => {
     setRecipe({ name: candidate.recipe, params });
+    setChosenRhythm(rhythm);
+  };
   const say = (text: string) => {
     setWords(text);
     setRecipe(null);
+    setChosenRhythm(null);
   };
 
   return (
@@ -169,6 +176,12 @@ export function NewPage() {
         ) : (
           <>
             {preview.problem && asked && settled && <ProblemNote problem={preview.problem} />}
+            {way === "describe" && rhythm && !unreachable && (
+              <RhythmNote
+                rhythm={rhythm}
+                runs={recipe && !blocked ? { recipe: recipe.name, params: recipe.params } : null}
+              />
+            )}
             {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (
               <Meanings
                 outcome={understood.outcome}

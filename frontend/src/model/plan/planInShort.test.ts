@@ -64,7 +64,7 @@ describe("a plan in short", () => {
 
   it("names the device of a call that follows a list made on another one", () => {
     const specs = [
-      task("send", { tool: "fs.find", device: { id: "d1" }, for_each: { from: "list" }, args: "{}" }),
+      task("send", { tool: "fs.find", device: { id: "d1" }, for_each: { source: "list" }, args: "{}" }),
       task("copy", {
         tool: "fs.write",
         device: { name: "vm" },
