@@ -309,6 +309,7 @@ def _home(run: Invocation) -> Path:
 
 def tunnel_list(run: Invocation) -> None:
     """List the kept tunnels: their servers, whether they are up, and the last fault with its remedy."""
+    from starloom.client.terminal.escaping import escaped
     from starloom.client.terminal.style import clock
     from starloom.host.servers import tunnels
 
@@ -322,7 +323,9 @@ def tunnel_list(run: Invocation) -> None:
         state = now.get(name)
         items.append(
             {
-                "name": name,
+                "name": (state.name if state else "") or name,
+                "record": name,
+                "agent": state.agent if state else "",
                 "to": record.destination,
                 "remote_port": record.remote_port,
                 "state": state.state if state else "stopped",
@@ -339,7 +342,9 @@ def tunnel_list(run: Invocation) -> None:
         say("No tunnel is kept. Make one: starloom enroll --ssh user@host")
     for item in items:
         since = f" since {clock(item['since_s'] * 1000)}" if item.get("since_s") else ""
-        print(f"{item['name']:<20} {item['state']}{since}  {item.get('to', '')}  started {item.get('starts', 0)}x")
+        agent = f", agent {item['agent']}" if item.get("agent") else ""
+        told = f"{item['state']}{since}{agent}  {item.get('to', '')}  started {item.get('starts', 0)}x"
+        print(escaped(f"{item['name']:<20} {told}"))
         if item["fault"]:
             say(f"    {item['fault']}\n    the way out: {item['hint']}")
 
@@ -349,8 +354,10 @@ def tunnel_remove(run: Invocation, name: Annotated[str, typer.Argument(metavar="
     from starloom.host.servers import tunnels
 
     home = _home(run)
-    if not tunnels.forget(home, name):
-        known = ", ".join(tunnels.records(home)) or "none"
+    now = tunnels.conditions(home)
+    present = {condition.name: record for record, condition in now.items() if condition.name}
+    if not tunnels.forget(home, present.get(name, name)):
+        known = ", ".join(now[one].name if one in now else one for one in tunnels.records(home)) or "none"
         raise usage(f"no tunnel is called {name}; there are: {known}", "See `starloom tunnel ls`.")
     if run.as_json:
         run.emit({"removed": name})

@@ -11,7 +11,7 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -30,6 +30,7 @@ from starloom.client.routes import (
     post_enrollments,
 )
 from starloom.host.servers import remote, ssh, tunnels
+from starloom.host.servers.running import run_there
 from starloom_protocol.vocabulary import ConstellationState, Profile
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ async def enroll(client: Client, wanted: ServerEnrollment, say: Callable[[str], 
             return ready
     finally:
         await tunnel.stop()
-    named = msgspec.structs.replace(record, device=device["name"])
+    named = msgspec.structs.replace(record, device=device["name"], device_id=device["id"])
     await asyncio.to_thread(tunnels.keep, wanted.kept_in, named)
     return await _ready(client, device, kept=True, say=say)
 
@@ -151,35 +152,6 @@ def _plain(name: str) -> str:
 
 
 # -- the server
-
-
-async def run_there(target: ssh.Target, text: str, within_s: float) -> tuple[int, str, str]:
-    """Run a shell text there; return its exit code, stdout and stderr.
-
-    Raises:
-        Problem: ssh itself failed, or it took too long.
-    """
-    process = await asyncio.create_subprocess_exec(
-        *ssh.argv(target, ["sh", "-s"]),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(within_s):
-            out, err = await process.communicate(text.encode())
-    except TimeoutError as error:
-        raise ssh.refused(target, f"it did not finish within {within_s:g} s", f"Look there: {target.typed}") from error
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    said = err.decode(errors="replace")
-    if process.returncode == ssh.OWN_FAULT:
-        raise ssh.problem_of(target, said)
-    return process.returncode or 0, out.decode(errors="replace"), said
 
 
 async def look(target: ssh.Target, home: str, port: int) -> remote.Server:

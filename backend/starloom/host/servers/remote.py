@@ -14,7 +14,12 @@ import msgspec
 
 NO_PYTHON, OLD_PYTHON = 42, 43
 NEEDED_BYTES = 250 * 1000 * 1000
+STOPPED_THERE, LEFT_THERE = 44, 45
+"""The owner of the server has stopped the agent; the agent has left its hub."""
 UP = "starloom-tunnel-up"
+_STOPPED_MARK = "run/stopped-by-owner"
+_STOPPED_WORDS = '"reason":"stopped by its owner"'
+"""The words in the status file of an agent that was told to end, also of a release that leaves no mark."""
 _PYTHONS = "python3 python3.14 python3.13 python3.12 python3.11"
 _END = "STARLOOM_END_OF_TEXT"
 
@@ -126,14 +131,26 @@ def _agent(home: str, arguments: Sequence[str]) -> str:
     return shlex.join([f"{home}/venv/bin/starloom-agent", *arguments, "--home", home])
 
 
+def revive(home: str) -> str:
+    """Return the text that starts an agent that has died.
+
+    It ends with `STOPPED_THERE` where the owner has stopped the agent, and with `LEFT_THERE` where it has left.
+    """
+    here = shlex.quote(home)
+    return (
+        f"[ -e {here}/hub.json ] || exit {LEFT_THERE}\n"
+        f"[ ! -e {here}/{_STOPPED_MARK} ] || exit {STOPPED_THERE}\n"
+        f"! grep -qs {shlex.quote(_STOPPED_WORDS)} {here}/run/status.json || exit {STOPPED_THERE}\n"
+        f"{_agent(home, ['start'])} </dev/null 2>&1\n"
+    )
+
+
 def hold(home: str) -> list[str]:
     """Return the command that a tunnel runs: start the agent if it does not run, report that it is up, stay.
 
-    It ends when its standard input does, so nothing is left there when the tunnel is cut.
+    An agent that its owner has stopped stays stopped. It ends when its standard input does, so nothing is left there
+    when the tunnel is cut.
     """
-    start = _agent(home, ["start"])
-    return [
-        "sh",
-        "-c",
-        f"[ ! -e {shlex.quote(home)}/hub.json ] || {start} >/dev/null 2>&1 </dev/null; echo {UP}; exec cat",
-    ]
+    start, here = _agent(home, ["start"]), shlex.quote(home)
+    unless = f"[ ! -e {here}/hub.json ] || [ -e {here}/{_STOPPED_MARK} ]"
+    return ["sh", "-c", f"{unless} || {start} >/dev/null 2>&1 </dev/null; echo {UP}; exec cat"]
