@@ -378,15 +378,11 @@ def _make_hub(
 
 
 def _end_tunnels(home: Path, fleet: FleetView, device: Device) -> None:
-    """Stop keeping the tunnels of a removed device; they are found by its id, those of old by the name under which it joined."""
+    """Stop keeping the tunnels of a removed device."""
     from starloom.host.servers import tunnels
 
-    for name, record in tunnels.records(home).items():
-        if isinstance(record, tunnels.Record) and record.device_id == device.id:
-            tunnels.forget(home, name)
-    for enrollment in list(fleet.enrollments.values()):
-        if enrollment.device == device.id and enrollment.state == "approved":
-            tunnels.forget(home, enrollment.name)
+    joined = (one for one in fleet.enrollments.values() if one.device == device.id and one.state == "approved")
+    tunnels.forget_device(home, device.id, {one.name for one in joined})
 
 
 async def _embedded(home: Path, stack: AsyncExitStack) -> str:

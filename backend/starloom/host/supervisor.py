@@ -215,7 +215,8 @@ class Service:
         told = SampleStart(self._home)
         if sample is not None:
             told.hub_is_ready()
-        self._tunnels = asyncio.create_task(Keeper(self._home, self._say, look=HubLook(self._home)).run(), name="tunnels")
+        keeper = Keeper(self._home, self._say, look=HubLook(self._home))
+        self._tunnels = asyncio.create_task(keeper.run(), name="tunnels")
         address = read_local(self._home)
         if address is None:
             raise unreachable(f"the hub left no address in {self._home}", f"See {self._log('hub')}.")

@@ -103,7 +103,9 @@ async def test_before_its_time_nothing_is_started_and_the_line_to_type_is_told(s
     await watched.until_tried()
     assert calls(home) == []
     assert watched.state == reviving.AWAY
-    done = subprocess.run(["sh", "-c", watched.way], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    done = await asyncio.to_thread(
+        subprocess.run, ["sh", "-c", watched.way], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     assert done.stdout == "the agent runs, process 7\n"
     assert calls(home) == ["start"]
 
@@ -216,7 +218,7 @@ async def test_the_keeper_watches_open_tunnels_and_tells_the_present_name(server
             await up.wait()
         await keeper.watch(look)
         assert asked == ["dev-7"]
-        found = tunnels.conditions(home)["web-1"]
+        found = tunnels.conditions(home)["dev-7"]
         assert (found.state, found.agent, found.name) == ("up", reviving.AWAY, "web 1")
         assert "starloom-agent start" in found.hint
         assert any(text.startswith("the agent of web 1 is away: ") for text in said)

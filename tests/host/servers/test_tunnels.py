@@ -181,6 +181,21 @@ def test_a_record_that_cannot_be_read_is_told_and_harms_no_other(folder: Path) -
     assert "bad.json cannot be read" in str(found["bad"])
 
 
+def test_tunnels_of_two_devices_with_one_name_are_kept_and_ended_apart(folder: Path) -> None:
+    made = tunnels.Record(
+        destination="a", remote_port=1, hub_host="127.0.0.1", hub_port=2, home="/h", device="../web 1"
+    )
+    first, second = (msgspec.structs.replace(made, device_id=one) for one in ("dev-1", "dev-2"))
+    old = msgspec.structs.replace(made, device="web")
+    for one in (first, second, old):
+        tunnels.keep(folder, one)
+    assert tunnels.records(folder) == {"dev-1": first, "dev-2": second, "web": old}
+    tunnels.forget_device(folder, "dev-1", {"../web 1", "other"})
+    assert tunnels.records(folder) == {"dev-2": second, "web": old}
+    tunnels.forget_device(folder, "dev-9", {"web"})
+    assert tunnels.records(folder) == {"dev-2": second}
+
+
 # -- looking at a server
 
 
@@ -189,6 +204,25 @@ async def test_a_server_is_looked_at(server: SshServer) -> None:
     found = await enrolling.look(target(server), "~/agent", busy)
     assert (found.home, found.port, found.venv, found.writable) == (str(server.home / "agent"), busy, True, True)
     assert not (server.home / "agent").exists()
+
+
+async def test_folders_that_are_not_there_are_found_at_the_first_look(server: SshServer) -> None:
+    there, file = server.home / "data", server.home / "file"
+    there.mkdir()
+    file.touch()
+    found = await enrolling.look(target(server), "~/agent", free_port(), [str(there), "~/data", str(file), "~/none"])
+    assert found.no_folders == [str(file), "~/none"]
+
+
+async def test_the_device_that_the_agent_there_was_is_found(server: SshServer) -> None:
+    run = server.home / "agent" / "run"
+    run.mkdir(parents=True)
+    (run.parent / "hub.json").write_text('{"hub": "https://127.0.0.1:8470", "name": "web 1"}')
+    (run / "status.json").write_text('{"device": "dev-7"}')
+    found = await enrolling.look(target(server), "~/agent", free_port())
+    assert (found.joined_as, found.joined_device) == ("web 1", "dev-7")
+    (run / "status.json").write_text("[]")
+    assert (await enrolling.look(target(server), "~/agent", free_port())).joined_device == ""
 
 
 async def test_an_unknown_host_key_is_left_to_the_person(folder: Path) -> None:

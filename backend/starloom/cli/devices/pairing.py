@@ -19,6 +19,7 @@ from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import Profile
 
 if TYPE_CHECKING:
+    from starloom.host.servers.tunnels import Condition, Record
     from starloom_protocol.api.fleet import NewEnrollment
 
 
@@ -307,6 +308,13 @@ def _home(run: Invocation) -> Path:
     return found
 
 
+def _shown_name(key: str, record: Record | str, condition: Condition | None) -> str:
+    """Return the name of a tunnel: the device's present one, or the one that it joined with."""
+    if condition is not None and condition.name:
+        return condition.name
+    return key if isinstance(record, str) else record.device
+
+
 def tunnel_list(run: Invocation) -> None:
     """List the kept tunnels: their servers, whether they are up, and the last fault with its remedy."""
     from starloom.client.terminal.escaping import escaped
@@ -323,8 +331,7 @@ def tunnel_list(run: Invocation) -> None:
         state = now.get(name)
         items.append(
             {
-                "name": (state.name if state else "") or name,
-                "record": name,
+                "name": _shown_name(name, record, state),
                 "agent": state.agent if state else "",
                 "to": record.destination,
                 "remote_port": record.remote_port,
@@ -354,10 +361,11 @@ def tunnel_remove(run: Invocation, name: Annotated[str, typer.Argument(metavar="
     from starloom.host.servers import tunnels
 
     home = _home(run)
-    now = tunnels.conditions(home)
-    present = {condition.name: record for record, condition in now.items() if condition.name}
-    if not tunnels.forget(home, present.get(name, name)):
-        known = ", ".join(now[one].name if one in now else one for one in tunnels.records(home)) or "none"
+    kept, now = tunnels.records(home), tunnels.conditions(home)
+    shown = {key: _shown_name(key, record, now.get(key)) for key, record in kept.items()}
+    key = next((key for key, one in shown.items() if name in (key, one)), None)
+    if key is None or not tunnels.forget(home, key):
+        known = ", ".join(shown.values()) or "none"
         raise usage(f"no tunnel is called {name}; there are: {known}", "See `starloom tunnel ls`.")
     if run.as_json:
         run.emit({"removed": name})

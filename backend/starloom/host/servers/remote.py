@@ -49,10 +49,13 @@ def free(port):
         except OSError:
             return 0
         return probe.getsockname()[1]
-try:
-    joined = json.loads((home / "hub.json").read_text())
-except (OSError, ValueError):
-    joined = {}
+def read(path):
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+joined, status = read(home / "hub.json"), read(home / "run" / "status.json")
 print(json.dumps({
     "python": sys.version.split()[0],
     "venv": all(importlib.util.find_spec(name) for name in ("venv", "ensurepip")),
@@ -64,12 +67,17 @@ print(json.dumps({
     "system": sys.platform,
     "joined": joined.get("hub", ""),
     "joined_as": joined.get("name", ""),
+    "joined_device": status.get("device", "") if joined else "",
+    "no_folders": [one for one in sys.argv[3:] if not Path(one).expanduser().is_dir()],
 }))
 """
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """The findings of the probe. `port` is free on the server's loopback address."""
+    """The findings of the probe. `port` is free on the server's loopback address.
+
+    `joined_device` is the device that the agent there last was; `no_folders` are wanted folders that it does not have.
+    """
 
     python: str
     venv: bool
@@ -81,6 +89,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     joined: str = ""
     joined_as: str = ""
+    joined_device: str = ""
+    no_folders: list[str] = []
 
 
 def _python(text: str, arguments: Sequence[str]) -> str:
@@ -92,9 +102,9 @@ def _python(text: str, arguments: Sequence[str]) -> str:
     )
 
 
-def probe(home: str, port: int) -> str:
+def probe(home: str, port: int, folders: Sequence[str] = ()) -> str:
     """Return the text that prints a `Server` as JSON, or ends with `NO_PYTHON` or `OLD_PYTHON`."""
-    return _FIND + _python(_PROBE, [home, str(port)])
+    return _FIND + _python(_PROBE, [home, str(port), *folders])
 
 
 @dataclass(frozen=True)

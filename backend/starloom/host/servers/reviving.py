@@ -144,4 +144,3 @@ class Watch:
         if (state, fault, way) != (self.state, self.fault, self.way):
             self.state, self.fault, self.way = state, fault, way
             self.changed()
-

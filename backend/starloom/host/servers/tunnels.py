@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +39,8 @@ _SAID_BYTES = 8 * 1024
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kept tunnel. `home` is the agent's folder on the server; `device` the name it joined with.
 
-    `device_id` is its device for good; a tunnel that was made before has the name alone. `hub_socket` is where the hub speaks TLS for tunnels; a tunnel that was made before leads to the hub's port.
+    `device_id` is its device for good; a tunnel that was made before has the name alone. `hub_socket` is where the hub
+    speaks TLS for tunnels; a tunnel that was made before leads to the hub's port.
     """
 
     destination: str
@@ -54,6 +55,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     home: str
     device: str
     device_id: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return the name of the record's file: no two devices have the same, however they are called."""
+        return self.device_id or self.device
 
     @property
     def target(self) -> ssh.Target:
@@ -171,14 +177,28 @@ async def _tail(stream: asyncio.StreamReader | None) -> str:
 # -- records
 
 
-def path_of(home: Path, device: str) -> Path:
+def path_of(home: Path, key: str) -> Path:
     """Return the file of a kept tunnel."""
-    return home / FOLDER / f"{device}.json"
+    return home / FOLDER / f"{key}.json"
 
 
 def keep(home: Path, record: Record) -> None:
     """Have `starloom up` keep this tunnel from now on."""
-    _write(path_of(home, record.device), record)
+    _write(path_of(home, record.key), record)
+
+
+def forget_device(home: Path, device_id: str, joined_as: Collection[str]) -> None:
+    """Stop keeping the tunnels of a device; those of old are found by the names that it joined with."""
+    for key, record in records(home).items():
+        if isinstance(record, Record) and (
+            record.device_id == device_id or (not record.device_id and record.device in joined_as)
+        ):
+            forget(home, key)
+
+
+def condition_of(home: Path, device_id: str) -> Condition | None:
+    """Return the condition of the tunnel of a device, None while no keeper has one."""
+    return conditions(home).get(device_id)
 
 
 def _write(path: Path, document: object) -> None:
@@ -191,16 +211,16 @@ def _write(path: Path, document: object) -> None:
     part.replace(path)
 
 
-def forget(home: Path, device: str) -> bool:
+def forget(home: Path, key: str) -> bool:
     """Stop keeping a tunnel; False if there was none."""
-    path = path_of(home, device)
+    path = path_of(home, key)
     known = path.exists()
     path.unlink(missing_ok=True)
     return known
 
 
 def records(home: Path) -> dict[str, Record | str]:
-    """Return the kept tunnels by name; a text instead of one says why its file cannot be read."""
+    """Return the kept tunnels by key; a text instead of one says why its file cannot be read."""
     found: dict[str, Record | str] = {}
     for path in sorted((home / FOLDER).glob("*.json")):
         try:
@@ -270,6 +290,18 @@ class HubLook:
         if self._client is not None:
             self._client.close()
             self._client = self._address = None
+
+
+def troubles(home: Path) -> dict[str, tuple[str, str]]:
+    """Return what is wrong with a kept tunnel or the agent behind it, and the way out, by the device's name."""
+    kept, found = records(home), {}
+    for key, now in conditions(home).items():
+        if now.fault and now.agent != reviving.ONLINE:
+            record = kept.get(key)
+            name = now.name or (record.device if isinstance(record, Record) else key)
+            state = f"its tunnel is {now.state}" + (f", its agent {now.agent}" if now.agent else "")
+            found[name] = (f"{state}: {now.fault}", now.hint)
+    return found
 
 
 class Keeper:
@@ -346,6 +378,9 @@ class Keeper:
         for name, tunnel in list(self._tunnels.items()):
             if found.get(name) != tunnel.record:
                 await self._tunnels.pop(name).stop()
+                if (watch := self._watches.pop(name, None)) is not None:
+                    await watch.stop()
+                self._names.pop(name, None)
                 self._changed()
         for name, record in found.items():
             if isinstance(record, str):
@@ -359,7 +394,7 @@ class Keeper:
         told = {}
         for name, tunnel in self._tunnels.items():
             state = "up" if tunnel.up.is_set() else "down" if tunnel.fault else "connecting"
-            present = self._names.get(name, name)
+            present = self._names.get(name, tunnel.record.device)
             watch = self._watches.get(name) if state == "up" else None
             told[name] = Condition(
                 state=state,
