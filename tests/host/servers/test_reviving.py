@@ -221,7 +221,13 @@ async def test_the_keeper_watches_open_tunnels_and_tells_the_present_name(server
         found = tunnels.conditions(home)["dev-7"]
         assert (found.state, found.agent, found.name) == ("up", reviving.AWAY, "web 1")
         assert "starloom-agent start" in found.hint
-        assert any(text.startswith("the agent of web 1 is away: ") for text in said)
+        assert not any("the agent of web 1" in text for text in said), "an agent that is only late is not worth a line"
+        told, way = tunnels.troubles(home)["web 1"]
+        assert told == "its tunnel is up, its agent away: the agent there does not answer"
+        assert "starloom-agent start" in way
+        keeper._watches["dev-7"].look(AWAY, 10_000_000.0)
+        await keeper._watches["dev-7"].until_tried()
+        assert any(text.startswith("the agent of web 1 is started again: try 1 of ") for text in said)
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)

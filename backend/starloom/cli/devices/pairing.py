@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import time
@@ -37,6 +38,7 @@ SSH = "With --ssh"
 
 def enroll(
     run: Invocation,
+    server: Annotated[str, typer.Argument(hidden=True)] = "",
     name: Annotated[str, typer.Option("--name", "--label", help="The name of the device.")] = "",
     profile: Annotated[
         Profile | None,
@@ -88,6 +90,9 @@ def enroll(
     ] = True,
 ) -> None:
     """Add a device: print the line that joins it, or with --ssh bring the agent there."""
+    if server:
+        way = f"For a server that you can sign in to: starloom enroll --ssh {shlex.quote(server)}"
+        raise usage(f"`enroll` takes options only, and {server} is none", way)
     if end:
         run.client.post(post_enrollment_deny(end), {"reason": "its owner has ended the code"})
         say("The code is ended; devices that have joined with it stay.")

@@ -173,10 +173,8 @@ def _judge_name(client: Client, name: str) -> None:
     for item in client.get(get_devices())["items"]:
         if not item["revoked"] and look_of(item["name"]) == look_of(name):
             rename = f"starloom device rename {shlex.quote(item['name'])} NAME"
-            raise usage(
-                f"a device is called {item['name']} already",
-                f"Choose another with --name, or rename that one: {rename}",
-            )
+            way = f"Choose another with --name, or rename that one: {rename}"
+            raise usage(f"a device is called {item['name']} already", way)
 
 
 # -- the server

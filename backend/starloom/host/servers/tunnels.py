@@ -407,7 +407,7 @@ class Keeper:
             )
             if state != "connecting":
                 self._tell(name, f"the tunnel to {present} is {state}{': ' + tunnel.fault if tunnel.fault else ''}")
-            if watch and watch.state not in ("", reviving.ONLINE):
+            if watch and watch.state != reviving.ONLINE and watch.absence.tries:
                 self._tell(f"agent {name}", f"the agent of {present} is {watch.state}: {watch.fault}")
             elif watch and f"agent {name}" in self._told:
                 self._tell(f"agent {name}", f"the agent of {present} is online")
