@@ -137,8 +137,9 @@ def test_the_list_tells_what_stopped_and_what_is_new(hub: StubHub) -> None:
 
 def test_a_schedule_whose_device_is_gone_says_so(hub: StubHub) -> None:
     named = {"item": shown(params={"source": "laptop", "to": ["web 1"]}), "words": shown(request="copy it to Web 1!")}
-    fleet = [{"name": "web 1", "revoked": True}, {"name": "laptop", "revoked": True}, {"name": "laptop"}]
-    hub.answers["GET", "/devices"] = (200, {"items": [{"revoked": False, **item} for item in fleet], "next": None})
+    fleet = [("web 1", True), ("laptop", True), ("laptop", False)]
+    items = [{"name": name, "revoked": revoked} for name, revoked in fleet]
+    hub.answers["GET", "/devices"] = (200, {"items": items, "next": None})
     hub.answers["GET", "/schedules"] = (200, {"items": list(named.values()), "next": None})
     said = starloom(hub, "schedule", "ls")[1]
     assert said.count("web 1, which it names, is no device of the fleet any more") == 2

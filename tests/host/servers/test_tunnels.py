@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import msgspec
@@ -194,6 +195,39 @@ def test_tunnels_of_two_devices_with_one_name_are_kept_and_ended_apart(folder: P
     assert tunnels.records(folder) == {"dev-2": second, "web": old}
     tunnels.forget_device(folder, "dev-9", {"web"})
     assert tunnels.records(folder) == {"dev-2": second}
+
+
+def test_a_kept_tunnel_that_cannot_open_is_told_at_once_with_both_ways_out(folder: Path) -> None:
+    device: Any = {"id": "dev-1", "name": "web 1"}
+    fault, hint = ssh.fault_of(ssh.Target("web1"), "ssh: Could not resolve hostname web1: Name or service not known")
+
+    def written(state: str, starts: int) -> None:
+        told = tunnels.Condition(state=state, since_s=1, starts=starts, fault=fault, hint=hint)
+        tunnels._write(folder / tunnels.STATE_FILE, {"dev-1": told, "dev-2": told})
+
+    enrolling._judge_tunnel(folder, device)
+    for state, starts in (("connecting", 9), ("up", 9), ("down", enrolling.FAULTS_TOLD_AT - 1)):
+        written(state, starts)
+        enrolling._judge_tunnel(folder, device)
+    written("down", enrolling.FAULTS_TOLD_AT)
+    with pytest.raises(Problem, match="web 1 has joined, but .* no computer has this name") as caught:
+        enrolling._judge_tunnel(folder, device)
+    assert "Check the name" in caught.value.hint
+    assert "starloom device revoke 'web 1'" in caught.value.hint
+
+
+def test_a_taken_name_and_one_that_no_device_may_have_are_refused_first() -> None:
+    fleet = {"items": [{"name": "web 1", "revoked": False}, {"name": "old", "revoked": True}], "next": None}
+    far = HubAddress("http://10.0.0.9:8470", "t", "test")
+    client = Client(far, transport=httpx.MockTransport(lambda _: httpx.Response(200, json=fleet)))
+    for name in ("", "web 2", "old"):
+        enrolling._judge_name(client, name)
+    with pytest.raises(Problem, match="a device is called web 1 already") as caught:
+        enrolling._judge_name(client, "web 1")
+    assert "starloom device rename 'web 1' NAME" in caught.value.hint
+    with pytest.raises(Problem):
+        enrolling._judge_name(client, "a\nb")
+    client.close()
 
 
 # -- looking at a server

@@ -193,7 +193,7 @@ def _is_among(name: str, item: WhyRow) -> bool:
 def _behind_tunnels(run: Invocation) -> dict[str, tuple[str, str]]:
     """Return the troubles of devices behind tunnels that are kept on this computer; each is told once."""
     from starloom.host.servers.tunnels import troubles
-    from starloom.host.supervisor import home_of  # both import what no hub elsewhere needs
+    from starloom.host.supervisor import home_of
 
     home = home_of(run.client.address)
     return troubles(home) if home is not None else {}

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from starloom.client.answers import ScheduleRowJson
     from starloom_protocol.api.fleet import DeviceRow
-    from starloom_protocol.api.schedules import ScheduleRow
 
 
-def names_device(item: ScheduleRow, device: str) -> bool:
-    """Return whether a schedule names a device: in its words, in a value, or among the devices that it has consent for.
+def names_device(item: ScheduleRowJson, device: str) -> bool:
+    """Return whether a schedule names a device: in its words, in a value, or among the devices of its consent.
 
-    A word that is a device's name and means something else counts too: it is told, and nothing is decided by it.
+    A word of the request that only equals the name counts too; no decision depends on it.
     """
     if device in _texts(item["params"]) or (item["approved"] and device in item["approved"]["devices"]):
         return True
@@ -28,7 +28,7 @@ def gone_devices(devices: Sequence[DeviceRow]) -> list[str]:
     return sorted({item["name"] for item in devices if item["revoked"]} - here)
 
 
-def gone_lines(item: ScheduleRow, gone: Iterable[str]) -> Iterator[str]:
+def gone_lines(item: ScheduleRowJson, gone: Iterable[str]) -> Iterator[str]:
     """Yield a sentence for each gone device that a schedule names, with the way out."""
     for name in gone:
         if names_device(item, name):

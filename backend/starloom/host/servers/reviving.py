@@ -1,4 +1,4 @@
-"""Starts the agent of a server again that has died behind an open tunnel: when, how often, and what is told of it.
+"""Starts the agent of a server again that has died behind an open tunnel, and keeps the condition of that agent.
 
 Decides by the hub's list of devices and by the server's own marks; an agent that its owner has stopped, or that has
 left, is never started. Opens no tunnel and keeps no record.
@@ -21,7 +21,7 @@ ABSENT_S: Final = 10.0
 PAUSE_FIRST_S: Final = 10.0
 PAUSE_MOST_S: Final = 120.0
 TRIES_MOST: Final = 8
-"""About ten minutes with the pauses. An agent that still does not come needs a person; ssh is not dialled for ever."""
+"""About ten minutes with the pauses. An agent that is still away then needs a person, and ssh is not dialled further."""
 SETTLED_S: Final = 60.0
 """A device that was online for so long gets all tries again; one that dies at every start does not."""
 TRY_WITHIN_S: Final = 90.0

@@ -293,7 +293,7 @@ class HubLook:
 
 
 def troubles(home: Path) -> dict[str, tuple[str, str]]:
-    """Return what is wrong with a kept tunnel or the agent behind it, and the way out, by the device's name."""
+    """Return the fault of each tunnel that is down or has no agent behind it, and its remedy, by the device's name."""
     kept, found = records(home), {}
     for key, now in conditions(home).items():
         if now.fault and now.agent != reviving.ONLINE:
