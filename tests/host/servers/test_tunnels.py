@@ -210,7 +210,7 @@ def test_a_kept_tunnel_that_cannot_open_is_told_at_once_with_both_ways_out(folde
         written(state, starts)
         enrolling._judge_tunnel(folder, device)
     written("down", enrolling.FAULTS_TOLD_AT)
-    with pytest.raises(Problem, match="web 1 has joined, but .* no computer has this name") as caught:
+    with pytest.raises(Problem, match=r"web 1 has joined, but .* no computer has this name") as caught:
         enrolling._judge_tunnel(folder, device)
     assert "Check the name" in caught.value.hint
     assert "starloom device revoke 'web 1'" in caught.value.hint

@@ -191,7 +191,7 @@ def _is_among(name: str, item: WhyRow) -> bool:
 
 
 def _behind_tunnels(run: Invocation) -> dict[str, tuple[str, str]]:
-    """Return the troubles of devices behind tunnels that are kept on this computer; each is told once."""
+    """Return the faults of tunnels that are kept on this computer and of agents behind them, by device."""
     from starloom.host.servers.tunnels import troubles
     from starloom.host.supervisor import home_of
 

@@ -21,7 +21,7 @@ ABSENT_S: Final = 10.0
 PAUSE_FIRST_S: Final = 10.0
 PAUSE_MOST_S: Final = 120.0
 TRIES_MOST: Final = 8
-"""About ten minutes with the pauses. An agent that is still away then needs a person, and ssh is not dialled further."""
+"""About ten minutes with the pauses. An agent that is still away then needs a person."""
 SETTLED_S: Final = 60.0
 """A device that was online for so long gets all tries again; one that dies at every start does not."""
 TRY_WITHIN_S: Final = 90.0

@@ -347,7 +347,7 @@ class Keeper:
     async def watch(self, look: Look) -> None:
         """Look once at the agent behind every open tunnel."""
         for name in [name for name in self._watches if not self._is_up(name)]:
-            # A tunnel that opens again starts the agent by itself, and its watch begins anew.
+            # A tunnel that opens again starts the agent on its own, so its watch starts from zero.
             await self._watches.pop(name).stop()
         for name, tunnel in list(self._tunnels.items()):
             record = tunnel.record
