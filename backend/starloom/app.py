@@ -378,12 +378,11 @@ def _make_hub(
 
 
 def _end_tunnels(home: Path, fleet: FleetView, device: Device) -> None:
-    """Stop keeping the tunnels of a removed device; they are found by the name under which it joined."""
+    """Stop keeping the tunnels of a removed device."""
     from starloom.host.servers import tunnels
 
-    for enrollment in list(fleet.enrollments.values()):
-        if enrollment.device == device.id and enrollment.state == "approved":
-            tunnels.forget(home, enrollment.name)
+    joined = (one for one in fleet.enrollments.values() if one.device == device.id and one.state == "approved")
+    tunnels.forget_device(home, device.id, {one.name for one in joined})
 
 
 async def _embedded(home: Path, stack: AsyncExitStack) -> str:

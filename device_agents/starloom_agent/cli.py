@@ -70,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
     joined = home.joined()
     with begun_with_room(home, say, takeover_s=options.takeover_s) as ledger:
+        home.stopped.unlink(missing_ok=True)
         of_servers = mcp.find_tools(home.root, home.workspace, say)
         of_agents = agents.find_agents(home.root, say)
         return asyncio.run(_serve(home, joined, Agent(
@@ -231,7 +232,10 @@ def start(options: argparse.Namespace) -> int:
 
 
 def stop(options: argparse.Namespace) -> int:
-    background.stop(AgentHome.at(options.home), show)
+    home = AgentHome.at(options.home)
+    # Before the end: a hub that keeps a tunnel here must not start it again in between.
+    background.note_stopped(home)
+    background.stop(home, show)
     return 0
 
 

@@ -9,12 +9,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.elsewhere import elsewhere, terminal
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
+from tests.installation import kill
 from tests.ssh_server import ssh_server
 from tests.waiting import SLOWER, until
 
@@ -95,6 +97,17 @@ def test_a_server_joins_by_ssh(page: Page, stack: Stack, screens: Screens, away:
         with stack.hub_away():
             pass
         stack.until_online("far-server")
+        # Its agent is killed, and nothing there starts it again: the hub that keeps the tunnel does.
+        (agent,) = (one for one in psutil.process_iter(["cmdline"]) if runs_agent_of(one, server.home))
+        kill(agent)
+        until(lambda: stack.devices()["far-server"]["link"] != "online", "the death is noticed")
+        stack.until_online("far-server")
+
+
+def runs_agent_of(process: psutil.Process, home: Path) -> bool:
+    """Whether it is the agent itself whose files lie below this home, and none of its runners."""
+    words = process.info["cmdline"] or []
+    return "run" in words and "--home" in words and any(str(home) in word for word in words)
 
 
 def test_the_phone_tab_asks_for_the_network_and_then_shows_a_code(

@@ -86,6 +86,18 @@ def test_leaving_tells_the_hub_and_removes_everything(service: Installation, tmp
     assert "Kept:" in agent(home, "leave", "--keep")
 
 
+def test_a_stop_leaves_a_mark_until_the_next_start(service: Installation, tmp_path: Path) -> None:
+    home = tmp_path / "agent"
+    joined(service, home, "held")
+    mark = home / "run" / "stopped-by-owner"
+    assert not mark.exists()
+    assert "stopped" in agent(home, "stop")
+    assert mark.exists()
+    agent(home, "start")
+    assert not mark.exists()
+    agent(home, "stop")
+
+
 @pytest.fixture
 def alone(tmp_path: Path) -> Path:
     """The home of an agent whose hub is away."""

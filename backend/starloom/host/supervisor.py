@@ -29,7 +29,7 @@ from starloom.host import ports
 from starloom.host.agents import LocalAgent, computer_name, join
 from starloom.host.processes import Child, Program, log_tail
 from starloom.host.sample_start import SampleStart, own_folder
-from starloom.host.servers.tunnels import Keeper
+from starloom.host.servers.tunnels import HubLook, Keeper
 from starloom.jobs.broker import broker_url_of
 from starloom.planner.model.transport.connecting import unusable
 from starloom.process.settings import Settings, SettingsInvalid, load
@@ -217,7 +217,8 @@ class Service:
         told = SampleStart(self._home)
         if sample is not None:
             told.hub_is_ready()
-        self._tunnels = asyncio.create_task(Keeper(self._home, self._say).run(), name="tunnels")
+        keeper = Keeper(self._home, self._say, look=HubLook(self._home))
+        self._tunnels = asyncio.create_task(keeper.run(), name="tunnels")
         address = read_local(self._home)
         if address is None:
             raise unreachable(f"the hub left no address in {self._home}", f"See {self._log('hub')}.")

@@ -134,6 +134,11 @@ class AgentHome:
         """The folder of the running process: pid file, status, the current token for artifacts."""
         return self.root / "run"
 
+    @property
+    def stopped(self) -> Path:
+        """The mark that the owner has stopped the agent, and that a hub behind a tunnel leaves it so."""
+        return self.run / "stopped-by-owner"
+
     def joined(self) -> Joined:
         """Read the record of the hub.
 

@@ -83,6 +83,12 @@ def stop(home: AgentHome, say: Say) -> None:
     say("stopped")
 
 
+def note_stopped(home: AgentHome) -> None:
+    """Leave the mark that the owner has stopped the agent; the next start removes it."""
+    if home.run.is_dir():
+        home.stopped.touch(mode=0o600)
+
+
 def spawn(home: AgentHome, argv: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start a process of this agent that outlives its terminal; its output goes to the agent's log."""
     log = _log(home)

@@ -153,6 +153,11 @@ class Route:
         """Whether the hub itself runs here; a loopback end of a tunnel says nothing of where the hub is."""
         return bool(self.own_socket) or (not self.via and self.dialled[0] in _LOOPBACK)
 
+    @property
+    def through_tunnel(self) -> bool:
+        """Whether a tunnel to the hub ends on this device, at a port of its loopback address."""
+        return bool(self.via) and not self.own_socket and self.dialled[0] in _LOOPBACK
+
     def tls(self) -> ssl.SSLContext | None:
         """Return the context for this hub, None where the address is plain http."""
         return tls_context(self.pin) if self.url.scheme == "https" else None

@@ -24,11 +24,16 @@ DOUBT_FIRST_S: Final = 4.0
 """A refusal that a faulty line may have caused is final after `DOUBTS_MOST` of them without a session, in a minute."""
 _GOODBYE_WITHIN_S: Final = 1.0
 """The owner waits for the end; without a goodbye the hub only notices a little later."""
+RECONNECT_MOST_TUNNEL_S: Final = 3.0
+"""The longest pause before the end of a tunnel: a try reaches the hub only while the tunnel stands, and the hub keeps
+an ssh process for each of these servers, so they are few. The tunnel is often back seconds before the hub is."""
 
 
 def pause_most_s(route: Route, most_s: float) -> float:
     """Return the longest pause between two tries of this route."""
-    return min(most_s, RECONNECT_MOST_HERE_S) if route.on_this_computer else most_s
+    if route.on_this_computer:
+        return min(most_s, RECONNECT_MOST_HERE_S)
+    return min(most_s, RECONNECT_MOST_TUNNEL_S) if route.through_tunnel else most_s
 
 
 class Link:

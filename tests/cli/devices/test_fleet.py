@@ -71,6 +71,22 @@ def test_devices_are_forgotten_by_name(stub: StubHub) -> None:
     assert (code, "starloom device revoke server" in said) == (2, True)
 
 
+def test_revoking_a_device_names_the_schedules_that_name_it(stub: StubHub) -> None:
+    stub.answers["GET", "/devices"] = (200, {"items": [HERE], "next": None})
+    stub.answers["POST", "/devices/d-desk/revoke"] = (200, {})
+    code, said = starloom(stub, "device", "revoke", "desk")
+    assert (code, "Schedules that name" in said) == (0, False)
+    schedules = [
+        {"id": "s-1", "name": "Sunday", "params": {"to": "desk"}, "request": "", "approved": None},
+        {"id": "s-2", "name": "Other", "params": {"to": "desk-2"}, "request": "", "approved": None},
+        {"id": "s-3", "name": "Plan", "params": {}, "request": "", "approved": {"devices": ["desk"]}},
+    ]
+    stub.answers["GET", "/schedules"] = (200, {"items": schedules, "next": None})
+    code, said = starloom(stub, "device", "revoke", "desk")
+    assert code == 0
+    assert "Schedules that name desk: Sunday, Plan." in said
+
+
 def test_removed_demo_devices_are_forgotten(stub: StubHub) -> None:
     demo = row("demo-phone", demo=True)
     stub.answers["GET", "/devices"] = (200, {"items": [demo, HERE], "next": None})

@@ -190,3 +190,9 @@ def test_the_name_is_given_by_the_word_of_the_agent_or_the_older_one(stub: StubH
     stub.answers[ENROLL] = (201, MADE)
     code, _ = starloom(stub, "enroll", "--no-wait", option, "attic")
     assert (code, stub.asked[-1][2]["label"]) == (0, "attic")
+
+
+def test_a_server_without_its_option_is_told_the_option(stub: StubHub) -> None:
+    code, said = starloom(stub, "enroll", "ann@box")
+    assert (code, "enroll --ssh ann@box" in said) == (2, True)
+    assert stub.asked == []

@@ -135,6 +135,24 @@ def test_the_list_tells_what_stopped_and_what_is_new(hub: StubHub) -> None:
     assert "Nothing is scheduled" in starloom(hub, "schedule", "ls")[1]
 
 
+def test_a_schedule_whose_device_is_gone_says_so(hub: StubHub) -> None:
+    named = {"item": shown(params={"source": "laptop", "to": ["web 1"]}), "words": shown(request="copy it to Web 1!")}
+    fleet = [("web 1", True), ("laptop", True), ("laptop", False)]
+    items = [{"name": name, "revoked": revoked} for name, revoked in fleet]
+    hub.answers["GET", "/devices"] = (200, {"items": items, "next": None})
+    hub.answers["GET", "/schedules"] = (200, {"items": list(named.values()), "next": None})
+    said = starloom(hub, "schedule", "ls")[1]
+    assert said.count("web 1, which it names, is no device of the fleet any more") == 2
+    assert "laptop, which" not in said
+    assert "schedule rm s-1" in said
+    hub.answers["GET", "/schedules/Nightly"] = (200, named["item"])
+    hub.answers["POST", "/schedules/Nightly/run"] = (200, named["item"])
+    for command in ("show", "run"):
+        assert "web 1, which it names, is no device" in starloom(hub, "schedule", command, "Nightly")[1]
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(params={}, request="copy web 11 to my-web"))
+    assert "which it names" not in starloom(hub, "schedule", "show", "Nightly")[1]
+
+
 def test_show_preview_and_controls(hub: StubHub) -> None:
     approved = {"by": "person:ann", "devices": ["srv"], "effects": ["change"], "plan_hash": "abc"}
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))

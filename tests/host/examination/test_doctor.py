@@ -7,10 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from sqlalchemy import Connection
 
+from starloom.client.discovery import HubAddress, OwnHub
+from starloom.host.examination import doctor
 from starloom.host.examination.doctor import Finding, examine
+from starloom.host.servers import tunnels
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.sql.database import newest_revision, open_database
 from tests.cli.test_commands import StubHub
@@ -123,3 +127,20 @@ def model_of(home: Path, state: dict[str, Any]) -> Finding:
     finally:
         hub.close()
     return found
+
+
+def test_a_device_that_is_away_behind_its_tunnel_is_told_with_the_line_to_type(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "local.json"
+    file.parent.mkdir()
+    file.write_text("{}")
+    told = tunnels.Condition(
+        state="up", since_s=1, starts=1, agent="given up", fault="try 8 of 8", hint="ssh far", name="web 1"
+    )
+    (tmp_path / tunnels.STATE_FILE).write_bytes(msgspec.json.encode({"dev-1": told}))
+    own = OwnHub(file, file, file, "", 1, 0.0)
+    address = HubAddress("http://10.0.0.9:8470", None, "test", own=own)
+    (found,) = doctor._tunnels(address, ["web 1"])
+    assert (found.good, found.told) == (False, "web 1: its tunnel is up, its agent given up: try 8 of 8")
+    assert found.fix == "ssh far"
+    assert list(doctor._tunnels(address, ["other"])) == []
+    assert list(doctor._tunnels(HubAddress("http://10.0.0.9:8470", None, "test"), ["web 1"])) == []

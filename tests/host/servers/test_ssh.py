@@ -11,6 +11,7 @@ import pytest
 
 from starloom.client.problems import Problem
 from starloom.host.servers import enrolling, remote, ssh
+from starloom_protocol.vocabulary import Profile
 
 TARGET = ssh.Target("ann@box", port=2222)
 
@@ -69,6 +70,7 @@ LACKS: dict[str, tuple[dict[str, Any], str]] = {
     "may not write": ({"writable": False}, "--remote-home"),
     "0 MB are free": ({"free_bytes": 9}, "Free some space"),
     "no venv module": ({"venv": False}, "python3-venv"),
+    "there is no folder /srv/data": ({"no_folders": ["/srv/data"]}, "--folder"),
 }
 
 
@@ -80,6 +82,14 @@ def test_what_a_server_lacks_is_said_before_anything_is_changed(reason: str) -> 
     with pytest.raises(Problem, match=reason) as caught:
         enrolling.judge(wanted, msgspec.structs.replace(SERVER, **fields))
     assert way in caught.value.hint
+
+
+def test_folders_without_a_profile_that_has_some_are_refused_before_anything_is_installed() -> None:
+    wanted = enrolling.ServerEnrollment(TARGET, folders=("/srv/data",))
+    with pytest.raises(Problem, match="observe has no folders") as caught:
+        enrolling.judge(wanted, SERVER)
+    assert "--profile files" in caught.value.hint
+    enrolling.judge(replace(wanted, profile=Profile.FILES), SERVER)
 
 
 INSTALL = {

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import msgspec
@@ -167,8 +168,10 @@ async def test_the_keeper_follows_the_records_and_writes_how_they_are(server: Ss
             async with asyncio.timeout(PATIENCE_S):
                 await looks.join()
             assert tunnels.conditions(home) == {}
-            with pytest.raises(OSError):
-                await heard(kept.remote_port)
+            # The server closes the port once it has noticed that its client is gone.
+            async with asyncio.timeout(PATIENCE_S):
+                while await answers(kept.remote_port):
+                    pass
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
@@ -223,6 +226,54 @@ def test_a_record_that_cannot_be_read_is_told_and_harms_no_other(folder: Path) -
     assert "bad.json cannot be read" in str(found["bad"])
 
 
+def test_tunnels_of_two_devices_with_one_name_are_kept_and_ended_apart(folder: Path) -> None:
+    made = tunnels.Record(
+        destination="a", remote_port=1, hub_host="127.0.0.1", hub_port=2, home="/h", device="../web 1"
+    )
+    first, second = (msgspec.structs.replace(made, device_id=one) for one in ("dev-1", "dev-2"))
+    old = msgspec.structs.replace(made, device="web")
+    for one in (first, second, old):
+        tunnels.keep(folder, one)
+    assert tunnels.records(folder) == {"dev-1": first, "dev-2": second, "web": old}
+    tunnels.forget_device(folder, "dev-1", {"../web 1", "other"})
+    assert tunnels.records(folder) == {"dev-2": second, "web": old}
+    tunnels.forget_device(folder, "dev-9", {"web"})
+    assert tunnels.records(folder) == {"dev-2": second}
+
+
+def test_a_kept_tunnel_that_cannot_open_is_told_at_once_with_both_ways_out(folder: Path) -> None:
+    device: Any = {"id": "dev-1", "name": "web 1"}
+    fault, hint = ssh.fault_of(ssh.Target("web1"), "ssh: Could not resolve hostname web1: Name or service not known")
+
+    def written(state: str, starts: int) -> None:
+        told = tunnels.Condition(state=state, since_s=1, starts=starts, fault=fault, hint=hint)
+        tunnels._write(folder / tunnels.STATE_FILE, {"dev-1": told, "dev-2": told})
+
+    enrolling._judge_tunnel(folder, device)
+    for state, starts in (("connecting", 9), ("up", 9), ("down", enrolling.FAULTS_TOLD_AT - 1)):
+        written(state, starts)
+        enrolling._judge_tunnel(folder, device)
+    written("down", enrolling.FAULTS_TOLD_AT)
+    with pytest.raises(Problem, match=r"web 1 has joined, but .* no computer has this name") as caught:
+        enrolling._judge_tunnel(folder, device)
+    assert "Check the name" in caught.value.hint
+    assert "starloom device revoke 'web 1'" in caught.value.hint
+
+
+def test_a_taken_name_and_one_that_no_device_may_have_are_refused_first() -> None:
+    fleet = {"items": [{"name": "web 1", "revoked": False}, {"name": "old", "revoked": True}], "next": None}
+    far = HubAddress("http://10.0.0.9:8470", "t", "test")
+    client = Client(far, transport=httpx.MockTransport(lambda _: httpx.Response(200, json=fleet)))
+    for name in ("", "web 2", "old"):
+        enrolling._judge_name(client, name)
+    with pytest.raises(Problem, match="a device is called web 1 already") as caught:
+        enrolling._judge_name(client, "web 1")
+    assert "starloom device rename 'web 1' NAME" in caught.value.hint
+    with pytest.raises(Problem):
+        enrolling._judge_name(client, "a\nb")
+    client.close()
+
+
 # -- looking at a server
 
 
@@ -231,6 +282,25 @@ async def test_a_server_is_looked_at(server: SshServer) -> None:
     found = await enrolling.look(target(server), "~/agent", busy)
     assert (found.home, found.port, found.venv, found.writable) == (str(server.home / "agent"), busy, True, True)
     assert not (server.home / "agent").exists()
+
+
+async def test_folders_that_are_not_there_are_found_at_the_first_look(server: SshServer) -> None:
+    there, file = server.home / "data", server.home / "file"
+    there.mkdir()
+    file.touch()
+    found = await enrolling.look(target(server), "~/agent", free_port(), [str(there), "~/data", str(file), "~/none"])
+    assert found.no_folders == [str(file), "~/none"]
+
+
+async def test_the_device_that_the_agent_there_was_is_found(server: SshServer) -> None:
+    run = server.home / "agent" / "run"
+    run.mkdir(parents=True)
+    (run.parent / "hub.json").write_text('{"hub": "https://127.0.0.1:8470", "name": "web 1"}')
+    (run / "status.json").write_text('{"device": "dev-7"}')
+    found = await enrolling.look(target(server), "~/agent", free_port())
+    assert (found.joined_as, found.joined_device) == ("web 1", "dev-7")
+    (run / "status.json").write_text("[]")
+    assert (await enrolling.look(target(server), "~/agent", free_port())).joined_device == ""
 
 
 async def test_an_unknown_host_key_is_left_to_the_person(folder: Path) -> None:

@@ -160,6 +160,7 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         run.emit(found)
         return
     others = [] if identity or task else _others_waiting(run, chosen)
+    behind = _behind_tunnels(run)
     for attention in found["attention"] if "items" in found else []:
         if attention["reason"] in _OF_THE_WHOLE:
             say(attention["sentence"])
@@ -167,6 +168,9 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         say(named_in_text(item["sentence"], names))
         for candidate in item["candidates"]:
             say(f"  {candidate['name']}: {candidate['reason']}")
+        for name in [name for name in behind if name in item["sentence"] or _is_among(name, item)]:
+            told, way = behind.pop(name)
+            say(f"{name}: {told}\nThe way out for {name}: {way}")
         ways = [_to_type(action, chosen, item) for action in item.get("actions") or [] if action not in _ANSWERING]
         if ways:
             say(f"The way out: {' - or: '.join(named_in_line(way, names) for way in ways)}")
@@ -184,6 +188,19 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
             say(f"  {escaped(row['name'] or row['id'])}: starloom why {row['id']}")
         if len(others) > OTHERS_SHOWN_MOST:
             print(f"  and {len(others) - OTHERS_SHOWN_MOST} more")
+
+
+def _is_among(name: str, item: WhyRow) -> bool:
+    return any(candidate["name"] == name for candidate in item["candidates"])
+
+
+def _behind_tunnels(run: Invocation) -> dict[str, tuple[str, str]]:
+    """Return the faults of tunnels that are kept on this computer and of agents behind them, by device."""
+    from starloom.host.servers.tunnels import troubles
+    from starloom.host.supervisor import home_of
+
+    home = home_of(run.client.address)
+    return troubles(home) if home is not None else {}
 
 
 def _others_waiting(run: Invocation, chosen: str) -> list[ConstellationRow]:

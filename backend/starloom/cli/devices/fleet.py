@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.text.schedule_text import names_device
 from starloom.cli.text.vital_text import vital_lines
-from starloom.client.problems import usage
-from starloom.client.routes import get_device, get_devices, get_vitals, patch_device, post_device_action
+from starloom.client.problems import Problem, usage
+from starloom.client.routes import get_device, get_devices, get_schedules, get_vitals, patch_device, post_device_action
 from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
@@ -204,7 +206,15 @@ def seen(run: Invocation, device: DeviceArgument) -> None:
 
 def revoke(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
     """Revoke a device at once; it must join again to come back."""
-    _device_control(run, device, "revoke", reason)
+    found = resolve(run, device)
+    try:
+        named = [item for item in run.client.get(get_schedules())["items"] if names_device(item, found["name"])]
+    except Problem:
+        named = []  # a token that may revoke need not be one that reads schedules
+    _device_control(run, found["id"], "revoke", reason)
+    if named:
+        names = ", ".join(item["name"] for item in named)
+        say(f"Schedules that name {found['name']}: {names}. See: starloom schedule ls", sys.stderr)
 
 
 def forget(

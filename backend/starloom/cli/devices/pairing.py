@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import time
@@ -20,6 +21,7 @@ from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import Profile
 
 if TYPE_CHECKING:
+    from starloom.host.servers.tunnels import Condition, Record
     from starloom_protocol.api.fleet import NewEnrollment
 
 
@@ -37,6 +39,7 @@ SSH = "With --ssh"
 
 def enroll(
     run: Invocation,
+    server: Annotated[str, typer.Argument(hidden=True)] = "",
     name: Annotated[str, typer.Option("--name", "--label", help="The name of the device.")] = "",
     profile: Annotated[
         Profile | None,
@@ -88,6 +91,9 @@ def enroll(
     ] = True,
 ) -> None:
     """Add a device: print the line that joins it, or with --ssh bring the agent there."""
+    if server:
+        way = f"For a server that you can sign in to: starloom enroll --ssh {shlex.quote(server)}"
+        raise usage(f"`enroll` takes options only, and {server} is none", way)
     if end:
         run.client.post(post_enrollment_deny(end), {"reason": "its owner has ended the code"})
         say("The code is ended; devices that have joined with it stay.")
@@ -309,6 +315,13 @@ def _home(run: Invocation) -> Path:
     return found
 
 
+def _shown_name(key: str, record: Record | str, condition: Condition | None) -> str:
+    """Return the name of a tunnel: the device's present one, or the one that it joined with."""
+    if condition is not None and condition.name:
+        return condition.name
+    return key if isinstance(record, str) else record.device
+
+
 def tunnel_list(run: Invocation) -> None:
     """List the kept tunnels: their servers, whether they are up, and the last fault with its remedy."""
     from starloom.client.terminal.style import clock
@@ -324,7 +337,8 @@ def tunnel_list(run: Invocation) -> None:
         state = now.get(name)
         items.append(
             {
-                "name": name,
+                "name": _shown_name(name, record, state),
+                "agent": state.agent if state else "",
                 "to": record.destination,
                 "remote_port": record.remote_port,
                 "state": state.state if state else "stopped",
@@ -341,7 +355,9 @@ def tunnel_list(run: Invocation) -> None:
         say("No tunnel is kept. Make one: starloom enroll --ssh user@host")
     for item in items:
         since = f" since {clock(item['since_s'] * 1000)}" if item.get("since_s") else ""
-        tell(f"{item['name']:<20} {item['state']}{since}  {item.get('to', '')}  started {item.get('starts', 0)}x")
+        agent = f", agent {item['agent']}" if item.get("agent") else ""
+        told = f"{item['state']}{since}{agent}  {item.get('to', '')}  started {item.get('starts', 0)}x"
+        tell(f"{item['name']:<20} {told}")
         if item["fault"]:
             say(f"    {item['fault']}\n    the way out: {item['hint']}")
 
@@ -351,8 +367,11 @@ def tunnel_remove(run: Invocation, name: Annotated[str, typer.Argument(metavar="
     from starloom.host.servers import tunnels
 
     home = _home(run)
-    if not tunnels.forget(home, name):
-        known = ", ".join(tunnels.records(home)) or "none"
+    kept, now = tunnels.records(home), tunnels.conditions(home)
+    shown = {key: _shown_name(key, record, now.get(key)) for key, record in kept.items()}
+    key = next((key for key, one in shown.items() if name in (key, one)), None)
+    if key is None or not tunnels.forget(home, key):
+        known = ", ".join(shown.values()) or "none"
         raise usage(f"no tunnel is called {name}; there are: {known}", "See `starloom tunnel ls`.")
     if run.as_json:
         run.emit({"removed": name})

@@ -13,10 +13,12 @@ from tzlocal import get_localzone_name
 
 from starloom.cli.constellations.asking import ParamOption, what_runs
 from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.text.schedule_text import gone_devices, gone_lines
 from starloom.client.exits import exit_of_plan
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
     delete_schedule,
+    get_devices,
     get_schedule,
     get_schedules,
     post_schedule_action,
@@ -162,12 +164,23 @@ def list_schedules(run: Invocation) -> None:
         return
     if not found["items"]:
         say('Nothing is scheduled. For example: starloom schedule add "how are my machines" --cron "0 8 * * *"')
+    gone = _gone(run) if found["items"] else []
     for item in found["items"]:
         following = _shown(item["next"][0]) if item["next"] else item["state"]
         tell(f"{item['name']:<32} {following}  {item['zone']}")
         tell(f"{'':<4}{_what(item)}")
         for line in _tells(item):
             print(f"{'':<4}{line}")
+        for line in gone_lines(item, gone):
+            say(f"{'':<4}{line}")
+
+
+def _gone(run: Invocation) -> list[str]:
+    """Return the names of gone devices; none where this token may not read the fleet."""
+    try:
+        return gone_devices(run.client.get(get_devices(all_=True))["items"])
+    except Problem:
+        return []
 
 
 def _what(item: ScheduleRowJson) -> str:
@@ -205,6 +218,8 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
         tell(f"  approved by {item['approved']['by']}: {', '.join(item['approved']['effects'])} on {devices}")
     for line in _tells(item):
         print(f"  {line}")
+    for line in gone_lines(item, _gone(run)):
+        say(f"  {line}")
     last = item["last"]
     print(f"  fired {item['fired']}, left out {item['skipped']}" + (f", the last {last['state']}" if last else ""))
     if item["next"]:
@@ -225,6 +240,8 @@ def resume(run: Invocation, schedule: ScheduleArgument) -> None:
 
 def run_now(run: Invocation, schedule: ScheduleArgument) -> None:
     """Fire a schedule once now, in addition to its clock."""
+    for line in gone_lines(run.client.get(get_schedule(schedule)), _gone(run)):
+        say(line, sys.stderr)
     _told(
         run, run.client.post(post_schedule_action(schedule, "run"), {}), "{name} fires now; follow it: starloom watch"
     )

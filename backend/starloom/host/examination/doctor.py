@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -19,7 +19,8 @@ from starloom.client.routes import get_devices, get_model
 from starloom.client.terminal.style import size
 from starloom.host import ports
 from starloom.host.examination import model_servers
-from starloom.host.supervisor import home_of_the_hub
+from starloom.host.servers import tunnels
+from starloom.host.supervisor import home_of, home_of_the_hub
 from starloom.planner.model.endpoints.endpoint import ModelRole, others_from
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.port import ModelFault
@@ -292,6 +293,7 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
     away = [item["name"] for item in devices if item["link"] != "online" and not item.get("revoked")]
     told = f"{len(here)} online" + (f", away: {', '.join(away)}" if away else "")
     findings.append(Finding("devices", bool(here), told, "Add one: starloom enroll; or start its agent."))
+    findings.extend(_tunnels(address, away))
     lacking = [f"{item['name']}: {item['profile']}" for item in devices if item["link"] == "online"]
     old = [f"{item['name']} {item['version']}" for item in devices if item.get("older_than") and not item["revoked"]]
     if old:
@@ -299,6 +301,14 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
     if lacking:
         findings.append(Finding("profiles", True, ", ".join(lacking)))
     return findings
+
+
+def _tunnels(address: HubAddress, away: Sequence[str]) -> Iterator[Finding]:
+    """Report the kept tunnels that are down, and the agents behind open ones, of devices that are away."""
+    home = home_of(address)
+    for name, (told, way) in tunnels.troubles(home).items() if home is not None else ():
+        if name in away:
+            yield Finding("tunnel", False, f"{name}: {told}", way)
 
 
 def _waits(said: object) -> object:

@@ -11,7 +11,7 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -20,16 +20,20 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from starloom.client.problems import usage
+from starloom.client.problems import Problem, usage
 from starloom.client.rest import Client
 from starloom.client.routes import (
     get_device,
+    get_devices,
     get_enrollment,
     post_constellations,
     post_enrollment_deny,
     post_enrollments,
 )
 from starloom.host.servers import remote, ssh, tunnels
+from starloom.host.servers.running import run_there
+from starloom_protocol.codes import Code
+from starloom_protocol.text.look_alikes import device_name_fault, look_of
 from starloom_protocol.vocabulary import ConstellationState, Profile
 
 if TYPE_CHECKING:
@@ -38,6 +42,10 @@ if TYPE_CHECKING:
 INSTALL_S = 240.0
 ONLINE_S = 120.0
 TEST_S = 30
+LEAVE_S = 60.0
+NAME_MOST = 63
+FAULTS_TOLD_AT = 3
+"""So many failed starts of the kept tunnel are no chance: the first may meet the port of the one before it."""
 _STEP_S = 0.1
 
 
@@ -75,8 +83,11 @@ async def enroll(client: Client, wanted: ServerEnrollment, say: Callable[[str], 
     hub = _hub_of(client)
     ssh.find_program()
     await asyncio.to_thread(client.require_agent_wheels)
+    await asyncio.to_thread(_judge_name, client, wanted.label)
     with _step(say, f"look at {wanted.target.destination}"):
-        server = await look(wanted.target, wanted.remote_home, wanted.remote_port or hub.port)
+        server = await look(wanted.target, wanted.remote_home, wanted.remote_port or hub.port, wanted.folders)
+        if await _is_revoked(client, server):
+            server = await _let_leave(wanted, server, say)
     judge(wanted, server)
     record = _record(wanted, server, hub, wanted.label or server.name)
     with _step(say, "open the tunnel"):
@@ -93,9 +104,11 @@ async def enroll(client: Client, wanted: ServerEnrollment, say: Callable[[str], 
             return ready
     finally:
         await tunnel.stop()
-    named = msgspec.structs.replace(record, device=device["name"])
+    if device["name"] != record.device:
+        say(f"  a device is or was called {record.device} already, so this one is called {device['name']}")
+    named = msgspec.structs.replace(record, device=device["name"], device_id=device["id"])
     await asyncio.to_thread(tunnels.keep, wanted.kept_in, named)
-    return await _ready(client, device, kept=True, say=say)
+    return await _ready(client, device, kept=True, say=say, kept_in=wanted.kept_in)
 
 
 async def _or_stop(tunnel: tunnels.Tunnel, waited: Any) -> None:
@@ -142,53 +155,73 @@ def _record(wanted: ServerEnrollment, server: remote.Server, hub: _Hub, name: st
         hub_port=hub.port,
         hub_socket=hub.socket,
         home=server.home,
-        device=_plain(name),
+        device=name,
     )
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "server"
+def _judge_name(client: Client, name: str) -> None:
+    """Check the name that a person chose, before anything is looked at.
+
+    Raises:
+        Problem: no device may have it, or one of the fleet has it.
+    """
+    if not name:
+        return
+    wrong = device_name_fault(name, most=NAME_MOST)
+    if wrong is not None:
+        raise usage(wrong, "Choose another with --name.")
+    for item in client.get(get_devices())["items"]:
+        if not item["revoked"] and look_of(item["name"]) == look_of(name):
+            rename = f"starloom device rename {shlex.quote(item['name'])} NAME"
+            way = f"Choose another with --name, or rename that one: {rename}"
+            raise usage(f"a device is called {item['name']} already", way)
 
 
 # -- the server
 
 
-async def run_there(target: ssh.Target, text: str, within_s: float) -> tuple[int, str, str]:
-    """Run a shell text there; return its exit code, stdout and stderr.
+async def _is_revoked(client: Client, server: remote.Server) -> bool:
+    """Return whether this hub has revoked the device that the agent there was: it can only join as a new one."""
+    if not server.joined or not server.joined_device:
+        return False
+    try:
+        found = await asyncio.to_thread(lambda: client.get(get_device(server.joined_device)))
+    except Problem as problem:
+        if problem.code != Code.UNKNOWN_DEVICE:
+            raise
+        return False  # it has joined another hub
+    return found["revoked"]
+
+
+async def _let_leave(wanted: ServerEnrollment, server: remote.Server, say: Callable[[str], None]) -> remote.Server:
+    """Let a revoked agent leave, whose key is never accepted again, and return the server without it.
 
     Raises:
-        Problem: ssh itself failed, or it took too long.
+        Problem: it cannot leave.
     """
-    process = await asyncio.create_subprocess_exec(
-        *ssh.argv(target, ["sh", "-s"]),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(within_s):
-            out, err = await process.communicate(text.encode())
-    except TimeoutError as error:
-        raise ssh.refused(target, f"it did not finish within {within_s:g} s", f"Look there: {target.typed}") from error
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    said = err.decode(errors="replace")
-    if process.returncode == ssh.OWN_FAULT:
-        raise ssh.problem_of(target, said)
-    return process.returncode or 0, out.decode(errors="replace"), said
+    say(f"  its agent joined as {server.joined_as}, which was revoked: it leaves, and joins as a new device")
+    code, out, err = await run_there(wanted.target, remote.agent(server.home, "leave"), LEAVE_S)
+    if code != 0:
+        raise ssh.refused(
+            wanted.target,
+            f"its agent joined as {server.joined_as}, which was revoked, and cannot leave: {ssh.last_line(out or err)}",
+            f"Let it leave there: {_leave_line(wanted.target, server)}",
+        )
+    return msgspec.structs.replace(server, joined="", joined_as="", joined_device="")
 
 
-async def look(target: ssh.Target, home: str, port: int) -> remote.Server:
+def _leave_line(target: ssh.Target, server: remote.Server) -> str:
+    words = [*shlex.split(target.typed), f"{server.home}/venv/bin/starloom-agent", "leave", "--home", server.home]
+    return shlex.join(words)
+
+
+async def look(target: ssh.Target, home: str, port: int, folders: Sequence[str] = ()) -> remote.Server:
     """Return the probe of the server.
 
     Raises:
         Problem: ssh failed, there is no Python, it is too old, or this is no system with a POSIX shell.
     """
-    code, out, err = await run_there(target, remote.probe(home, port), 60)
+    code, out, err = await run_there(target, remote.probe(home, port, folders), 60)
     if code == remote.NO_PYTHON:
         raise ssh.refused(
             target, "there is no Python", "Install Python 3.11 or newer there (Debian, Ubuntu: python3 python3-venv)."
@@ -217,11 +250,18 @@ def judge(wanted: ServerEnrollment, server: remote.Server) -> None:
     """
     target = wanted.target
     if server.joined:
-        leave = shlex.join([*shlex.split(target.typed), f"{server.home}/venv/bin/starloom-agent", "leave"])
         raise ssh.refused(
             target,
             f"its agent in {server.home} has joined {server.joined} already, as {server.joined_as}",
-            f"Use it, or let it leave first: {leave} --home {server.home}; or another folder: --remote-home DIR.",
+            f"Use it, or let it leave first: {_leave_line(target, server)}; or another folder: --remote-home DIR.",
+        )
+    if wanted.folders and wanted.profile is Profile.OBSERVE:
+        raise ssh.refused(target, "the profile observe has no folders", "Add --profile files, or leave out --folder.")
+    if server.no_folders:
+        raise ssh.refused(
+            target,
+            f"there is no folder {', '.join(server.no_folders)}",
+            "Make it there first, or name another with --folder.",
         )
     if not server.writable:
         raise ssh.refused(
@@ -334,7 +374,26 @@ def join_script() -> str:
 # -- ready
 
 
-async def _ready(client: Client, device: DeviceDetail, *, kept: bool, say: Callable[[str], None]) -> Enrolled:
+def _judge_tunnel(kept_in: Path | None, device: DeviceDetail) -> None:
+    """Check the tunnel that the service has begun to keep.
+
+    Raises:
+        Problem: it does not come up, with what the service knows of it.
+    """
+    found = tunnels.condition_of(kept_in, device["id"]) if kept_in is not None else None
+    if found is None or found.state != "down" or found.starts < FAULTS_TOLD_AT:
+        return
+    name = shlex.quote(device["name"])
+    raise usage(
+        f"{device['name']} has joined, but the service cannot open its tunnel: {found.fault}",
+        f"{found.hint} The service goes on trying, with the PATH and the ssh settings that it was started with. "
+        f"To take the device away again: starloom device revoke {name}",
+    )
+
+
+async def _ready(
+    client: Client, device: DeviceDetail, *, kept: bool, say: Callable[[str], None], kept_in: Path | None = None
+) -> Enrolled:
     """Wait until the device is online, and let it carry out a task of a second.
 
     Raises:
@@ -347,8 +406,10 @@ async def _ready(client: Client, device: DeviceDetail, *, kept: bool, say: Calla
             if time.monotonic() > deadline:
                 raise usage(
                     f"{name} has joined but did not come online within {ONLINE_S:g} s",
-                    "See its tunnel: starloom tunnel ls.",
+                    "See its tunnel: starloom tunnel ls. "
+                    f"To take the device away again: starloom device revoke {shlex.quote(name)}",
                 )
+            _judge_tunnel(kept_in, device)
             await asyncio.sleep(_STEP_S)
             device = await asyncio.to_thread(lambda: client.get(get_device(identity)))
     with _step(say, "test task"):

@@ -14,7 +14,12 @@ import msgspec
 
 NO_PYTHON, OLD_PYTHON = 42, 43
 NEEDED_BYTES = 250 * 1000 * 1000
+STOPPED_THERE, LEFT_THERE = 44, 45
+"""The owner of the server has stopped the agent; the agent has left its hub."""
 UP = "starloom-tunnel-up"
+_STOPPED_MARK = "run/stopped-by-owner"
+_STOPPED_WORDS = '"reason":"stopped by its owner"'
+"""The words in the status file of an agent that was told to end, also of a release that leaves no mark."""
 _PYTHONS = "python3 python3.14 python3.13 python3.12 python3.11"
 _END = "STARLOOM_END_OF_TEXT"
 
@@ -44,10 +49,13 @@ def free(port):
         except OSError:
             return 0
         return probe.getsockname()[1]
-try:
-    joined = json.loads((home / "hub.json").read_text())
-except (OSError, ValueError):
-    joined = {}
+def read(path):
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+joined, status = read(home / "hub.json"), read(home / "run" / "status.json")
 print(json.dumps({
     "python": sys.version.split()[0],
     "venv": all(importlib.util.find_spec(name) for name in ("venv", "ensurepip")),
@@ -59,12 +67,17 @@ print(json.dumps({
     "system": sys.platform,
     "joined": joined.get("hub", ""),
     "joined_as": joined.get("name", ""),
+    "joined_device": status.get("device", "") if joined else "",
+    "no_folders": [one for one in sys.argv[3:] if not Path(one).expanduser().is_dir()],
 }))
 """
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """The findings of the probe. `port` is free on the server's loopback address."""
+    """The findings of the probe. `port` is free on the server's loopback address.
+
+    `joined_device` is the device that the agent there last was; `no_folders` are wanted folders that it does not have.
+    """
 
     python: str
     venv: bool
@@ -76,6 +89,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     joined: str = ""
     joined_as: str = ""
+    joined_device: str = ""
+    no_folders: list[str] = []
 
 
 def _python(text: str, arguments: Sequence[str]) -> str:
@@ -87,9 +102,9 @@ def _python(text: str, arguments: Sequence[str]) -> str:
     )
 
 
-def probe(home: str, port: int) -> str:
+def probe(home: str, port: int, folders: Sequence[str] = ()) -> str:
     """Return the text that prints a `Server` as JSON, or ends with `NO_PYTHON` or `OLD_PYTHON`."""
-    return _FIND + _python(_PROBE, [home, str(port)])
+    return _FIND + _python(_PROBE, [home, str(port), *folders])
 
 
 @dataclass(frozen=True)
@@ -126,14 +141,26 @@ def _agent(home: str, arguments: Sequence[str]) -> str:
     return shlex.join([f"{home}/venv/bin/starloom-agent", *arguments, "--home", home])
 
 
+def revive(home: str) -> str:
+    """Return the text that starts an agent that has died.
+
+    It ends with `STOPPED_THERE` where the owner has stopped the agent, and with `LEFT_THERE` where it has left.
+    """
+    here = shlex.quote(home)
+    return (
+        f"[ -e {here}/hub.json ] || exit {LEFT_THERE}\n"
+        f"[ ! -e {here}/{_STOPPED_MARK} ] || exit {STOPPED_THERE}\n"
+        f"! grep -qs {shlex.quote(_STOPPED_WORDS)} {here}/run/status.json || exit {STOPPED_THERE}\n"
+        f"{_agent(home, ['start'])} </dev/null 2>&1\n"
+    )
+
+
 def hold(home: str) -> list[str]:
     """Return the command that a tunnel runs: start the agent if it does not run, report that it is up, stay.
 
-    It ends when its standard input does, so nothing is left there when the tunnel is cut.
+    An agent that its owner has stopped stays stopped. It ends when its standard input does, so nothing is left there
+    when the tunnel is cut.
     """
-    start = _agent(home, ["start"])
-    return [
-        "sh",
-        "-c",
-        f"[ ! -e {shlex.quote(home)}/hub.json ] || {start} >/dev/null 2>&1 </dev/null; echo {UP}; exec cat",
-    ]
+    start, here = _agent(home, ["start"]), shlex.quote(home)
+    unless = f"[ ! -e {here}/hub.json ] || [ -e {here}/{_STOPPED_MARK} ]"
+    return ["sh", "-c", f"{unless} || {start} >/dev/null 2>&1 </dev/null; echo {UP}; exec cat"]

@@ -1,7 +1,8 @@
 """Reverse tunnels to servers that cannot reach the hub: kept up by ssh, with backoff, by records in the data folder.
 
 `starloom up` runs a `Keeper` over the records; `enroll --ssh` holds one `Tunnel` itself while it installs. A record
-is one file in `tunnels/`, the state of all stands in `run/tunnels.json`. Needs no right at the hub.
+is one file in `tunnels/`, the state of all stands in `run/tunnels.json`. The keeper also has the agent behind an open
+tunnel watched; of the hub it only reads the device.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from starloom.client.discovery import read_local
+from starloom.client.discovery import HubAddress, read_local
 from starloom.client.problems import Problem
-from starloom.host.servers import remote, ssh
+from starloom.client.rest import Client
+from starloom.client.routes import get_device
+from starloom.host.servers import remote, reviving, ssh
+from starloom.host.servers.running import run_there
 
 FOLDER = Path("tunnels")
 STATE_FILE = Path("run") / "tunnels.json"
@@ -29,6 +33,8 @@ SETTLED_S = 30.0
 """A tunnel that was open for so long was a good one: the pauses begin small again."""
 LOOK_EVERY_S = 0.5
 """The records are a few small files, and a person who adds or removes one waits."""
+ASK_EVERY_S = 2.0
+"""How often the hub is asked for the device behind each open tunnel; some seconds are soon enough for its agent."""
 UP_WITHIN_S = 40.0
 """Longer than `ssh` waits for a connection, and a start of the agent there."""
 _SAID_BYTES = 8 * 1024
@@ -38,7 +44,8 @@ _SAID_BYTES = 8 * 1024
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kept tunnel. `home` is the agent's folder on the server; `device` the name it joined with.
 
-    `hub_socket` is where the hub speaks TLS for tunnels; a tunnel that was made before leads to the hub's port.
+    `device_id` is its device for good; a tunnel that was made before has the name alone. `hub_socket` is where the hub
+    speaks TLS for tunnels; a tunnel that was made before leads to the hub's port.
     """
 
     destination: str
@@ -52,6 +59,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     hub_socket: str = ""
     home: str
     device: str
+    device_id: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return the name of the record's file: no two devices have the same, however they are called."""
+        return self.device_id or self.device
 
     @property
     def target(self) -> ssh.Target:
@@ -179,14 +192,28 @@ async def _tail(stream: asyncio.StreamReader | None) -> str:
 # -- records
 
 
-def path_of(home: Path, device: str) -> Path:
+def path_of(home: Path, key: str) -> Path:
     """Return the file of a kept tunnel."""
-    return home / FOLDER / f"{device}.json"
+    return home / FOLDER / f"{key}.json"
 
 
 def keep(home: Path, record: Record) -> None:
     """Have `starloom up` keep this tunnel from now on."""
-    _write(path_of(home, record.device), record)
+    _write(path_of(home, record.key), record)
+
+
+def forget_device(home: Path, device_id: str, joined_as: Collection[str]) -> None:
+    """Stop keeping the tunnels of a device; those of old are found by the names that it joined with."""
+    for key, record in records(home).items():
+        if isinstance(record, Record) and (
+            record.device_id == device_id or (not record.device_id and record.device in joined_as)
+        ):
+            forget(home, key)
+
+
+def condition_of(home: Path, device_id: str) -> Condition | None:
+    """Return the condition of the tunnel of a device, None while no keeper has one."""
+    return conditions(home).get(device_id)
 
 
 def _write(path: Path, document: object) -> None:
@@ -199,16 +226,16 @@ def _write(path: Path, document: object) -> None:
     part.replace(path)
 
 
-def forget(home: Path, device: str) -> bool:
+def forget(home: Path, key: str) -> bool:
     """Stop keeping a tunnel; False if there was none."""
-    path = path_of(home, device)
+    path = path_of(home, key)
     known = path.exists()
     path.unlink(missing_ok=True)
     return known
 
 
 def records(home: Path) -> dict[str, Record | str]:
-    """Return the kept tunnels by name; a text instead of one says why its file cannot be read."""
+    """Return the kept tunnels by key; a text instead of one says why its file cannot be read."""
     found: dict[str, Record | str] = {}
     for path in sorted((home / FOLDER).glob("*.json")):
         try:
@@ -221,13 +248,19 @@ def records(home: Path) -> dict[str, Record | str]:
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """The condition of a kept tunnel: `up`, `down` (with fault and hint), or `connecting`."""
+    """The condition of a kept tunnel: `up`, `down` (with fault and hint), or `connecting`.
+
+    `agent` is the state of the agent behind an open one, with its own fault and hint; `name` is the device's present
+    name, as far as the hub was asked.
+    """
 
     state: str
     since_s: int
     starts: int
     fault: str = ""
     hint: str = ""
+    agent: str = ""
+    name: str = ""
 
 
 def conditions(home: Path) -> dict[str, Condition]:
@@ -238,29 +271,114 @@ def conditions(home: Path) -> dict[str, Condition]:
         return {}
 
 
+Look = Callable[[str], Awaitable[reviving.Seen | None]]
+"""Asks the hub for a device by id or name; None where it does not answer, or where the device may not work."""
+
+
+class HubLook:
+    """Asks the hub of a home for one device after the other."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._client: Client | None = None
+        self._address: HubAddress | None = None
+
+    async def __call__(self, device: str) -> reviving.Seen | None:
+        return await asyncio.to_thread(self._ask, device)
+
+    def _ask(self, device: str) -> reviving.Seen | None:
+        try:
+            address = read_local(self._home)
+            if address != self._address:
+                self.close()
+                self._client, self._address = (Client(address) if address is not None else None), address
+            if self._client is None:
+                return None
+            found = self._client.get(get_device(device))
+        except Problem:
+            # The hub is away or does not know the device; its own doors tell that.
+            return None
+        return None if found["revoked"] else reviving.Seen(found["name"], found["link"] == "online")
+
+    def close(self) -> None:
+        """End the connection to the hub."""
+        if self._client is not None:
+            self._client.close()
+            self._client = self._address = None
+
+
+def troubles(home: Path) -> dict[str, tuple[str, str]]:
+    """Return the fault of each tunnel that is down or has no agent behind it, and its remedy, by the device's name."""
+    kept, found = records(home), {}
+    for key, now in conditions(home).items():
+        if now.fault and now.agent != reviving.ONLINE:
+            record = kept.get(key)
+            name = now.name or (record.device if isinstance(record, Record) else key)
+            state = f"its tunnel is {now.state}" + (f", its agent {now.agent}" if now.agent else "")
+            found[name] = (f"{state}: {now.fault}", now.hint)
+    return found
+
+
 class Keeper:
-    """Keeps every recorded tunnel up, and follows the records as they come and go."""
+    """Keeps every recorded tunnel up, follows the records as they come and go, and has the agents behind watched."""
 
     def __init__(
-        self, home: Path, say: Callable[[str], None], *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self,
+        home: Path,
+        say: Callable[[str], None],
+        *,
+        look: Look | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._home = home
         self._say = say
+        self._look = look
         self._sleep = sleep
         self._tunnels: dict[str, Tunnel] = {}
+        self._watches: dict[str, reviving.Watch] = {}
+        self._names: dict[str, str] = {}
         self._told: dict[str, str] = {}
         self._hub_socket = ""
         self._is_written = True
 
     async def run(self) -> None:
         """Work until cancelled; then every tunnel is ended."""
+        watching = asyncio.create_task(self._keep_watching(), name="agents behind tunnels")
         try:
             while True:
                 await self._follow()
                 await self._sleep(LOOK_EVERY_S)
         finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+            await asyncio.gather(*(watch.stop() for watch in self._watches.values()))
             await asyncio.gather(*(tunnel.stop() for tunnel in self._tunnels.values()))
             (self._home / STATE_FILE).unlink(missing_ok=True)
+
+    async def _keep_watching(self) -> None:
+        while self._look is not None:
+            await self.watch(self._look)
+            await asyncio.sleep(ASK_EVERY_S)
+
+    async def watch(self, look: Look) -> None:
+        """Look once at the agent behind every open tunnel."""
+        for name in [name for name in self._watches if not self._is_up(name)]:
+            # A tunnel that opens again starts the agent on its own, so its watch starts from zero.
+            await self._watches.pop(name).stop()
+        for name, tunnel in list(self._tunnels.items()):
+            record = tunnel.record
+            if not self._is_up(name) or (seen := await look(record.device_id or record.device)) is None:
+                continue
+            if self._names.get(name) != seen.name:
+                self._names[name] = seen.name
+                self._changed()
+            if self._is_up(name):
+                if name not in self._watches:
+                    self._watches[name] = reviving.Watch(record.target, record.home, run_there, self._changed)
+                self._watches[name].look(seen)
+
+    def _is_up(self, name: str) -> bool:
+        return name in self._tunnels and self._tunnels[name].up.is_set()
 
     def _led_here(self, record: Record | str) -> Record | str:
         """Return the record with the socket of the hub on this home, which may have been moved or restored."""
@@ -276,6 +394,9 @@ class Keeper:
         for name, tunnel in list(self._tunnels.items()):
             if found.get(name) != tunnel.record:
                 await self._tunnels.pop(name).stop()
+                if (watch := self._watches.pop(name, None)) is not None:
+                    await watch.stop()
+                self._names.pop(name, None)
                 self._changed()
         for name, record in found.items():
             if isinstance(record, str):
@@ -291,11 +412,23 @@ class Keeper:
         told = {}
         for name, tunnel in self._tunnels.items():
             state = "up" if tunnel.up.is_set() else "down" if tunnel.fault else "connecting"
+            present = self._names.get(name, tunnel.record.device)
+            watch = self._watches.get(name) if state == "up" else None
             told[name] = Condition(
-                state=state, since_s=int(tunnel.since_s), starts=tunnel.starts, fault=tunnel.fault, hint=tunnel.hint
+                state=state,
+                since_s=int(tunnel.since_s),
+                starts=tunnel.starts,
+                fault=watch.fault if watch else tunnel.fault,
+                hint=watch.way if watch else tunnel.hint,
+                agent=watch.state if watch else "",
+                name=present,
             )
             if state != "connecting":
-                self._tell(name, f"the tunnel to {name} is {state}{': ' + tunnel.fault if tunnel.fault else ''}")
+                self._tell(name, f"the tunnel to {present} is {state}{': ' + tunnel.fault if tunnel.fault else ''}")
+            if watch and watch.state != reviving.ONLINE and watch.absence.tries:
+                self._tell(f"agent {name}", f"the agent of {present} is {watch.state}: {watch.fault}")
+            elif watch and f"agent {name}" in self._told:
+                self._tell(f"agent {name}", f"the agent of {present} is online")
         try:
             _write(self._home / STATE_FILE, told)
         except OSError as error:
