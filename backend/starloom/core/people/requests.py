@@ -150,10 +150,11 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
     renewed = job.claimed_by == item.worker
     if item.renews and not renewed:
         raise Refusal(fault(Code.CONFLICT, "the claim is over, and the job went on without its worker"))
+    if job.kind == conversation.KIND and not item.renews and asking.spent(work, constellation, job):
+        # A worker that begins anew asks the model again, also where the last claim is its own.
+        work.answer({"claimed": False})
+        return
     if job.kind == conversation.KIND and not renewed:
-        if asking.spent(work, constellation, job):
-            work.answer({"claimed": False})
-            return
         job = tiers.at_claim(job, item.tiers)
     claimed = replace(
         job,

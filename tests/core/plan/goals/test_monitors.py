@@ -152,7 +152,9 @@ def test_tokens_and_money_that_are_used_up_ask_a_person(budget: dict[str, Any], 
     assert why in one.made.questions[question].text
 
 
-def test_no_worker_takes_a_goal_whose_tokens_others_have_used_up() -> None:
+@pytest.mark.parametrize("last", ["w2", "w1"])
+def test_no_worker_takes_a_goal_whose_tokens_are_used_up(last: str) -> None:
+    """Neither another worker nor the last one, which begins anew after its claim was over."""
     one = Pursued(goal={"budget": {"tokens": 1000}})
     for at in range(2):
         assert one.claim(f"w{at}").value["claimed"] is True
@@ -169,11 +171,11 @@ def test_no_worker_takes_a_goal_whose_tokens_others_have_used_up() -> None:
         )
         # It is killed before it proposes.
         one.now_ms += 20_000
-    assert one.claim("w2").value == {"claimed": False}
+    assert one.claim(last).value == {"claimed": False}
     (question,) = one.made.open_questions
     assert "its 1000 tokens are used up" in one.made.questions[question].text
     one.reply("go_on")
-    assert one.claim("w2").value["claimed"] is True
+    assert one.claim(last).value["claimed"] is True
     one.folded_equals_state()
 
 
