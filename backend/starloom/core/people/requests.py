@@ -151,7 +151,7 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
     if item.renews and not renewed:
         raise Refusal(fault(Code.CONFLICT, "the claim is over, and the job went on without its worker"))
     if job.kind == conversation.KIND and not item.renews and asking.spent(work, constellation, job):
-        # A worker that begins anew asks the model again, also where the last claim is its own.
+        # A worker that begins the goal again asks its model again, whoever held the last claim.
         work.answer({"claimed": False})
         return
     if job.kind == conversation.KIND and not renewed:
