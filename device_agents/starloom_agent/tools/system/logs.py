@@ -11,7 +11,7 @@ import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, TypedDict
+from typing import Annotated, BinaryIO, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -92,9 +92,20 @@ class LogRow(Named, LogLine):
     shape: str
 
 
+class LogRead(TypedDict):
+    """Which log was read, and how many of its lines are wanted."""
+
+    device: NotRequired[str]
+    lines: int
+    source: str
+
+
 class LogSearch(TypedDict):
+    """`read` is one row, for a table over devices."""
+
     count: int
     findings: list[Finding]
+    read: list[LogRead]
     rows: list[LogRow]
     source: str
     summary: Summary
@@ -203,6 +214,7 @@ def search(context: ToolContext, args: Search) -> LogSearch:
     shown: list[LogRow] = [{**named, **row, "shape": shape_of(row["text"])} for row in kept]
     return {
         "source": source,
+        "read": [{**named, "lines": len(rows), "source": source}],
         "rows": shown,
         "count": len(rows),
         "truncated": len(rows) > len(kept),
