@@ -90,7 +90,7 @@ def test_a_wheel_names_what_it_needs_and_what_it_is(wheels: dict[str, Path]) -> 
         assert said["Author"]
         assert str(said.get_payload()).strip(), f"{name} has no description"
         if name == "starloom":
-            assert "starloom-agent" in said.get_all("Requires-Dist", [])
+            assert "starloom-agent[pictures]" in said.get_all("Requires-Dist", [])
 
 
 def test_the_service_runs_without_a_checkout(installed: tuple[Installation, Path]) -> None:

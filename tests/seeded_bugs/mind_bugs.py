@@ -94,10 +94,18 @@ MIND_BUGS = [
         MINDS,
     ),
     Bug(
+        "a worker that begins a goal again is not held to its budget",
+        f"{_CORE}people/requests.py",
+        "not item.renews and asking.spent(work, constellation, job):\n",
+        "not renewed and asking.spent(work, constellation, job):\n",
+        CORE,
+        _GOAL_TESTS,
+    ),
+    Bug(
         "a worker takes a goal whose tokens are used up",
         f"{_CORE}people/requests.py",
-        "        if asking.spent(work, constellation, job):\n",
-        "        if False:\n",
+        "not item.renews and asking.spent(work, constellation, job):\n",
+        "not item.renews and False:\n",
         MINDS,
     ),
     Bug(

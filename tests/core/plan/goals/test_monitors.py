@@ -153,7 +153,7 @@ def test_tokens_and_money_that_are_used_up_ask_a_person(budget: dict[str, Any], 
 
 
 @pytest.mark.parametrize("last", ["w2", "w1"])
-def test_no_worker_takes_a_goal_whose_tokens_are_used_up(last: str) -> None:
+def test_no_worker_takes_a_goal_whose_tokens_others_have_used_up(last: str) -> None:
     """Neither another worker nor the last one, which begins anew after its claim was over."""
     one = Pursued(goal={"budget": {"tokens": 1000}})
     for at in range(2):
