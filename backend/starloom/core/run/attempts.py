@@ -448,7 +448,7 @@ def _finished(
 def _facts(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> dict[str, str]:
     """Return the facts of a result; `!POINTER` holds the size of a wanted one that was too large, or 0."""
     # The sizes are the hub's own words; a device that names one would have it read as a number.
-    facts = {pointer: text for pointer, text in frame.facts.items() if not pointer.startswith("!")}
+    facts = {pointer: text for pointer, text in frame.facts.items() if pointer[:1] != "!"} if frame.facts else {}
     if frame.artifact is not None or frame.facts_too_big:
         for pointer in wants_of(constellation, spec):
             if pointer not in facts:
