@@ -95,7 +95,7 @@ export const overFull = (line: Pick<Line, "vital" | "now">): boolean =>
 /** An idle device whose processors other programs keep busy says so, beside the figure that shows it. */
 export function withLoad<T extends { word: string }>(shown: T, lines: readonly Line[]): T {
   const full = shown.word === IDLE && lines.some(overFull);
-  return full ? { ...shown, word: `${IDLE}, its other programs are busy` } : shown;
+  return full ? { ...shown, word: `${IDLE}, but loaded` } : shown;
 }
 
 /** A line in one sentence, for whoever does not see it. */
