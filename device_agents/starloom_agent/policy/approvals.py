@@ -21,6 +21,7 @@ import msgspec
 from starloom_agent.home.directory import write_private
 from starloom_agent.policy.policy import Always, Decision
 from starloom_protocol.records.approvals import OwnerAsk
+from starloom_protocol.stream.authors import name_of
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import OwnerAnswer
@@ -124,10 +125,10 @@ class Asks:
             return asked
         if known.answer == "allow" and not known.over(now):
             path.unlink(missing_ok=True)
-            whose = f"{known.by} approved it at the hub" if known.by else "its owner approved it here"
+            whose = f"{name_of(known.by)} approved it at the hub" if known.by else "its owner approved it here"
             return Decision(True, f"{whose} ({identity})")
         if known.answer == "deny" or known.over(now):
-            whose = f"{known.by} denied it at the hub" if known.by else "its owner denied it here"
+            whose = f"{name_of(known.by)} denied it at the hub" if known.by else "its owner denied it here"
             said = f"{whose}{f': {known.reason}' if known.reason else ''}"
             late = f"its owner did not approve it within {ANSWER_WITHIN_S / 3600:g} hours"
             path.unlink(missing_ok=True)

@@ -330,7 +330,7 @@ def test_where_its_owner_says_so_a_person_at_the_hub_answers_once(home: AgentHom
     assert "no open question" in allowance.take_answer(an_answer(ask))
     decision = again(allowance)
     assert decision.allowed
-    assert "person:ann approved it at the hub" in decision.reason
+    assert "ann approved it at the hub" in decision.reason
     assert again(allowance).asks
     (anew,) = allowance.asks().open
     assert (anew.id, anew.action == ask.action) == (ask.id, False)
@@ -357,7 +357,7 @@ def test_a_no_of_the_hub_names_who_and_why(home: AgentHome) -> None:
     allowance.take_answer(an_answer(ask, allow=False, reason="not today"))
     decision = again(allowance)
     assert (decision.allowed, decision.code) == (False, Code.POLICY_REFUSED)
-    assert decision.reason == "person:ann denied it at the hub: not today"
+    assert decision.reason == "ann denied it at the hub: not today"
 
 
 @pytest.mark.parametrize("wrong", [{"action": "0" * 64}, {"ask": "../../policy"}, {"ask": "00000000"}])
