@@ -68,7 +68,7 @@ class ApprovalNeed:
     """The need for an approval: `calls` are those that `always` would allow, `once_because` why it is not offered.
 
     `repeats` are the tools that may be called several times, with the number. `devices` are the ids of those on which a
-    call that asks may run, in the order of the plan; `effects` are those of these calls.
+    call that asks may run, in the order of the plan.
     """
 
     asks: bool
@@ -76,7 +76,6 @@ class ApprovalNeed:
     once_because: str = ""
     repeats: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
-    effects: frozenset[Effect] = frozenset()
 
 
 def action_of(tool: str, args: str) -> str:
@@ -349,15 +348,12 @@ def _named(name: str) -> str:
 
 def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
     """Return the effects of a plan and the devices of the calls that ask, as the name of a plan may say anything."""
-    asked = [effect for effect in effects if effect in verdict.effects]
-    others = [effect for effect in effects if effect not in verdict.effects]
     names = [device.name for key in verdict.devices if (device := fleet.devices.get(key)) is not None]
     more = len(names) - DEVICES_NAMED_MOST
     shown = [*names[:DEVICES_NAMED_MOST], *([f"{more} more devices"] if more > 0 else [])]
     where = f" on {_listed(shown)}" if shown else ""
     repeats = f", with {_listed(list(verdict.repeats[:TOOLS_NAMED_MOST]))}" if verdict.repeats else ""
-    also = f", and {_verbs(others)}" if asked and others else ""
-    return f"{_verbs(asked or others) or 'do nothing to the world'}{where}{also}{repeats}"
+    return f"{_verbs(effects) or 'do nothing to the world'}{where}{repeats}"
 
 
 def _verbs(effects: list[Effect]) -> str:
