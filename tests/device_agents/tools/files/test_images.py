@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import random
 import struct
 import sys
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_agent.toolkit.pictures import headers, png
+from starloom_agent.toolkit.pictures import decoding, headers, png
 from starloom_agent.toolkit.pictures.demo_pictures import draw_all
 from starloom_agent.toolkit.pictures.png import Picture
 from starloom_agent.toolkit.pictures.scaling import fitted, shrink
@@ -229,3 +230,23 @@ def test_without_pillow_a_photo_is_named_with_the_reason(device: Device, monkeyp
     monkeypatch.setitem(sys.modules, "PIL", None)
     (skipped,) = device.call("image.resize", files=[given])["skipped"]
     assert skipped["reason"] == "it is a JPEG, and this device decodes PNG alone: its agent has no Pillow"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+@pytest.mark.parametrize("kind", decoding.FORMATS)
+def test_a_photo_made_to_break_its_decoder_is_shown_or_named(kind: str) -> None:
+    """One hostile picture may not end the work on the others: the decoder raises nothing else."""
+    chance, sound = random.Random(7), photo(kind, (60, 40))
+    named = 0
+    for _ in range(300):
+        data = bytearray(sound)
+        for _ in range(chance.choice((1, 5, 20))):
+            data[chance.randrange(min(len(data), chance.choice((40, 400, len(data)))))] = chance.randrange(256)
+        if chance.random() < 0.3:
+            del data[chance.randrange(len(data)) :]
+        try:
+            _, _, width, height = decoding.small_version(bytes(data), 32)
+            assert 1 <= max(width, height) <= 32
+        except png.NotReadable as reason:
+            named += bool(str(reason))
+    assert named > 0
