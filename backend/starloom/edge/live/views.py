@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from starloom.core.state.tool_sets import ToolSets
+from starloom.core.state.model import ToolSets
 from starloom.edge.access.view import AccessView
 from starloom.edge.live.fanout import Fanout
 from starloom.planner.equivalents import Equivalents, equivalents
