@@ -62,8 +62,7 @@ from starloom.edge.routes.work.why import WhyRoute
 from starloom.edge.web import problems
 from starloom.edge.web.admission import Admission, guarded_route
 from starloom.edge.web.own_command import TypedHere
-from starloom.edge.web.replies import Repeats
-from starloom.edge.web.response_types import Application
+from starloom.edge.web.replies import Application, Repeats
 from starloom.edge.web.shield import CutShort, Shield
 from starloom_protocol.vocabulary import Topic
 

@@ -21,8 +21,7 @@ from starloom.edge.routes.fleet.browser_agent import open_again
 from starloom.edge.routes.fleet.join_lines import ways
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import Repeats, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, Repeats, json_reply
 from starloom_protocol.api.fleet import (
     Capability,
     DeviceDetail,

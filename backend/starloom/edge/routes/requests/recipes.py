@@ -23,8 +23,7 @@ from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Body, Reason
 from starloom.edge.web.admission import LARGE_BYTES, caller_of
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
-from starloom.edge.web.replies import Repeats, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, Repeats, json_reply
 from starloom.planner.recipes.catalogue import listed
 from starloom_protocol.api.recipes import RecipeChecked, RecipeNamed, RecipeRow, RecipeVersionRow, RecipeWhole
 from starloom_protocol.api.service import Items
