@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from starloom.core.placement.queue_position import Held, Position
 from starloom.edge.access.credentials import Tickets
-from starloom.edge.access.origins import Reach
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import Refusals
 from starloom.edge.access.vault import Vault
@@ -29,6 +28,7 @@ from starloom.edge.live.views import FleetView, Headlines, QuestionsView, StopRu
 from starloom.edge.peers.neighbours import Ownership
 from starloom.edge.web.admission import Computing
 from starloom.edge.web.hub_seals import Peers
+from starloom.edge.web.shield import Reach
 from starloom.engine.orders.secrets import DispatchedSecrets
 from starloom.engine.ports import Inbox
 from starloom.planner.context.assembly import PromptPart

@@ -5,7 +5,6 @@ callers       the principal behind a token or a session, with its role and scope
 view          the read model that finds the caller of a token or session
 credentials   tokens, sessions, sign-in links, join codes and tickets: made, read, compared
 issue         the records of access
-origins       the Host and Origin values that are the hub's own
 rate_limits   limits on failures by address, and on the refusals that reach the log
 refusals      the latest refusals at the doors for devices
 vault         values of secrets, sealed
