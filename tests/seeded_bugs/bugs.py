@@ -335,7 +335,7 @@ BUGS = [
     ),
     Bug(
         "a person is asked although a rule mends it",
-        "backend/starloom/core/run/rungs/last_resort.py",
+        "backend/starloom/core/run/recovery.py",
         "    for owner in (spec.id, spec.group):\n",
         "    for owner in ():\n",
         CORE,

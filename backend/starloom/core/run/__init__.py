@@ -1,8 +1,7 @@
 """Attempts from lease to end: leases, reports, retries, moves and checks. Changes no plan.
 
 attempts           leases, starts, results, receipts
-recovery           the recovery ladder: the consequences of an attempt without success
-rungs              another call that is as good, and the question to a person before a task finally fails
+recovery           the recovery ladder: another attempt, another call, the question to a person, failure
 timeouts           the limits of an attempt's and a round's time
 absence            silent devices by their policy, back-off, the fence of a cancel
 fences             the name of a lease, its fence and its timers
