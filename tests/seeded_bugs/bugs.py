@@ -69,7 +69,7 @@ BUGS = [
     ),
     Bug(
         "a stall is not told",
-        "backend/starloom/core/state/stalls.py",
+        "backend/starloom/core/state/invariants.py",
         "        if is_stalled(constellation):\n",
         "        if False:\n",
         CORE,

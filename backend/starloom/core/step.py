@@ -47,7 +47,7 @@ from starloom.core.run import (
 )
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state import inputs as i
-from starloom.core.state import stalls
+from starloom.core.state import invariants
 from starloom.core.state.inputs import AnyInput, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import Answer
@@ -154,7 +154,7 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
             schedules.ended(work, name)
     shard.settled.clear()
     shard.touched.clear()
-    stalls.watch(work, {event.stream: None for event in work.events[first:]})
+    invariants.watch_stalls(work, {event.stream: None for event in work.events[first:]})
 
 
 def _reconsider(work: Work, name: str, key: str) -> None:

@@ -8,6 +8,5 @@ transitions   the table of (state, trigger) pairs of a task
 tasks         pure functions on tasks: gates, order, names, supersession
 queues        queues of ready tasks, and the fair sharing of free slots
 idempotency   a request repeated under its key is carried out once
-stalls        a live constellation in which nothing can move
-invariants    the invariants of a shard, by number, checked over all of it or over what a step touched
+invariants    the invariants of a shard, by number, checked over all of it or over what a step touched; stalls
 """

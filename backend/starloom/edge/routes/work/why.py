@@ -12,7 +12,7 @@ from starloom.core.answer import story
 from starloom.core.answer.open_questions import OpenQuestion, open_questions
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position
-from starloom.core.state import stalls
+from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues.ready import queueable
 from starloom.edge.access.guard import V1
@@ -186,7 +186,7 @@ def _doubted_groups(constellation: Constellation) -> dict[str, list[str]]:
 
 def _attention(constellation: Constellation, reason: Attention) -> str:
     if reason is Attention.STALLED:
-        told = stalls.sentence(constellation)
+        told = invariants.stall_sentence(constellation)
         return f"{told[0].upper()}{told[1:]}."
     return _ATTENTION[reason]
 
