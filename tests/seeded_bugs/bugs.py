@@ -307,14 +307,14 @@ BUGS = [
     ),
     Bug(
         "long tasks of a plan take every slot of its owner",
-        "backend/starloom/core/state/queues/fair_share.py",
+        "backend/starloom/core/state/queues.py",
         "    share = (constellation.held + 1) * unfinished.bit_length()\n",
         "    share = 0\n",
         CORE,
     ),
     Bug(
         "small requests that keep coming starve a large plan",
-        "backend/starloom/core/state/queues/fair_share.py",
+        "backend/starloom/core/state/queues.py",
         "        first = self._longest() if self._late else None\n",
         "        first = None\n",
         CORE,

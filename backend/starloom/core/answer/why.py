@@ -25,7 +25,7 @@ from starloom.core.run import hedging, verification
 from starloom.core.run.fences import absence_of
 from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.queues.secret_needs import allow_line, missing, needs_of, set_line
+from starloom.core.state.secret_needs import allow_line, missing, needs_of, set_line
 from starloom.core.state.tasks.findings import taken
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.named_times import NoMoment, named_ms

@@ -7,6 +7,7 @@ work          one batch: its events, orders and answers, and the undoing of an i
 transitions   the table of (state, trigger) pairs of a task
 tasks         pure functions on tasks: gates, order, names, supersession
 queues        queues of ready tasks, and the fair sharing of free slots
+secret_needs  which device may be given the secrets of a task
 idempotency   a request repeated under its key is carried out once
 invariants    the invariants of a shard, by number, checked over all of it or over what a step touched; stalls
 """

@@ -378,7 +378,7 @@ class Demand:
     `feasible` are the capable devices, in order of name: each with its slots, whether it is spared for its owner
     (`spares`: any is), and its rank while idle where nothing else distinguishes devices (`placement`), as of the
     fleet's revision `fleet_seen`; `free` are the positions of those with a free slot as of the fleet's `slots_number`
-    `free_seen`. If several constellations wait, `usual` and `longest` are heaps over them, kept by `fair_share`;
+    `free_seen`. If several constellations wait, `usual` and `longest` are heaps over them, kept by `queues`;
     `pushed` has the newest entry of each in `usual`, `aged` those with an entry in `longest`.
 
     `places` has the positions of the feasible devices, `paced`, by size class, their expected times. While all of its

@@ -14,7 +14,7 @@ from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position
 from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.queues.ready import queueable
+from starloom.core.state.queues import queueable
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.fleet.browser_agent import open_again
