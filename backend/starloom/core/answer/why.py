@@ -29,7 +29,7 @@ from starloom.core.state.secret_needs import allow_line, missing, needs_of, set_
 from starloom.core.state.tasks.findings import taken
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
-from starloom.core.state.tasks.names import called, device_name
+from starloom.core.state.tasks.roles import called, device_name
 from starloom.core.state.tasks.turns import turns_of
 from starloom_protocol.records.entities import (
     Attempt,

@@ -19,7 +19,7 @@ from starloom.core.placement.returning import expected_after_restart, waits_for
 from starloom.core.run.fences import timer
 from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
-from starloom.core.state.tasks.names import is_of_goal
+from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.work import Refusal, Work, change_task, fault, moved
 from starloom_protocol.records.entities import Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import may_decide, name_of

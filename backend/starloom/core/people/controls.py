@@ -26,7 +26,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, SendHint
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.graph import redone
-from starloom.core.state.tasks.names import is_of_goal
+from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.tasks.turns import turns_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import (

@@ -29,7 +29,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, queueable
 from starloom.core.state.secret_needs import needs_of
-from starloom.core.state.tasks.names import called
+from starloom.core.state.tasks.roles import called
 from starloom.core.state.work import Put, Refusal, Work, attend, change_task, fault, moved
 from starloom_protocol.records.entities import Attempt, Choice, Question, Selector, TaskRecord, TaskSpec, Version
 from starloom_protocol.stream.events import EventKind

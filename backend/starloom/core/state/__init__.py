@@ -5,7 +5,7 @@ apply         the only code that changes the model: put a record, keep the index
 inputs        requests, reports, timers       orders       requests to the edge
 work          one batch: its events, orders and answers, and the undoing of an input
 transitions   the table of (state, trigger) pairs of a task
-tasks         pure functions on tasks: gates, order, names, supersession
+tasks         pure functions on tasks: gates, order, roles
 queues        queues of ready tasks, and the fair sharing of free slots
 secret_needs  which device may be given the secrets of a task
 idempotency   a request repeated under its key is carried out once

@@ -32,7 +32,7 @@ from collections.abc import Iterable
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.tasks.gates import decide
 from starloom.core.state.tasks.graph import find_cycle
-from starloom.core.state.tasks.supersession import successor
+from starloom.core.state.tasks.roles import successor
 from starloom.core.state.work import Work, attend, unattend
 from starloom_protocol.records.entities import Answer, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import (
