@@ -25,8 +25,7 @@ from starloom.core.people import (
     stop_all,
 )
 from starloom.core.people.recipes import proposals, runs, saving
-from starloom.core.placement import device_conditions, health, returning, waiting
-from starloom.core.placement.pace import finish
+from starloom.core.placement import device_conditions, finish, health, returning, waiting
 from starloom.core.placement.selection import next_lease, requeue
 from starloom.core.plan import drafts, edits, progress_rules, review, verify_tasks
 from starloom.core.plan.goals import asking, conversation, pursuit, steps

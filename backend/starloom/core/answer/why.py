@@ -16,8 +16,7 @@ from starloom.core.people import controls, escalations
 from starloom.core.placement import absent_devices
 from starloom.core.placement.device_conditions import full_disk_words, has_full_disk, spared_words
 from starloom.core.placement.off_devices import is_off
-from starloom.core.placement.pace.index import PaceIndex, index_of
-from starloom.core.placement.pace.slow import slow_at, slow_words
+from starloom.core.placement.pace import PaceIndex, index_of, slow_at, slow_words
 from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import Candidate, full, judge, nearest
 from starloom.core.plan import review

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from starloom.core.fleet import draining, owner_questions
 from starloom.core.fleet.profiles import held_to
-from starloom.core.placement import device_conditions, returning, waiting
+from starloom.core.placement import device_conditions, pace, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
-from starloom.core.placement.pace import learning
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
 from starloom.core.run.attempts import dispatch_of
@@ -392,7 +391,7 @@ def _labels(found: Any) -> list[str]:
 def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> None:
     revoked = replace(device, left=left, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     known: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
-    known += learning.forgotten(work, device.id)
+    known += pace.forget_device(work, device.id)
     _put_device(work, EventKind.DEVICE_LEFT if left else EventKind.DEVICE_REVOKED, revoked, reason, also=known)
     owner_questions.forget(work, device.id)
     work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))

@@ -21,8 +21,7 @@ from starloom.core.placement.device_conditions import (
     spared,
     spared_words,
 )
-from starloom.core.placement.health import is_fault
-from starloom.core.placement.pace.finish import (
+from starloom.core.placement.finish import (
     DOUBT_LEAST,
     NOISE_MS,
     PASSED_MOST,
@@ -33,8 +32,8 @@ from starloom.core.placement.pace.finish import (
     rests,
     same,
 )
-from starloom.core.placement.pace.index import SMALL_BYTES, index_of, size_of
-from starloom.core.placement.pace.learning import inputs_of
+from starloom.core.placement.health import is_fault
+from starloom.core.placement.pace import SMALL_BYTES, index_of, inputs_of, size_of
 from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.queues import ANY, enqueue, queueable

@@ -12,8 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.placement import health, off_devices
-from starloom.core.placement.pace import learning
+from starloom.core.placement import health, off_devices, pace
 from starloom.core.placement.selection import Choice
 from starloom.core.rights.secrets import given
 from starloom.core.run import hedging, judgement, recovery, verification
@@ -435,7 +434,7 @@ def _finished(
         hedging.close(work, constellation, spec.id, record)
     if work.shard.fleet.health:
         health.succeeded(work, attempt.device)
-    learning.succeeded(work, constellation, spec, done)
+    pace.learn_success(work, constellation, spec, done)
     if spec.judge is None:
         _succeeded(work, constellation, spec, record, done, checked=frame.verified or bool(spec.checks))
     elif record.state is _CANCELLING:

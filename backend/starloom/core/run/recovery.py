@@ -19,8 +19,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.placement import health
-from starloom.core.placement.pace import learning
+from starloom.core.placement import health, pace
 from starloom.core.placement.selection import able, is_able, is_able_for, judge, nearest, offering
 from starloom.core.run import hedging
 from starloom.core.run.verification import ENDED_IN_DOUBT
@@ -85,7 +84,7 @@ def broke(
     ended = replace(ended, code=code)
     if record.state is not TaskState.UNKNOWN:
         health.failed(work, ended)
-        learning.failed(work, spec, ended)
+        pace.learn_failure(work, spec, ended)
     if hedging.take_over(work, constellation, spec, record, ended):
         return
     repeatable = ended.repeatability in REPEATABLE
@@ -199,7 +198,7 @@ def lost(
         return
     ended = replace(attempt, end=AttemptEnd.LOST, ended_ms=work.at_ms, code=Code.LOST)
     health.failed(work, ended)
-    learning.failed(work, spec, ended)
+    pace.learn_failure(work, spec, ended)
     if hedging.take_over(work, constellation, spec, record, ended):
         return
     if then == "fail" or record.started >= attempts_most(spec, ended):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from starloom.core.placement.pace import finish
+from starloom.core.placement import finish
 from starloom.core.run import hedge_opening, recovery
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.run.fences import lease_ref, timer

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from starloom.core.clock import moments
 from starloom.core.clock.timers import due_moments
-from starloom.core.placement.pace import finish
-from starloom.core.placement.pace.index import index_of
+from starloom.core.placement import finish
+from starloom.core.placement.pace import index_of
 from starloom.core.placement.queue_position import Held
 from starloom.core.placement.selection import requeue
 from starloom.core.run.fences import absence_of
