@@ -18,11 +18,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from starloom.core.people.approvals import changing_calls
 from starloom.edge import first_run
-from starloom.edge.access.credentials import Tickets
+from starloom.edge.access.callers import AccessView, Tickets
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import Refusals
 from starloom.edge.access.vault import Sealer, Vault
-from starloom.edge.access.view import AccessView
 from starloom.edge.agents import hub_keys
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.links import Links

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from starloom.core.placement.queue_position import Held, Position
-from starloom.edge.access.credentials import Tickets
+from starloom.edge.access.callers import AccessView, Tickets
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import Refusals
 from starloom.edge.access.vault import Vault
-from starloom.edge.access.view import AccessView
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.hub_keys import HubKey
 from starloom.edge.agents.links import Links

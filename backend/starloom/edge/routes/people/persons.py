@@ -8,9 +8,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
+from starloom.edge.access.callers import BEARER
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
-from starloom.edge.access.view import BEARER
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import NewRole
