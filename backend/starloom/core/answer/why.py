@@ -21,7 +21,7 @@ from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import Candidate, full, judge, nearest
 from starloom.core.plan import review
 from starloom.core.run import hedging, verification
-from starloom.core.run.fences import absence_of
+from starloom.core.run.attempts import absence_of
 from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.secret_needs import allow_line, missing, needs_of, set_line

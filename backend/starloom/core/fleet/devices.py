@@ -13,8 +13,7 @@ from starloom.core.placement import device_conditions, pace, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
-from starloom.core.run.attempts import dispatch_of
-from starloom.core.run.fences import TOLD_TO_STOP, lease_ref
+from starloom.core.run.attempts import TOLD_TO_STOP, dispatch_of
 from starloom.core.run.late_facts import ask_again
 from starloom.core.state.inputs import (
     DeviceConnected,
@@ -228,7 +227,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
         for task in list(constellation.unknown):
             attempt = constellation.last_attempt(task)
             if attempt is not None and attempt.device == device.id and attempt.end is None:
-                at = lease_ref(constellation, task, constellation.tasks[task].attempt, attempt)
+                at = constellation.lease_ref(task, constellation.tasks[task].attempt, attempt)
                 entries.append({"action": "resend", "at": at})
                 # Only its ledger can show that the attempt never began.
                 work.order(SendQuery(attempts=[at], device=device.id))
@@ -248,7 +247,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
 def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: bool) -> dict[str, Any] | None:
     record = constellation.tasks[task]
     attempt = constellation.attempt(task, record.attempt)
-    at: LeaseRef = lease_ref(constellation, task, record.attempt, attempt)
+    at: LeaseRef = constellation.lease_ref(task, record.attempt, attempt)
     heard(work, constellation, task)
     record = constellation.tasks[task]
     if record.state is TaskState.CANCELLING or record.reason in TOLD_TO_STOP:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from starloom.core.fleet import draining
 from starloom.core.placement.returning import expected_after_restart, waits_for
-from starloom.core.run.fences import timer
+from starloom.core.run.attempts import timer
 from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.tasks.roles import is_of_goal

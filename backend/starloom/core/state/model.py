@@ -48,6 +48,7 @@ from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.schedules import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import GateState
+from starloom_protocol.wire.frames import LeaseRef
 
 CONSTELLATION_KINDS = (
     "head",
@@ -261,6 +262,10 @@ class Constellation(Stream):
         """Return the newest attempt of a task, None if it never had one."""
         record = self.tasks.get(task)
         return self.attempts.get(f"{task}/{record.attempt}") if record and record.attempt else None
+
+    def lease_ref(self, task: str, number: int, attempt: Attempt) -> LeaseRef:
+        """Return the name of an attempt in frames."""
+        return LeaseRef(attempt=number, constellation=self.name, incarnation=attempt.incarnation, task=task)
 
 
 class Fleet(Stream):

@@ -21,7 +21,7 @@ from starloom.core.placement import finish
 from starloom.core.placement.pace import index_of
 from starloom.core.placement.queue_position import Held
 from starloom.core.placement.selection import requeue
-from starloom.core.run.fences import absence_of
+from starloom.core.run.attempts import absence_of
 from starloom.core.state.apply import full_key, load, put, undo
 from starloom.core.state.inputs import AnyInput, ResultReported, TimerFired
 from starloom.core.state.model import Constellation, Shard
