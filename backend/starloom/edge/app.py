@@ -41,8 +41,7 @@ from starloom.edge.routes.people.sessions import Sessions
 from starloom.edge.routes.requests.a2a import A2aRoutes
 from starloom.edge.routes.requests.brief import BriefRoutes
 from starloom.edge.routes.requests.model import ModelRoutes
-from starloom.edge.routes.requests.proposals import Proposals
-from starloom.edge.routes.requests.recipes import Recipes
+from starloom.edge.routes.requests.recipes import Proposals, Recipes
 from starloom.edge.routes.requests.schedules import Schedules
 from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.routes.requests.what_if import WhatIfRoute
