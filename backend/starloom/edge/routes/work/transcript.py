@@ -11,8 +11,7 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.replies import JsonReply, json_reply
-from starloom.store.blobs.artifacts import Blobs
-from starloom.store.blobs.fault import BlobRefused
+from starloom.store.blobs.artifacts import BlobRefused, Blobs
 from starloom_protocol.records.entities import decode_entity
 from starloom_protocol.records.models import ModelCall, Transcript, TranscriptCall
 
