@@ -301,8 +301,8 @@ BUGS = [
     Bug(
         "one principal takes every slot that becomes free",
         "backend/starloom/core/placement/selection.py",
-        "        list(by_owner) if len(by_owner) < 2 else",
-        "        list(by_owner) if len(by_owner) > 0 else",
+        "    owners = list(by_owner) if len(by_owner) < 2 else",
+        "    owners = list(by_owner) if len(by_owner) > 0 else",
         CORE,
     ),
     Bug(
