@@ -13,9 +13,9 @@ export interface PaceLine {
   failures: number;
 }
 
-/** `logs` counts 1,024 for a doubling (core/placement/pace.py). */
+/** `logs` counts 1,024 for a doubling (core/placement/pace/index.py). */
 const OCTAVE = 1024;
-/** Fewer calls are a guess (core/placement/pace.py). */
+/** Fewer calls are a guess (core/placement/pace/index.py). */
 const CALLS_LEAST = 3;
 
 /** The tools of a device whose pace is known, the slowest first; inputs of several sizes are taken together. */
