@@ -29,12 +29,10 @@ from uvicorn import Config
 
 from starloom.core.clock.retention import HistoryLimits
 from starloom.edge import first_run
-from starloom.edge.access.credentials import Tickets
-from starloom.edge.access.origins import Reach, reach_of
+from starloom.edge.access.callers import AccessView, Tickets
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import Refusals
 from starloom.edge.access.vault import Vault, load_or_make
-from starloom.edge.access.view import AccessView
 from starloom.edge.agents import hub_keys
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.links import Links
@@ -53,6 +51,7 @@ from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
 from starloom.edge.web.hub_seals import Peers, secret_of
+from starloom.edge.web.shield import Reach, reach_of
 from starloom.engine.inputs.remote import RemoteInbox
 from starloom.engine.loop import Engine
 from starloom.engine.orders.secrets import DispatchedSecrets

@@ -22,7 +22,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.placement.pace.index import log_of
+from starloom.core.placement.pace import log_of
 from starloom.core.state.apply import load
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import DeviceFact

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
-from starloom.core.placement.pace import finish
+from starloom.core.placement import finish
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
 from starloom.planner.fleet import FleetSnapshot

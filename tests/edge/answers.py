@@ -8,7 +8,7 @@ import httpx
 import msgspec
 from fastapi.routing import APIRoute
 
-from starloom.edge.web.response_types import response_type, shapes
+from starloom.edge.web.replies import response_type, shapes
 
 
 async def held_to_its_type(app: Any, response: httpx.Response) -> None:

@@ -18,12 +18,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from starloom.core.people.approvals import changing_calls
 from starloom.edge import first_run
-from starloom.edge.access.credentials import Tickets
-from starloom.edge.access.origins import reach_of
+from starloom.edge.access.callers import AccessView, Tickets
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import Refusals
 from starloom.edge.access.vault import Sealer, Vault
-from starloom.edge.access.view import AccessView
 from starloom.edge.agents import hub_keys
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.links import Links
@@ -32,6 +30,7 @@ from starloom.edge.app import Edge, Files, build
 from starloom.edge.hub import Hub, Planner
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, StopRules, fill_views
+from starloom.edge.web.shield import reach_of
 from starloom.edge.web.sockets import HOLD, Ended, Taker
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings

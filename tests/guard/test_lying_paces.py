@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.core.placement.pace import finish
-from starloom.core.placement.pace.index import COUNT_MOST, LONGEST_MS, index_of
+from starloom.core.placement import finish
+from starloom.core.placement.pace import COUNT_MOST, LONGEST_MS, index_of
 from tests.builders import Driver, plan, task
 
 

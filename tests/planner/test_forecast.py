@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from starloom.core.placement.pace.index import key_of, with_sample
+from starloom.core.placement.pace import key_of, with_sample
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.plans import (
     PLAYS_LEAST,

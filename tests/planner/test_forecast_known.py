@@ -7,7 +7,7 @@ from statistics import fmean, pstdev
 
 import pytest
 
-from starloom.core.placement.pace.index import OCTAVE, TRANSFER, key_of, with_sample
+from starloom.core.placement.pace import OCTAVE, TRANSFER, key_of, with_sample
 from starloom.planner.forecast.known import DEVICE_UNKNOWN, Known, known_of
 from starloom_protocol.records.fleet import Pace
 

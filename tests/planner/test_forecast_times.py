@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from starloom.core.placement.pace.index import OCTAVE
+from starloom.core.placement.pace import OCTAVE
 from starloom.planner.forecast.known import DEVICE_UNKNOWN, SPREAD_UNKNOWN, Known, Spread, Sureness
 from starloom.planner.forecast.times import Times
 

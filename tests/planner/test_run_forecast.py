@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.core.placement.pace.index import key_of, with_sample
+from starloom.core.placement.pace import key_of, with_sample
 from starloom.core.placement.queue_position import Held, held_by_others
 from starloom.core.state.apply import load
 from starloom.core.state.inputs import ConditionReceived, EditProposed

@@ -69,7 +69,7 @@ BUGS = [
     ),
     Bug(
         "a stall is not told",
-        "backend/starloom/core/state/stalls.py",
+        "backend/starloom/core/state/invariants.py",
         "        if is_stalled(constellation):\n",
         "        if False:\n",
         CORE,
@@ -301,20 +301,20 @@ BUGS = [
     Bug(
         "one principal takes every slot that becomes free",
         "backend/starloom/core/placement/selection.py",
-        "        list(by_owner) if len(by_owner) < 2 else",
-        "        list(by_owner) if len(by_owner) > 0 else",
+        "    owners = list(by_owner) if len(by_owner) < 2 else",
+        "    owners = list(by_owner) if len(by_owner) > 0 else",
         CORE,
     ),
     Bug(
         "long tasks of a plan take every slot of its owner",
-        "backend/starloom/core/state/queues/fair_share.py",
+        "backend/starloom/core/state/queues.py",
         "    share = (constellation.held + 1) * unfinished.bit_length()\n",
         "    share = 0\n",
         CORE,
     ),
     Bug(
         "small requests that keep coming starve a large plan",
-        "backend/starloom/core/state/queues/fair_share.py",
+        "backend/starloom/core/state/queues.py",
         "        first = self._longest() if self._late else None\n",
         "        first = None\n",
         CORE,
@@ -335,7 +335,7 @@ BUGS = [
     ),
     Bug(
         "a person is asked although a rule mends it",
-        "backend/starloom/core/run/rungs/last_resort.py",
+        "backend/starloom/core/run/recovery.py",
         "    for owner in (spec.id, spec.group):\n",
         "    for owner in ():\n",
         CORE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.seeded_bugs.bug import CORE, MINDS, Bug
 
 _CORE = "backend/starloom/core/"
-_GOALS, _PACE = f"{_CORE}plan/goals/", f"{_CORE}placement/pace/"
+_GOALS, _PLACEMENT = f"{_CORE}plan/goals/", f"{_CORE}placement/"
 _FINDING_TESTS = "tests/core/plan/reuse"
 _GOAL_TESTS, _PACE_TESTS = "tests/core/plan/goals", "tests/core/placement/test_pace.py"
 
@@ -300,7 +300,7 @@ MIND_BUGS = [
     # -- experience
     Bug(
         "a pace is learned from an attempt that failed",
-        f"{_PACE}learning.py",
+        f"{_PLACEMENT}pace.py",
         "with_failure(row, work.at_ms))])\n",
         "with_sample(row, ended.ended_ms - ended.leased_ms, 0, work.at_ms))])\n",
         CORE,
@@ -308,14 +308,14 @@ MIND_BUGS = [
     ),
     Bug(
         "a pace is learned only from the calls that chance picks",
-        f"{_PACE}learning.py",
+        f"{_PLACEMENT}pace.py",
         "    return row.count + row.failures < EACH_BELOW or work.roll % SPARSE == 0\n",
         "    return work.roll % SPARSE == 0\n",
         MINDS,
     ),
     Bug(
         "tasks that wait for a better device all count on the same slot",
-        f"{_PACE}finish.py",
+        f"{_PLACEMENT}finish.py",
         "        heapreplace(ends, self.now_ms + wait_ms + takes_ms)\n",
         "        heapreplace(ends, due_ms)\n",
         CORE,
@@ -323,7 +323,7 @@ MIND_BUGS = [
     ),
     Bug(
         "a task waits for ever for a better device that is late",
-        f"{_PACE}finish.py",
+        f"{_PLACEMENT}finish.py",
         "        return -over_ms if over_ms < 0 else max(over_ms, spare_ms)\n",
         "        return max(-over_ms, 0)\n",
         CORE,

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from starloom.core.placement.pace.index import index_of, size_of
-from starloom.core.placement.pace.learning import inputs_of
+from starloom.core.placement.pace import index_of, inputs_of, size_of
 from starloom.core.placement.selection import avoided
 from starloom.core.state.model import Constellation, Shard
 from starloom_protocol.records.entities import Selector

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from starloom.core.state import inputs as i
-from starloom.core.state.queues.fair_share import SMALL_MOST
+from starloom.core.state.queues import SMALL_MOST
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Policy
 from starloom_protocol.vocabulary import Approval

@@ -25,8 +25,7 @@ from starloom.core.people import (
     stop_all,
 )
 from starloom.core.people.recipes import proposals, runs, saving
-from starloom.core.placement import device_conditions, health, returning, waiting
-from starloom.core.placement.pace import finish
+from starloom.core.placement import device_conditions, finish, health, returning, waiting
 from starloom.core.placement.selection import next_lease, requeue
 from starloom.core.plan import drafts, edits, progress_rules, review, verify_tasks
 from starloom.core.plan.goals import asking, conversation, pursuit, steps
@@ -35,11 +34,19 @@ from starloom.core.plan.relisting import expand_again
 from starloom.core.plan.reuse import findings, kept_results
 from starloom.core.plan.rules import fire_due
 from starloom.core.rights import budgets, secrets
-from starloom.core.run import absence, attempts, hedge_opening, judgement, late_facts, timeouts, unknown_attempts
-from starloom.core.run.rungs import other_calls
+from starloom.core.run import (
+    absence,
+    attempts,
+    hedge_opening,
+    judgement,
+    late_facts,
+    recovery,
+    timeouts,
+    unknown_attempts,
+)
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state import inputs as i
-from starloom.core.state import stalls
+from starloom.core.state import invariants
 from starloom.core.state.inputs import AnyInput, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import Answer
@@ -124,7 +131,7 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
         # A placement that touches nothing leaves nothing to settle: no further task can be placed.
         placed = _place(work, silent=silent)
-        if not other_calls.go_round(work) and (not placed or not (shard.touched or work.rules_due)):
+        if not recovery.go_round(work) and (not placed or not (shard.touched or work.rules_due)):
             break
     if work.ready:
         _say_ready(work)
@@ -146,7 +153,7 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
             schedules.ended(work, name)
     shard.settled.clear()
     shard.touched.clear()
-    stalls.watch(work, {event.stream: None for event in work.events[first:]})
+    invariants.watch_stalls(work, {event.stream: None for event in work.events[first:]})
 
 
 def _reconsider(work: Work, name: str, key: str) -> None:
@@ -328,7 +335,7 @@ _TIMERS: dict[str, Callable[[Work, TimerFired], None]] = {
     health.TIMER: health.on_timer,
     lab_faults.TIMER: lab_faults.on_timer,
     hedge_opening.KIND: hedge_opening.on_timer,
-    other_calls.TIMER: other_calls.on_timer,
+    recovery.OTHER_CALL_TIMER: recovery.on_other_call_timer,
     **dict.fromkeys(timeouts.KINDS, timeouts.on_timer),
     approvals.TIMER: _on_unanswered,
     "deadline": _on_deadline,

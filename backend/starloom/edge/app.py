@@ -41,8 +41,7 @@ from starloom.edge.routes.people.sessions import Sessions
 from starloom.edge.routes.requests.a2a import A2aRoutes
 from starloom.edge.routes.requests.brief import BriefRoutes
 from starloom.edge.routes.requests.model import ModelRoutes
-from starloom.edge.routes.requests.proposals import Proposals
-from starloom.edge.routes.requests.recipes import Recipes
+from starloom.edge.routes.requests.recipes import Proposals, Recipes
 from starloom.edge.routes.requests.schedules import Schedules
 from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.routes.requests.what_if import WhatIfRoute
@@ -62,8 +61,7 @@ from starloom.edge.routes.work.why import WhyRoute
 from starloom.edge.web import problems
 from starloom.edge.web.admission import Admission, guarded_route
 from starloom.edge.web.own_command import TypedHere
-from starloom.edge.web.replies import Repeats
-from starloom.edge.web.response_types import Application
+from starloom.edge.web.replies import Application, Repeats
 from starloom.edge.web.shield import CutShort, Shield
 from starloom_protocol.vocabulary import Topic
 

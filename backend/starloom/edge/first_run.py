@@ -16,8 +16,8 @@ import psutil
 
 from starloom.core.state import inputs
 from starloom.edge.access import issue
+from starloom.edge.access.callers import BEARER, AccessView
 from starloom.edge.access.credentials import new_id
-from starloom.edge.access.view import BEARER, AccessView
 from starloom.edge.listeners.own_sockets import OwnPlaces
 from starloom.edge.web.problems import accepted
 from starloom.engine.ports import Inbox

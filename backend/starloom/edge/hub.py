@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from starloom.core.placement.queue_position import Held, Position
-from starloom.edge.access.credentials import Tickets
-from starloom.edge.access.origins import Reach
+from starloom.edge.access.callers import AccessView, Tickets
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import Refusals
 from starloom.edge.access.vault import Vault
-from starloom.edge.access.view import AccessView
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.hub_keys import HubKey
 from starloom.edge.agents.links import Links
@@ -29,6 +27,7 @@ from starloom.edge.live.views import FleetView, Headlines, QuestionsView, StopRu
 from starloom.edge.peers.neighbours import Ownership
 from starloom.edge.web.admission import Computing
 from starloom.edge.web.hub_seals import Peers
+from starloom.edge.web.shield import Reach
 from starloom.engine.orders.secrets import DispatchedSecrets
 from starloom.engine.ports import Inbox
 from starloom.planner.context.assembly import PromptPart

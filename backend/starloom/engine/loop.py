@@ -36,8 +36,7 @@ from starloom.engine.inputs.inbox import EngineInbox, Entry, Lag
 from starloom.engine.inputs.leases import Leases
 from starloom.engine.inputs.remote import take_remote
 from starloom.engine.inputs.timers import Timers
-from starloom.engine.orders.acks import REPORTS, Acknowledgements
-from starloom.engine.orders.pump import Pump, sweep_jobs
+from starloom.engine.orders.pump import REPORTS, Acknowledgements, Pump, sweep_jobs
 from starloom.engine.orders.secrets import DispatchedSecrets, NoSecrets, SecretDelivery, SecretSource
 from starloom.engine.ownership import Owning, gone_with_their_hub
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Obstacle, Reply, ValueStore

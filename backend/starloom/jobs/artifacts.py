@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from starloom.store.blobs.artifacts import FileBlobs
-from starloom.store.blobs.fault import BlobRefused
+from starloom.store.blobs.artifacts import BlobRefused, FileBlobs
 
 OWNER: Final = "model"
 """The owner for whom the texts of a model count, so that they cannot fill the store alone."""

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from starloom.core.placement.pace import finish
-from starloom.core.placement.pace.index import (
+from starloom.core.placement import finish
+from starloom.core.placement.pace import (
     COUNT_MOST,
     LONGEST_MS,
     OCTAVE,

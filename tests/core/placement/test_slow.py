@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from starloom.core.answer.why import candidates_of
-from starloom.core.placement.pace.index import index_of
-from starloom.core.placement.pace.slow import p90_ms, sentence, slow_tools
+from starloom.core.placement.pace import index_of, p90_ms, slow_sentence, slow_tools
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.engine.commits.recording import settings_of, with_settings
@@ -24,7 +23,7 @@ def test_a_device_that_is_slow_over_runs_is_told_and_stays_a_candidate() -> None
     index = index_of(driver.shard.fleet)
     assert slow_tools(index, "d-slow") == [("t.pure", 50)]
     assert slow_tools(index, "d-a") == []
-    assert sentence(index, "d-slow").startswith("It takes 5.0 times as long as others for t.pure over past runs.")
+    assert slow_sentence(index, "d-slow").startswith("It takes 5.0 times as long as others for t.pure over past runs.")
     driver.submit(plan(task("x")))
     found = candidates_of(driver.shard, driver.shard.constellations["c1"], task("x"))
     told = {item.device: (item.fits, item.words) for item in found}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.answer.why import explain
-from starloom.core.run.rungs.other_calls import AWAY_MS
+from starloom.core.run.recovery import AWAY_MS
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import OtherCall, Selector
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome

@@ -3,10 +3,8 @@ from __future__ import annotations
 import pytest
 
 from starloom.edge.access import credentials, issue
-from starloom.edge.access.callers import Caller, Means, Scope, may_issue
-from starloom.edge.access.credentials import Tickets
+from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller, Means, Scope, Tickets, may_issue
 from starloom.edge.access.rate_limits import Limits, Rate
-from starloom.edge.access.view import BEARER, SESSION, AccessView
 from starloom_protocol.records.entities import encode_entity
 from starloom_protocol.vocabulary import Role
 

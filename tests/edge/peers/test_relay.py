@@ -15,11 +15,10 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from starloom.edge.access.origins import reach_of
 from starloom.edge.listeners.serving import Listener, server_config
 from starloom.edge.peers.relay import Relay, belongs_here
 from starloom.edge.web.hub_seals import RELAY_HEADER, Peers, essence, secret_of
-from starloom.edge.web.shield import Shield
+from starloom.edge.web.shield import Shield, reach_of
 from starloom_protocol.vocabulary import Code
 
 NOW_MS = 1_000_000

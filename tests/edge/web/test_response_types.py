@@ -9,8 +9,7 @@ from typing import TypedDict
 import pytest
 from fastapi.routing import APIRoute
 
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import Application, JsonReply, response_type, shapes, unconverted
+from starloom.edge.web.replies import Application, JsonReply, json_reply, response_type, shapes, unconverted
 from starloom_protocol.api.fleet import DeviceRow
 from tests.arch.shape import untyped_routes
 from tests.edge.world import World

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from starloom.core.state.inputs import ReceiptReported
-from starloom.engine.orders.acks import Acknowledgements
+from starloom.engine.orders.pump import Acknowledgements
 from starloom_protocol.wire.frames import Ack, HubFrame, LeaseRef, Receipt
 from tests.builders import plan, task
 from tests.engine.test_loop import hub, settle

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from starloom.core.placement.pace.index import log_of
+from starloom.core.placement.pace import log_of
 from starloom_protocol.records.entities import decode_entity
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
 from tests.store.memory import MemoryHistory

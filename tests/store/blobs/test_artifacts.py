@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starloom.store.blobs.artifacts import FileBlobs
-from starloom.store.blobs.fault import BlobRefused
+from starloom.store.blobs.artifacts import BlobRefused, FileBlobs
 from starloom_protocol.vocabulary import Code
 
 pytestmark = pytest.mark.short

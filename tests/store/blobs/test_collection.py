@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from starloom.store.blobs.artifacts import FileBlobs
+from starloom.store.blobs.artifacts import BlobRefused, FileBlobs
 from starloom.store.blobs.collection import PAGE_BYTES, ArtifactRetention, Collector, StreamArtifacts
-from starloom.store.blobs.fault import BlobRefused
 from starloom.store.blobs.logs import AttemptLogs
 from starloom_protocol.vocabulary import Code
 

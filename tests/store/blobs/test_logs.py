@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starloom.store.blobs.fault import BlobRefused
+from starloom.store.blobs.artifacts import BlobRefused
 from starloom.store.blobs.logs import SEGMENTS_MOST, AttemptLogs
 
 pytestmark = pytest.mark.short

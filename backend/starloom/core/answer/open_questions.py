@@ -8,8 +8,7 @@ from typing import Final
 
 from starloom.core.people import approvals, escalations, inquiries
 from starloom.core.plan.goals import asking
-from starloom.core.run import judgement
-from starloom.core.run.rungs import last_resort
+from starloom.core.run import judgement, recovery
 from starloom.core.state.model import Constellation
 from starloom_protocol.records.entities import Question
 
@@ -61,7 +60,7 @@ def _asker(question: Question) -> str:
             return f"the goal {question.task}"
         case judgement.KIND:
             return f"the judge of {question.task}" if question.task else "the judge of the answer"
-        case last_resort.KIND:
+        case recovery.QUESTION_KIND:
             return f"the hub, since {question.task} failed"
         case _:
             return f"the plan, by its task {question.task}"

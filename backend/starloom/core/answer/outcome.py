@@ -19,8 +19,7 @@ from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import SendOver
 from starloom.core.state.tasks.gates import fact
-from starloom.core.state.tasks.names import called
-from starloom.core.state.tasks.supersession import successor
+from starloom.core.state.tasks.roles import called, successor
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, ResultSpec
 from starloom_protocol.records.goals import goal_answer

@@ -7,8 +7,7 @@ from starloom.core.people.controls import DEADLINE
 from starloom.core.placement import left_out
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.names import called, device_name, goals_without_answer, is_of_goal
-from starloom.core.state.tasks.supersession import successor
+from starloom.core.state.tasks.roles import called, device_name, goals_without_answer, is_of_goal, successor
 from starloom_protocol.records.entities import Finding, TaskRecord
 from starloom_protocol.text.wording import found_by
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState

@@ -16,20 +16,19 @@ from starloom.core.people import controls, escalations
 from starloom.core.placement import absent_devices
 from starloom.core.placement.device_conditions import full_disk_words, has_full_disk, spared_words
 from starloom.core.placement.off_devices import is_off
-from starloom.core.placement.pace.index import PaceIndex, index_of
-from starloom.core.placement.pace.slow import slow_at, slow_words
+from starloom.core.placement.pace import PaceIndex, index_of, slow_at, slow_words
 from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import Candidate, full, judge, nearest
 from starloom.core.plan import review
 from starloom.core.run import hedging, verification
-from starloom.core.run.fences import absence_of
+from starloom.core.run.attempts import absence_of
 from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.queues.secret_needs import allow_line, missing, needs_of, set_line
+from starloom.core.state.secret_needs import allow_line, missing, needs_of, set_line
 from starloom.core.state.tasks.findings import taken
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
-from starloom.core.state.tasks.names import called, device_name
+from starloom.core.state.tasks.roles import called, device_name
 from starloom.core.state.tasks.turns import turns_of
 from starloom_protocol.records.entities import (
     Attempt,

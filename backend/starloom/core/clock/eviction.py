@@ -11,9 +11,9 @@ from typing import Any
 
 from starloom.core.clock.schedules import TURN, constellation_of
 from starloom.core.state import inputs as i
+from starloom.core.state import queues
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.queues import fair_share
 
 
 def may_retire(shard: Shard, constellation: Constellation) -> bool:
@@ -46,7 +46,7 @@ def prune_demands(shard: Shard) -> None:
             if waiting and name in shard.constellations:
                 demand.lines[name] = sorted(waiting.values())
             else:
-                fair_share.leave(shard, demand, name)
+                queues.leave(shard, demand, name)
         if not demand.lines:
             del shard.demands[key]
 

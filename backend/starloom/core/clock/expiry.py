@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from starloom.core.state import stalls
+from starloom.core.state import invariants
 from starloom.core.state.model import Access, Fleet, Stream
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Work
@@ -39,7 +39,7 @@ def on_timer(work: Work) -> None:
 
     The first sweep of an owner also finds the stalled constellations in the log.
     """
-    stalls.watch(work, list(work.shard.live))
+    invariants.watch_stalls(work, list(work.shard.live))
     before_ms = work.at_ms - KEPT_MS
     access, fleet = work.shard.access, work.shard.fleet
     gone = _forget(work, access, _of_access(access, before_ms, work.at_ms - RESULTS_KEPT_MS)) + _forget(

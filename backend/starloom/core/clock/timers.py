@@ -12,7 +12,7 @@ from starloom.core.placement import health, off_devices, returning
 from starloom.core.plan import review
 from starloom.core.plan.goals import conversation
 from starloom.core.run import judgement
-from starloom.core.run.fences import absence_of, fence_after_ms
+from starloom.core.run.attempts import absence_of, fence_after_ms
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Work

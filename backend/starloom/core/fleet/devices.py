@@ -9,13 +9,11 @@ from msgspec.structs import replace
 
 from starloom.core.fleet import draining, owner_questions
 from starloom.core.fleet.profiles import held_to
-from starloom.core.placement import device_conditions, returning, waiting
+from starloom.core.placement import device_conditions, pace, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
-from starloom.core.placement.pace import learning
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
-from starloom.core.run.attempts import dispatch_of
-from starloom.core.run.fences import TOLD_TO_STOP, lease_ref
+from starloom.core.run.attempts import TOLD_TO_STOP, dispatch_of
 from starloom.core.run.late_facts import ask_again
 from starloom.core.state.inputs import (
     DeviceConnected,
@@ -229,7 +227,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
         for task in list(constellation.unknown):
             attempt = constellation.last_attempt(task)
             if attempt is not None and attempt.device == device.id and attempt.end is None:
-                at = lease_ref(constellation, task, constellation.tasks[task].attempt, attempt)
+                at = constellation.lease_ref(task, constellation.tasks[task].attempt, attempt)
                 entries.append({"action": "resend", "at": at})
                 # Only its ledger can show that the attempt never began.
                 work.order(SendQuery(attempts=[at], device=device.id))
@@ -249,7 +247,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
 def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: bool) -> dict[str, Any] | None:
     record = constellation.tasks[task]
     attempt = constellation.attempt(task, record.attempt)
-    at: LeaseRef = lease_ref(constellation, task, record.attempt, attempt)
+    at: LeaseRef = constellation.lease_ref(task, record.attempt, attempt)
     heard(work, constellation, task)
     record = constellation.tasks[task]
     if record.state is TaskState.CANCELLING or record.reason in TOLD_TO_STOP:
@@ -392,7 +390,7 @@ def _labels(found: Any) -> list[str]:
 def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> None:
     revoked = replace(device, left=left, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     known: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
-    known += learning.forgotten(work, device.id)
+    known += pace.forget_device(work, device.id)
     _put_device(work, EventKind.DEVICE_LEFT if left else EventKind.DEVICE_REVOKED, revoked, reason, also=known)
     owner_questions.forget(work, device.id)
     work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from starloom.core.placement.selection import elsewhere
-from starloom.core.run.fences import lease_ref
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import ArmTimer, SendCancel, SendDrain
@@ -112,6 +111,6 @@ def _move(work: Work, constellation: Constellation, task: str) -> bool:
     moving = replace(record, reason=Reason.MOVING)
     reason = "its device drains; it is moved to another"
     change_task(work, constellation, task, EventKind.TASK_MOVING, moving, note=reason, by="engine")
-    at = lease_ref(constellation, task, record.attempt, attempt)
+    at = constellation.lease_ref(task, record.attempt, attempt)
     work.order(SendCancel(at=at, device=attempt.device, reason=reason))
     return True

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from starloom.core.fleet import draining
 from starloom.core.placement.returning import expected_after_restart, waits_for
-from starloom.core.run.fences import timer
+from starloom.core.run.attempts import timer
+from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
-from starloom.core.state.queues import fair_share
-from starloom.core.state.tasks.names import is_of_goal
+from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.work import Refusal, Work, change_task, fault, moved
 from starloom_protocol.records.entities import Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import may_decide, name_of
@@ -66,7 +66,7 @@ def _taken(shard: Shard, demand: Demand, name: str) -> list[str]:
             del shard.queued[name, task]
             found.append(task)
     demand.lines[name].clear()
-    fair_share.leave(shard, demand, name)
+    queues.leave(shard, demand, name)
     # A paused constellation queues its tasks again when it goes on.
     return found if working else []
 

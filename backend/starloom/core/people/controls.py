@@ -20,13 +20,12 @@ from starloom.core.rights import budgets
 from starloom.core.rights.authorship import check_control
 from starloom.core.run import timeouts
 from starloom.core.run.attempts import ask_to_stop
-from starloom.core.run.fences import lease_ref
 from starloom.core.state.inputs import ControlRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, SendHint
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.graph import redone
-from starloom.core.state.tasks.names import is_of_goal
+from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.tasks.turns import turns_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import (
@@ -288,7 +287,7 @@ def _hint(work: Work, constellation: Constellation, task: str, record: TaskRecor
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason))
     work.emit(constellation, EventKind.TASK_HINTED, task, [], note=said)
     attempt = constellation.attempt(task, record.attempt)
-    at = lease_ref(constellation, task, record.attempt, attempt)
+    at = constellation.lease_ref(task, record.attempt, attempt)
     work.order(SendHint(after=DURABLE, at=at, by=work.by, device=attempt.device, number=constellation.seq, text=said))
 
 

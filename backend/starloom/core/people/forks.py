@@ -20,7 +20,7 @@ from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import ControlRequested, ForkRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import redone, set_ranks
-from starloom.core.state.tasks.names import is_of_goal
+from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.edits import LoweredPlan, UpdateTask
 from starloom_protocol.records.entities import (

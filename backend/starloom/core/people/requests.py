@@ -17,8 +17,7 @@ from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
 from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
-from starloom.core.run import judgement
-from starloom.core.run.rungs import last_resort
+from starloom.core.run import judgement, recovery
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, ArmTimer, StartJob
@@ -291,8 +290,8 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
         inquiries.on_answered(work, constellation, question, item)
     elif question.kind == escalations.KIND:
         escalations.decide(work, constellation, question, item)
-    elif question.kind == last_resort.KIND:
-        last_resort.decide(work, constellation, question, item.value, item.reason)
+    elif question.kind == recovery.QUESTION_KIND:
+        recovery.decide_answer(work, constellation, question, item.value, item.reason)
     elif question.kind == judgement.KIND:
         judgement.decide(work, constellation, question, item.value, item.reason)
     elif question.kind == asking.KIND:

@@ -9,5 +9,6 @@ returning           groups over devices that wait for devices after a restart of
 left_out            the devices that a group left out, and why
 waiting             ready tasks that no device can take, and the attention that they ask for
 queue_position      the position of a ready task in its queues
-pace                how long calls take on each device, and when a task should be done there
+pace                how long calls take on each device, and devices that are slow beside their peers
+finish              when a task should be done on a device that is free, and on one that is not yet
 """

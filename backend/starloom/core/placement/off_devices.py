@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.queues.ready import queueable
+from starloom.core.state.queues import queueable
 from starloom.core.state.work import Work, change_task, moved
 from starloom_protocol.records.entities import Device, ForEach, Item, TaskRecord, TaskSpec
 from starloom_protocol.stream.events import EventKind

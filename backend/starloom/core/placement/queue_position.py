@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from starloom.core.placement.selection import capable
 from starloom.core.state.model import Constellation, Demand, Shard
-from starloom.core.state.queues.fair_share import owner_key, usual_key
+from starloom.core.state.queues import owner_key, usual_key
 
 NAMED_MOST = 2
 HELD_MOST = 2_000

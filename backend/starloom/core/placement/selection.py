@@ -1,7 +1,7 @@
 """Selection of a device for a ready task: feasible, rank, pick - each a pure function with a device or a reason.
 
 Ready tasks wait in queues by demand (same tool, same selector). A task that becomes ready tries the free devices of its
-demand; a slot that becomes free goes to the queues, in the order of `fair_share`. Never scans a graph.
+demand; a slot that becomes free goes to the queues, in the turns of `queues`. Never scans a graph.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from starloom.core.placement.device_conditions import (
     spared,
     spared_words,
 )
-from starloom.core.placement.health import is_fault
-from starloom.core.placement.pace.finish import (
+from starloom.core.placement.finish import (
     DOUBT_LEAST,
     NOISE_MS,
     PASSED_MOST,
@@ -33,12 +32,12 @@ from starloom.core.placement.pace.finish import (
     rests,
     same,
 )
-from starloom.core.placement.pace.index import SMALL_BYTES, index_of, size_of
-from starloom.core.placement.pace.learning import inputs_of
+from starloom.core.placement.health import is_fault
+from starloom.core.placement.pace import SMALL_BYTES, index_of, inputs_of, size_of
+from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
-from starloom.core.state.queues import fair_share
-from starloom.core.state.queues.ready import ANY, enqueue, queueable
-from starloom.core.state.queues.secret_needs import Needs, needs_of, withheld
+from starloom.core.state.queues import ANY, enqueue, queueable
+from starloom.core.state.secret_needs import Needs, needs_of, withheld
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
 from starloom_protocol.records.fleet import Health
 from starloom_protocol.vocabulary import (
@@ -546,18 +545,16 @@ def next_lease(shard: Shard, turn: PlacementPass) -> tuple[Constellation, TaskSp
     if not shard.queued:
         return None
     by_owner = _open_demands(shard, turn.now_ms)
-    owners = (
-        list(by_owner) if len(by_owner) < 2 else sorted(by_owner, key=lambda owner: fair_share.owner_key(shard, owner))
-    )
+    owners = list(by_owner) if len(by_owner) < 2 else sorted(by_owner, key=lambda owner: queues.owner_key(shard, owner))
     for owner in owners:
         demands = by_owner[owner]
-        if len(demands) == 1 and (alone := fair_share.alone(shard, demands[0])) is not None:
+        if len(demands) == 1 and (alone := queues.alone(shard, demands[0])) is not None:
             found = _placeable(shard, turn, alone, demands)
             if found is not None:
-                fair_share.served(shard, alone)
+                queues.served(shard, alone)
                 return found
             continue
-        turns = fair_share.Turns(shard, owner, demands)
+        turns = queues.Turns(shard, owner, demands)
         found = None
         while found is None and (asked := turns.next()) is not None:
             found = _placeable(shard, turn, *asked)
@@ -591,7 +588,7 @@ def _placeable(
     for demand in demands:
         found = _from_line(shard, turn, constellation, demand)
         if not demand.lines[name]:
-            fair_share.leave(shard, demand, name)
+            queues.leave(shard, demand, name)
         if found is not None:
             return found
     return None
@@ -602,7 +599,7 @@ def _prune_head(shard: Shard, demand: Demand, name: str) -> None:
     while line and shard.queued.get((name, line[0][2])) != demand.key:
         heappop(line)
     if not line:
-        fair_share.leave(shard, demand, name)
+        queues.leave(shard, demand, name)
 
 
 def _from_line(

@@ -11,8 +11,8 @@ from starloom.core.placement.absent_devices import gone
 from starloom.core.placement.selection import is_able, judge, nearest, offering
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.queues.ready import ANY, demand_key, queueable
-from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
+from starloom.core.state.queues import ANY, demand_key, queueable
+from starloom.core.state.secret_needs import missing, needs_of, set_line
 from starloom.core.state.work import Work, attend, unattend
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import (

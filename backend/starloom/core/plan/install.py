@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement.pace.index import usual_ms
+from starloom.core.placement.pace import usual_ms
 from starloom.core.plan.edits import first_record
 from starloom.core.plan.groups import data_edges
 from starloom.core.state.model import Constellation

@@ -23,7 +23,7 @@ from starloom.core.state.inputs import ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.tasks.named_times import has_moment
-from starloom.core.state.tasks.names import is_of_goal
+from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault
 from starloom_protocol.records.edits import SetPolicy
 from starloom_protocol.records.entities import Attempt, GroupRecord, Job, TaskRecord, Verdict

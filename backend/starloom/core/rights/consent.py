@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from starloom.core.placement.selection import selects
 from starloom.core.rights.call_effects import ways_of
 from starloom.core.state.model import Fleet
-from starloom.core.state.queues.ready import ANY
+from starloom.core.state.queues import ANY
 from starloom_protocol.records.entities import Selector, TaskSpec
 from starloom_protocol.records.schedules import Consent
 from starloom_protocol.vocabulary import Effect

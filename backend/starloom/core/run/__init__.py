@@ -1,11 +1,9 @@
 """Attempts from lease to end: leases, reports, retries, moves and checks. Changes no plan.
 
-attempts           leases, starts, results, receipts
-recovery           the recovery ladder: the consequences of an attempt without success
-rungs              another call that is as good, and the question to a person before a task finally fails
+attempts           leases with their fences and timers, starts, results, receipts
+recovery           the recovery ladder: another attempt, another call, the question to a person, failure
 timeouts           the limits of an attempt's and a round's time
 absence            silent devices by their policy, back-off, the fence of a cancel
-fences             the name of a lease, its fence and its timers
 hedge_opening      the start of a second attempt           hedging   two attempts of one task
 judgement          the plan's question to a judge about a result
 verification       the decision after a verify task about work in doubt

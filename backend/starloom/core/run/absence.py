@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from starloom.core.placement import device_conditions, off_devices, waiting
 from starloom.core.run import recovery
-from starloom.core.run.attempts import stopped
-from starloom.core.run.fences import TOLD_TO_STOP, absence_of, timer
+from starloom.core.run.attempts import TOLD_TO_STOP, absence_of, stopped, timer
 from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice

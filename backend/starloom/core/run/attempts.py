@@ -1,7 +1,8 @@
-"""Leases and the reports of agents about them: grants, starts, results and the plan's checks on them, receipts.
+"""Leases and the reports of agents about them: grants, starts, results and the plan's checks on them, receipts, fences.
 
 A report counts only if its (incarnation, attempt) is that of the task's open lease in the log and it came on the leased
-device's own connection (I4). Any other report is a late event once, then only counted.
+device's own connection (I4). Any other report is a late event once, then only counted. At the fence of an attempt its
+device must stop it, and a timer judges it again.
 """
 
 from __future__ import annotations
@@ -12,12 +13,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.placement import health, off_devices
-from starloom.core.placement.pace import learning
+from starloom.core.placement import health, off_devices, pace
 from starloom.core.placement.selection import Choice
 from starloom.core.rights.secrets import given
 from starloom.core.run import hedging, judgement, recovery, verification
-from starloom.core.run.fences import arm_fence, fence_after_ms, lease_ref
 from starloom.core.state.inputs import (
     LedgerReported,
     ReceiptReported,
@@ -25,7 +24,7 @@ from starloom.core.state.inputs import (
     StartedReported,
 )
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.orders import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
+from starloom.core.state.orders import COMMIT, DURABLE, ArmTimer, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.tasks.gates import deciding, fact, successes, wants_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task, close_question, moved, unattend
@@ -150,7 +149,7 @@ def dispatch_of(
     return SendDispatch(
         after=COMMIT if attempt.repeatability in REPEATABLE else DURABLE,
         args=spec.args,
-        at=lease_ref(constellation, spec.id, record.attempt, attempt),
+        at=constellation.lease_ref(spec.id, record.attempt, attempt),
         attempt_of_max=recovery.attempts_most(spec, attempt),
         device=attempt.device,
         fence_after_ms=fence_after_ms(work, spec, attempt),
@@ -435,7 +434,7 @@ def _finished(
         hedging.close(work, constellation, spec.id, record)
     if work.shard.fleet.health:
         health.succeeded(work, attempt.device)
-    learning.succeeded(work, constellation, spec, done)
+    pace.learn_success(work, constellation, spec, done)
     if spec.judge is None:
         _succeeded(work, constellation, spec, record, done, checked=frame.verified or bool(spec.checks))
     elif record.state is _CANCELLING:
@@ -591,7 +590,48 @@ def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str
         by=by,
     )
     work.order(
-        SendCancel(at=lease_ref(constellation, task, record.attempt, attempt), device=attempt.device, reason=reason)
+        SendCancel(at=constellation.lease_ref(task, record.attempt, attempt), device=attempt.device, reason=reason)
     )
     hedging.stop(work, constellation, task, record, reason)
     arm_fence(work, constellation, constellation.specs[task], record, attempt)
+
+
+# Reasons of an open attempt whose device was asked to stop it. They outlive an absence, or its receipt would be lost.
+TOLD_TO_STOP = frozenset({Reason.OVERDUE, Reason.MOVING})
+
+
+def absence_of(spec: TaskSpec, attempt: Attempt) -> tuple[int, str]:
+    """Return (T in milliseconds, action) of an attempt's absence policy, with defaults."""
+    if spec.on_absence.then:
+        return spec.on_absence.after_s * 1000, spec.on_absence.then
+    return (0, "reassign") if attempt.repeatability in REPEATABLE else (0, "wait")
+
+
+def fence_after_ms(work: Work, spec: TaskSpec, attempt: Attempt) -> int:
+    """Return how long after its last answered `alive` an agent must stop; 0 means never (`wait`)."""
+    after_ms, then = absence_of(spec, attempt)
+    if then == "wait":
+        return 0
+    settings = work.shard.settings
+    return max(settings.ttl_ms + after_ms - settings.absence_margin_ms, settings.ttl_ms // 4)
+
+
+def timer(constellation: Constellation, task: str, kind: str, record: TaskRecord, due_ms: int) -> ArmTimer:
+    """Return the order to judge a task again at a moment."""
+    return ArmTimer(
+        attempt=record.attempt,
+        constellation=constellation.name,
+        due_ms=due_ms,
+        entity=task,
+        kind=kind,
+        round=record.round,
+    )
+
+
+def arm_fence(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
+    """Arm a timer that judges a cancel again when the attempt's own fence must have ended it."""
+    fence = fence_after_ms(work, spec, attempt)
+    if fence:
+        settings = work.shard.settings
+        due = work.at_ms + settings.ttl_ms + fence + settings.grace_ms
+        work.order(timer(constellation, spec.id, "fence", record, due))

@@ -9,9 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.placement.device_conditions import spared
-from starloom.core.placement.pace.index import index_of, size_of
-from starloom.core.placement.pace.learning import inputs_of
-from starloom.core.placement.pace.slow import p90_ms
+from starloom.core.placement.pace import index_of, inputs_of, p90_ms, size_of
 from starloom.core.placement.selection import elsewhere
 from starloom.core.rights.budgets import used_up
 from starloom.core.run.attempts import dispatch_of

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.run.fences import lease_ref
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import SendCancel
 from starloom.core.state.work import Put, Work, change_task, moved
@@ -41,7 +40,7 @@ def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: 
 def wins(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
     """End the first attempt of a task whose hedge has a result first; the hedge becomes the attempt that counts."""
     first = constellation.attempt(spec.id, record.attempt)
-    at = lease_ref(constellation, spec.id, record.attempt, first)
+    at = constellation.lease_ref(spec.id, record.attempt, first)
     ended = replace(first, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail="its hedge was faster")
     if take_over(work, constellation, spec, record, ended):
         work.order(SendCancel(at=at, device=first.device, reason="its hedge was faster"))
@@ -54,7 +53,7 @@ def close(work: Work, constellation: Constellation, task: str, record: TaskRecor
         return
     ended = replace(hedge, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail="the first attempt was faster")
     work.emit(constellation, EventKind.HEDGE_CLOSED, task, [("attempt", f"{task}/{record.hedge}", ended)], by="engine")
-    at = lease_ref(constellation, task, record.hedge, hedge)
+    at = constellation.lease_ref(task, record.hedge, hedge)
     work.order(SendCancel(at=at, device=hedge.device, reason="the first attempt was faster"))
 
 
@@ -68,7 +67,7 @@ def stop(work: Work, constellation: Constellation, task: str, record: TaskRecord
     """Ask an open hedge to stop too; its task is over only when both have confirmed."""
     hedge = of(constellation, task, record)
     if hedge is not None:
-        at = lease_ref(constellation, task, record.hedge, hedge)
+        at = constellation.lease_ref(task, record.hedge, hedge)
         work.order(SendCancel(at=at, device=hedge.device, reason=reason))
 
 

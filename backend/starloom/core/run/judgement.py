@@ -18,7 +18,7 @@ from starloom.core.run import recovery
 from starloom.core.state.inputs import TimerFired, VerdictGiven
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
-from starloom.core.state.tasks.names import called
+from starloom.core.state.tasks.roles import called
 from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, fault, moved
 from starloom_protocol.records.entities import Attempt, Choice, Job, Judge, Question, TaskRecord, TaskSpec, Verdict
 from starloom_protocol.stream.authors import MODEL

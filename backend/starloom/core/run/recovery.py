@@ -1,28 +1,38 @@
 """The recovery ladder of an attempt without success: the same device, another one, another call, a person, failure.
 
-Owns the first two rungs and the order of all; `rungs` has another call that is as good, and the question to a person.
 An edit by a rule or a reviewer follows from the events that are decided here. Attempts are bounded by a round's
 budget, so runs end. Work that is neither pure nor idempotent is repeated without a person only if no effect can have
 happened.
+
+Another call is one that the plan names as good (`any_of`). It was approved with its plan, so nobody is asked. It is
+never taken after an attempt that may have changed the world unless that attempt was repeatable, and each is taken once,
+so that the way round ends. A plan may require that a person is asked before a task fails; the person is asked only if
+no rule of the plan handles the failure. The task waits with its question; the answer tries it again, skips it, or lets
+it fail with its first cause.
 """
 
 from __future__ import annotations
 
+from itertools import islice
+from typing import Final
+
+import msgspec
 from msgspec.structs import replace
 
-from starloom.core.placement import health
-from starloom.core.placement.pace import learning
-from starloom.core.placement.selection import able
+from starloom.core.placement import health, pace
+from starloom.core.placement.selection import able, is_able, is_able_for, judge, nearest, offering
 from starloom.core.run import hedging
-from starloom.core.run.rungs import last_resort, other_calls
 from starloom.core.run.verification import ENDED_IN_DOUBT
-from starloom.core.state.model import Constellation
+from starloom.core.state.inputs import TimerFired
+from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.queues.ready import ANY
-from starloom.core.state.queues.secret_needs import needs_of
-from starloom.core.state.work import Work, attend, change_task, moved
-from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
+from starloom.core.state.queues import ANY, queueable
+from starloom.core.state.secret_needs import needs_of
+from starloom.core.state.tasks.roles import called
+from starloom.core.state.work import Put, Refusal, Work, attend, change_task, fault, moved
+from starloom_protocol.records.entities import Attempt, Choice, Question, Selector, TaskRecord, TaskSpec, Version
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     CODES,
     REPEATABLE,
@@ -30,6 +40,7 @@ from starloom_protocol.vocabulary import (
     Attention,
     Code,
     CodeClass,
+    ConstellationState,
     EffectSeen,
     Reason,
     TaskState,
@@ -73,7 +84,7 @@ def broke(
     ended = replace(ended, code=code)
     if record.state is not TaskState.UNKNOWN:
         health.failed(work, ended)
-        learning.failed(work, spec, ended)
+        pace.learn_failure(work, spec, ended)
     if hedging.take_over(work, constellation, spec, record, ended):
         return
     repeatable = ended.repeatability in REPEATABLE
@@ -144,7 +155,7 @@ def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     elif refusals >= work.shard.settings.refusals_most:
         _end(work, constellation, spec, record, ended)
         return
-    if code is Code.MISSING_GRANT and other_calls.taken(work, constellation, spec, record, ended):
+    if code is Code.MISSING_GRANT and took_other_call(work, constellation, spec, record, ended):
         return
     if code in _WAITS_FOR_OWNER:
         reason, attention = _WAITS_FOR_OWNER[code]
@@ -187,7 +198,7 @@ def lost(
         return
     ended = replace(attempt, end=AttemptEnd.LOST, ended_ms=work.at_ms, code=Code.LOST)
     health.failed(work, ended)
-    learning.failed(work, spec, ended)
+    pace.learn_failure(work, spec, ended)
     if hedging.take_over(work, constellation, spec, record, ended):
         return
     if then == "fail" or record.started >= attempts_most(spec, ended):
@@ -290,16 +301,253 @@ def _again(
 
 def _end(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
     """Take another call that is as good, or fail."""
-    if not other_calls.taken(work, constellation, spec, record, ended):
+    if not took_other_call(work, constellation, spec, record, ended):
         _fail(work, constellation, spec, record, ended)
 
 
 def _fail(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
-    if last_resort.asks(constellation, spec, record):
-        last_resort.ask(work, constellation, spec, record, ended)
+    if asks_a_person(constellation, spec, record):
+        ask_a_person(work, constellation, spec, record, ended)
         return
     key = f"{spec.id}/{record.attempt}"
     failed = moved(work, record, TaskState.FAILED, code=ended.code, checked=False)
     change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, ("attempt", key, ended), note=ended.detail)
     work.rules_due.append((constellation.name, spec.id, "attempt_ended"))
     work.rules_due.append((constellation.name, spec.id, "failed"))
+
+
+OTHER_CALL_TIMER: Final = "other_call"
+ENGINE: Final = "engine"
+AWAY_MS: Final = 10_000
+"""A device that comes back within this time, as after a restart, is not gone round."""
+WORDS_MOST: Final = 300
+_NAMED_MOST: Final = 3
+_NOT_BEGUN: Final = (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
+
+
+def took_other_call(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt, *, why: str = ""
+) -> bool:
+    """Take the next call that a device could do now, in place of one that did not succeed; False if there is none."""
+    if not spec.any_of or record.state in (TaskState.CANCELLING, TaskState.UNKNOWN):
+        return False
+    if not all(map(_harmless, [ended, *_earlier(constellation, spec.id, record)])):
+        return False
+    at = _first_able(work, spec)
+    if at is None:
+        return False
+    device = work.shard.fleet.devices.get(ended.device)
+    where = f" on {device.name}" if device is not None else ""
+    title = CODES[ended.code].title.lower() if ended.code else "it did not succeed"
+    said = why or f"{title}{f': {ended.detail.splitlines()[0]}' if ended.detail else ''}"
+    ended_put: Put = ("attempt", f"{spec.id}/{record.attempt}", ended)
+    _take_other_call(work, constellation, spec, record, at, f"{spec.tool}{where} did not succeed: {said}", ended_put)
+    work.rules_due.append((constellation.name, spec.id, "attempt_ended"))
+    return True
+
+
+def go_round(work: Work) -> bool:
+    """Take other calls for ready tasks whose own call no device can do now; True if there were any.
+
+    Looks at the tasks that joined a queue in this step, and at all where the fleet has changed.
+    """
+    shard = work.shard
+    due: dict[tuple[str, str], None] = {}
+    for at in shard.queued_now:
+        constellation = shard.constellations.get(at[0])
+        if constellation is not None and constellation.choosing and _may_choose(constellation, at[1]):
+            due[at] = None
+    if shard.fleet.revision != shard.ways_seen:
+        shard.ways_seen = shard.fleet.revision
+        due.update(((name, task), None) for name in shard.live for task in shard.constellations[name].choosing)
+    went = False
+    for name, task in due:
+        went |= _went_round(work, name, task)
+    return went
+
+
+def on_other_call_timer(work: Work, item: TimerFired) -> None:
+    """Judge a task again whose device was away; the same rules as when it joined its queue."""
+    if not _may_choose(work.shard.constellations.get(item.constellation), item.entity):
+        work.ignore("the timer is stale")
+    elif not _went_round(work, item.constellation, item.entity):
+        work.ignore("the task has its device, or no other call can be taken")
+
+
+def _may_choose(constellation: Constellation | None, task: str) -> bool:
+    return constellation is not None and task in constellation.choosing and task in constellation.tasks
+
+
+def _went_round(work: Work, name: str, task: str) -> bool:
+    shard, constellation = work.shard, work.shard.constellations[name]
+    spec, record = constellation.specs[task], constellation.tasks[task]
+    if constellation.head.state is not ConstellationState.ACTIVE or not queueable(record):
+        return False
+    if not all(map(_harmless, _earlier(constellation, task, record))):
+        return False
+    at = None if is_able(shard, constellation, spec) else _first_able(work, spec)
+    if at is None:
+        return False
+    fleet, selector = shard.fleet, spec.device or ANY
+    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    here = [judge(fleet, device, spec.tool or "", selector, needs) for device in offering(fleet, spec.tool or "")]
+    obstacle = nearest({item.reason for item in here})
+    if obstacle is Reason.DEVICE_AWAY:
+        away = (fleet.devices[item.device] for item in here if item.reason is obstacle)
+        since_ms = max(record.since_ms, max(device.link_since_ms for device in away))
+        if work.at_ms < since_ms + AWAY_MS:
+            work.order(_other_call_timer(constellation, spec, record, since_ms + AWAY_MS))
+            return False
+    # Waiting looks at the devices with the tool; the words name any device, in the order of the fleet.
+    judged = (judge(fleet, device, spec.tool or "", selector, needs) for device in fleet.devices.values())
+    near = list(islice((item for item in judged if item.reason is obstacle), _NAMED_MOST))
+    said = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in near)
+    why = f"no device can do {spec.tool} now: {said}" if near else f"no device offers {spec.tool} now"
+    _take_other_call(work, constellation, spec, record, at, why)
+    return True
+
+
+def _other_call_timer(constellation: Constellation, spec: TaskSpec, record: TaskRecord, due_ms: int) -> ArmTimer:
+    return ArmTimer(
+        attempt=record.attempt,
+        constellation=constellation.name,
+        due_ms=due_ms,
+        entity=spec.id,
+        kind=OTHER_CALL_TIMER,
+        round=record.round,
+    )
+
+
+def _harmless(attempt: Attempt) -> bool:
+    """Tell whether nothing is done twice if another call follows an attempt."""
+    return attempt.repeatability in REPEATABLE or attempt.end in _NOT_BEGUN or attempt.effect is EffectSeen.NONE
+
+
+def _earlier(constellation: Constellation, task: str, record: TaskRecord) -> list[Attempt]:
+    """Return the ended attempts of the present round."""
+    made = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
+    return [item for item in made if item is not None and item.end is not None and item.round == record.round]
+
+
+def _first_able(work: Work, spec: TaskSpec) -> int | None:
+    """Return the place of the first call that a device could do now, or once it has a free slot."""
+    fleet = work.shard.fleet
+    places = (at for at, call in enumerate(spec.any_of) if is_able_for(fleet, call.tool, call.device or ANY))
+    return next(places, None)
+
+
+def _take_other_call(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, at: int, why: str, *also: Put
+) -> None:
+    """Make a call of `any_of` the call of its task, in a version of the plan by the engine."""
+    call, number = spec.any_of[at], constellation.head.version + 1
+    why = why[:WORDS_MOST]
+    changed = replace(
+        spec,
+        any_of=[*spec.any_of[:at], *spec.any_of[at + 1 :]],
+        args=call.args,
+        changed_in=number,
+        device=call.device,
+        instead_of=why,
+        secrets=[],
+        tool=call.tool,
+    )
+    note = f"takes {call.tool}{_on_device(work.shard.fleet, call.device)} instead: {why}"
+    changes = {"any_of": changed.any_of, "args": call.args, "device": call.device, "tool": call.tool}
+    version = Version(
+        at_ms=work.at_ms,
+        author=ENGINE,
+        changed=[spec.id],
+        number=number,
+        operations=canonical(
+            [{"changes": msgspec.to_builtins(changes), "id": spec.id, "op": "update_task"}],
+        ),
+        reason=f"{spec.id} {note}"[:WORDS_MOST],
+        trigger=spec.id,
+    )
+    head = replace(constellation.head, version=number)
+    # A round of its own: what befell the call before says nothing of devices, tries and times of this one.
+    again = moved(work, record, TaskState.READY, code=None, refusals=0, round=record.round + 1, started=0, stood_ms=0)
+    if record.held:
+        again = replace(again, reason=Reason.HELD)
+    puts: list[Put] = [*also, ("version", str(number), version), ("head", "", head), ("spec", spec.id, changed)]
+    change_task(work, constellation, spec.id, EventKind.TASK_REROUTED, again, *puts, note=note, by=ENGINE)
+
+
+def _on_device(fleet: Fleet, selector: Selector | None) -> str:
+    if selector is None:
+        return ""
+    known = fleet.devices.get(selector.id or "")
+    name = known.name if known is not None else selector.name
+    return f" on {name}" if name else ""
+
+
+QUESTION_KIND = "recovery"
+ASK_A_PERSON = "ask"
+RETRY, SKIP, FAIL = "retry", "skip", "fail"
+
+
+def asks_a_person(constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
+    """Tell whether a person must be asked before this task fails."""
+    if constellation.head.policy.on_failure != ASK_A_PERSON or spec.optional or record.state is TaskState.CANCELLING:
+        return False
+    for owner in (spec.id, spec.group):
+        for name in constellation.rules_by_task.get(owner, ()) if owner else ():
+            if constellation.rules[name].event == "failed":
+                return False
+    return True
+
+
+def ask_a_person(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+    """Record the failed attempt and wait for a person."""
+    title = CODES[ended.code].title if ended.code else "It failed"
+    detail = f": {ended.detail.splitlines()[0][:200]}" if ended.detail else ""
+    risky = ended.repeatability not in REPEATABLE and ended.effect is not EffectSeen.NONE
+    again = "Run it again, though it may have had its effect" if risky else "Try again"
+    question = Question(
+        choices=[
+            Choice(value=RETRY, label=again),
+            Choice(value=SKIP, label="Go on without it"),
+            Choice(value=FAIL, label="Let it fail", fails=True),
+        ],
+        id=f"{spec.id}-{record.round}-after-{record.attempt}",
+        kind=QUESTION_KIND,
+        opened_ms=work.at_ms,
+        task=spec.id,
+        text=f"{called(constellation, work.shard.fleet, spec.id)} failed. {title}{detail}. What now?",
+        version=constellation.head.version,
+    )
+    waits = moved(work, record, TaskState.READY, reason=Reason.PERSON, code=ended.code, checked=False)
+    puts: list[Put] = [("attempt", f"{spec.id}/{record.attempt}", ended), ("question", question.id, question)]
+    change_task(work, constellation, spec.id, EventKind.RECOVERY_ASKED, waits, *puts, note=question.text, by="engine")
+    attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
+
+
+def decide_answer(work: Work, constellation: Constellation, question: Question, value: str, said: str) -> None:
+    """Carry out a person's answer about a failed task.
+
+    Raises:
+        Refusal: the task no longer waits, or the answer is none of the choices.
+    """
+    task = question.task or ""
+    record = constellation.tasks.get(task)
+    if record is None or record.reason is not Reason.PERSON:
+        raise Refusal(fault(Code.CONFLICT, f"{task} does not wait for an answer any more"))
+    answered: Put = (
+        "question",
+        question.id,
+        replace(question, answer=value, answered_by=work.by, answered_ms=work.at_ms, reason=said),
+    )
+    if value == RETRY:
+        # The person has seen that the task may have had its effect.
+        now = moved(work, record, TaskState.READY, started=0, refusals=0, code=None, confirmed=True)
+        now = replace(now, reason=Reason.HELD if record.held else None)
+    elif value == SKIP:
+        skipped = Reason.SKIPPED_BY_PERSON
+        now = moved(work, record, TaskState.SKIPPED, reason=skipped, cause="not_chosen", code=None)
+    elif value == FAIL:
+        now = moved(work, record, TaskState.FAILED)
+        work.rules_due.append((constellation.name, task, "failed"))
+    else:
+        raise Refusal(fault(Code.BAD_REQUEST, f"{value} is not one of the choices: retry, skip, fail", "value"))
+    change_task(work, constellation, task, EventKind.RECOVERY_ANSWERED, now, answered, note=said)

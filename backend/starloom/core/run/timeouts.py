@@ -10,10 +10,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from starloom.core.placement.pace import finish
+from starloom.core.placement import finish
 from starloom.core.run import hedge_opening, recovery
-from starloom.core.run.attempts import dispatch_of
-from starloom.core.run.fences import lease_ref, timer
+from starloom.core.run.attempts import dispatch_of, timer
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import ArmTimer, SendCancel, SendResume
@@ -153,7 +152,7 @@ def _tell_to_stop(
     overdue = replace(record, reason=Reason.OVERDUE, since_ms=work.at_ms)
     reason = f"it took longer than its {spec.timeouts.start_to_close_s} s"
     change_task(work, constellation, spec.id, EventKind.TASK_OVERDUE, overdue, by="engine", note=reason)
-    at = lease_ref(constellation, spec.id, record.attempt, attempt)
+    at = constellation.lease_ref(spec.id, record.attempt, attempt)
     work.order(SendCancel(at=at, device=attempt.device, reason=reason))
 
 
@@ -171,7 +170,7 @@ def _ask_after(work: Work, constellation: Constellation, spec: TaskSpec, record:
     if attempt is None or attempt.end is not None:
         work.ignore("the timer is stale")
         return
-    at = lease_ref(constellation, spec.id, record.attempt, attempt)
+    at = constellation.lease_ref(spec.id, record.attempt, attempt)
     if record.state is TaskState.LEASED:
         work.order(dispatch_of(work, constellation, spec, record, attempt))
     elif record.state is TaskState.RUNNING and record.reason is not Reason.OVERDUE:

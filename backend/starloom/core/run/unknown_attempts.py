@@ -12,8 +12,8 @@ from starloom.core.placement.selection import elsewhere, judge
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.state.inputs import LedgerReported
 from starloom.core.state.model import Constellation
-from starloom.core.state.queues.ready import ANY
-from starloom.core.state.queues.secret_needs import needs_of
+from starloom.core.state.queues import ANY
+from starloom.core.state.secret_needs import needs_of
 from starloom.core.state.work import Work, attend, change_task, moved
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.events import EventKind

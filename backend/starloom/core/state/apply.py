@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from starloom.core.state.model import Access, Constellation, Fleet, Shard, Stream, Tally
-from starloom.core.state.queues.fair_share import moved
-from starloom.core.state.queues.ready import dequeue, enqueue, queueable
+from starloom.core.state.queues import dequeue, enqueue, moved, queueable
 from starloom.core.state.tasks.gates import ITEMS, READ_BY_CORE, decide, decide_success, stale
 from starloom.core.state.tasks.graph import set_ranks
 from starloom_protocol.records.entities import (

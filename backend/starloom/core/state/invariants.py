@@ -2,7 +2,8 @@
 
 `check` walks the whole shard; `check_touched` only the entities in a step's journal, so that its cost follows the step.
 I4 to I6, I8 and I13 to I16 are listed here and checked where they belong: in the handlers, the store, the edge, the
-agent and their tests.
+agent and their tests. A live constellation that cannot continue (I11) is a bug of the hub: the step that causes it asks
+for a person's attention. Repairs nothing: a person skips or cancels.
 
 I1   the tasks of a constellation form no cycle
 I2   a task is leased only when all its gates are open
@@ -26,21 +27,70 @@ I18  a task begins with a finding of the topic for each input by topic, or with 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.stalls import is_stalled
 from starloom.core.state.tasks.gates import decide
 from starloom.core.state.tasks.graph import find_cycle
-from starloom.core.state.tasks.supersession import successor
+from starloom.core.state.tasks.roles import successor
+from starloom.core.state.work import Work, attend, unattend
 from starloom_protocol.records.entities import Answer, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import (
+    FINAL_CONSTELLATION_STATES,
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
     REPEATABLE,
     AttemptEnd,
+    Attention,
     ConstellationState,
     GateState,
     TaskState,
 )
+
+STALLED_NAMED_MOST = 5
+
+
+def is_stalled(constellation: Constellation) -> bool:
+    """Tell whether no task runs, is ready, held, asked about or waits for a device, and yet the constellation is live.
+
+    A paused constellation waits for a person. Back-off, holds and waiting for devices are reasons of ready tasks; work
+    in doubt keeps its attempt open.
+    """
+    state = constellation.head.state
+    if state in FINAL_CONSTELLATION_STATES or state is ConstellationState.PAUSED:
+        return False
+    if constellation.returning:
+        return False
+    if constellation.open_attempts or constellation.ready or constellation.open_questions or constellation.unasked:
+        return False
+    return all(job.state == "done" for job in constellation.jobs.values())
+
+
+def waiting_in(constellation: Constellation) -> list[str]:
+    """Return the tasks and groups of a stalled constellation that wait, in the order of the plan."""
+    tasks = [task for task, record in constellation.tasks.items() if record.state is TaskState.WAITING]
+    return [*(group for group, record in constellation.groups.items() if record.state == "waiting"), *tasks]
+
+
+def stall_sentence(constellation: Constellation) -> str:
+    """Return the sentence about a stall, with the way out."""
+    names = waiting_in(constellation)
+    more = f" and {len(names) - STALLED_NAMED_MOST} more" if len(names) > STALLED_NAMED_MOST else ""
+    what = f"{', '.join(names[:STALLED_NAMED_MOST])}{more} cannot start" if names else "it does not end"
+    return f"nothing in it can go on: {what}; this is a fault of the hub. Skip these tasks, or cancel it"
+
+
+def watch_stalls(work: Work, names: Iterable[str]) -> None:
+    """Ask once for attention for each of these constellations that is stalled, and end it for one that moves again."""
+    for name in names:
+        constellation = work.shard.constellations.get(name)
+        if constellation is None or name not in work.shard.live:
+            continue
+        if is_stalled(constellation):
+            attend(work, constellation, Attention.STALLED, note=stall_sentence(constellation))
+        elif Attention.STALLED in constellation.head.attention:
+            unattend(work, constellation, Attention.STALLED)
+
 
 _LIVE = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING, TaskState.UNKNOWN})
 

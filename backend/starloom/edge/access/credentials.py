@@ -1,6 +1,6 @@
-"""Secrets of access: tokens, sessions, sign-in links, join codes, tickets. Makes, reads and compares them.
+"""Secrets of access: tokens, sessions, sign-in links, join codes. Makes, reads and compares them; stores nothing.
 
-Only the SHA-256 of a secret is kept: 256 random bits need no slow hash. Stores nothing; open tickets are in memory.
+Only the SHA-256 of a secret is kept: 256 random bits need no slow hash.
 """
 
 from __future__ import annotations
@@ -9,11 +9,7 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
-
-from starloom.edge.access.callers import Caller
 
 TOKEN_PREFIX = "slt"
 SESSION_PREFIX = "sls"
@@ -78,43 +74,3 @@ def code_hash(code: str) -> str:
     """Return the hash of a join code; case, spaces and dashes do not count, 0 and 1 read as O and I."""
     plain = "".join(char for char in code.upper() if char.isalnum()).replace("0", "O").replace("1", "I")
     return hash_of(plain)
-
-
-TTL_S = 30.0
-"""A page opens its socket at once with its ticket; one that leaks later opens nothing."""
-OPEN_MAX = 10_000
-"""A few megabytes of memory; a caller that asks for tickets in a loop makes the oldest invalid, not the hub large."""
-
-
-class Tickets:
-    """Single-use tickets that open a live socket, bound to a caller; the oldest go when there are too many.
-
-    A browser cannot set headers on a socket, and a secret in its URL would be logged, so its first message is a ticket.
-    """
-
-    def __init__(self, monotonic_s: Callable[[], float]) -> None:
-        self._monotonic_s = monotonic_s
-        self._open: OrderedDict[str, tuple[float, Caller]] = OrderedDict()
-
-    def issue(self, caller: Caller) -> str:
-        """Return a fresh ticket for this caller."""
-        self._drop_old()
-        ticket = secrets.token_urlsafe(32)
-        self._open[ticket] = (self._monotonic_s() + TTL_S, caller)
-        while len(self._open) > OPEN_MAX:
-            self._open.popitem(last=False)
-        return ticket
-
-    def redeem(self, ticket: str) -> Caller | None:
-        """Use up a ticket and return its caller; None if it is unknown, used or expired."""
-        self._drop_old()
-        found = self._open.pop(ticket, None)
-        return found[1] if found else None
-
-    def _drop_old(self) -> None:
-        now = self._monotonic_s()
-        while self._open:
-            ticket, (until, _) = next(iter(self._open.items()))
-            if until > now:
-                return
-            del self._open[ticket]

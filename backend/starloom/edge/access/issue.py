@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from starloom.edge.access import credentials
-from starloom.edge.access.view import BEARER, SESSION
+from starloom.edge.access.callers import BEARER, SESSION
 from starloom_protocol.records.entities import Principal, SignIn, Token
 from starloom_protocol.vocabulary import PrincipalKind, Role
 

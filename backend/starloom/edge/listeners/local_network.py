@@ -19,10 +19,10 @@ from typing import Protocol
 from starlette.types import ASGIApp
 
 from starloom.edge.access.authority import Authority, Leaf, NotPrivate
-from starloom.edge.access.origins import Reach
 from starloom.edge.listeners.connections import Places
 from starloom.edge.listeners.serving import SecondListener, server_config
 from starloom.edge.web.problems import Problem
+from starloom.edge.web.shield import Reach
 from starloom_protocol.vocabulary import Code
 
 FOLLOW_EVERY_S = 10.0

@@ -19,10 +19,8 @@ import msgspec
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from starloom.edge.access.callers import Caller
+from starloom.edge.access.callers import AccessView, Caller, Tickets
 from starloom.edge.access.callers import Scope as TokenScope
-from starloom.edge.access.credentials import Tickets
-from starloom.edge.access.view import AccessView
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.pruned import words_of
 from starloom.edge.web.sockets import Gone, Proving, Socket

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from starloom.core.state.tool_sets import ToolSets
-from starloom.edge.access.view import AccessView
+from starloom.core.state.model import ToolSets
+from starloom.edge.access.callers import AccessView
 from starloom.edge.live.fanout import Fanout
 from starloom.planner.equivalents import Equivalents, equivalents
 from starloom.store.port import ReadPort

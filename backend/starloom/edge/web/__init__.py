@@ -4,8 +4,7 @@ shield            Host, Origin, security headers, request ids; the answer to a r
 admission         the guard table, bodies as strict JSON, and threads for large documents in turns by caller
 direct_calls      the short way to an endpoint for a valid request
 problems          errors as `application/problem+json`
-response_types    the declared types of answers, in the OpenAPI document
-replies           answers as JSON, and repeated requests of this process
+replies           answers as JSON, their declared types, and repeated requests of this process
 sockets           an accepted websocket, and the bound on those that have proved nothing yet
 hub_seals         cards of hubs, and seals on requests that another hub passes on
 own_command       the command line of this hub's program, for a caller on its computer

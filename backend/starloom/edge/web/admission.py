@@ -22,14 +22,13 @@ from starlette.routing import Match
 from starlette.types import Message, Scope
 
 from starloom.edge.access import credentials
-from starloom.edge.access.callers import Caller, Means
+from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller, Means
 from starloom.edge.access.guard import ROUTES, V1, Door, Row
 from starloom.edge.access.rate_limits import Denied, Limits
-from starloom.edge.access.view import BEARER, SESSION, AccessView
 from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to
-from starloom.edge.web.response_types import response_type, unconverted
+from starloom.edge.web.replies import response_type, unconverted
 from starloom_protocol.vocabulary import Code, PrincipalKind
 from starloom_protocol.wire.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 

@@ -15,7 +15,7 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from starloom.edge.web.response_types import response_type
+from starloom.edge.web.replies import response_type
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 

@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from starloom.engine.ports import Overloaded, Reply
-from starloom.store.blobs.fault import BlobRefused
+from starloom.store.blobs.artifacts import BlobRefused
 from starloom.store.faults import has_no_room
 from starloom.store.port import Damaged, Unavailable
 from starloom_protocol.records.entities import Fault

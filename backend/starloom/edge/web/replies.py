@@ -1,4 +1,7 @@
-"""Answers of routes: JSON made by msgspec, and `Idempotency-Key`s of objects that only this process creates.
+"""Answers of routes: their declared types, JSON made by msgspec, and `Idempotency-Key`s that only this process keeps.
+
+A route declares its answer once, as `-> JsonReply[Shape]`. The type checker holds the endpoint to it, and the schema in
+the OpenAPI document is made from the same type. Converts and checks nothing while a request is answered.
 
 Constellations, edits and tokens keep their keys in the log. A key belongs to the token or session that sent it. An
 answer with a secret (a token, a sign-in link, a join code) is given once: its repeat says that it was made.
@@ -8,18 +11,108 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import typing
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from typing import TypeVar, cast
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, Union, cast
 
 import msgspec
-from fastapi import Request
+from fastapi import FastAPI, Request
+from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from starloom.edge.web.admission import caller_of
+from starloom.edge.access.callers import Caller
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.response_types import JsonReply, Shape
 from starloom_protocol.vocabulary import Code
+
+_REFERENCE = "#/components/schemas/{name}"
+Shape = TypeVar("Shape")
+
+
+class JsonReply(Response, Generic[Shape]):
+    """An answer in JSON whose body is a `Shape`. Make it by `json_reply`."""
+
+    media_type = "application/json"
+
+
+def response_type(endpoint: Callable[..., Any]) -> Any:
+    """Return the declared type of an endpoint's answer; None where it declares a plain `Response`.
+
+    `JsonReply[One] | JsonReply[Other]` is the union of both: the request decides between them.
+    """
+    return _declared(getattr(endpoint, "__func__", endpoint))
+
+
+def shapes(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a declared answer: one, or each of several that a route answers by."""
+    return typing.get_args(kind) if typing.get_origin(kind) is Union else (kind,)
+
+
+@lru_cache(maxsize=1024)
+def _declared(function: Callable[..., Any]) -> Any:
+    returned = typing.get_type_hints(function).get("return")
+    ways = typing.get_args(returned) if typing.get_origin(returned) is Union else (returned,)
+    found = tuple(typing.get_args(way)[0] for way in ways if typing.get_origin(way) is JsonReply)
+    return Union[found] if found else None  # noqa: UP007 -- the members are known when it runs only
+
+
+def unconverted(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a route by which FastAPI converts nothing of its answer."""
+    return {**arguments, "response_model": None}
+
+
+def _describe(route: APIRoute) -> None:
+    """Describe the declared answer of a route, where it has one."""
+    kind = response_type(route.endpoint)
+    if kind is not None:
+        answer = {"content": {"application/json": {"schema": _schema(kind)}}}
+        route.responses = {**route.responses, route.status_code or 200: answer}
+
+
+@lru_cache(maxsize=1024)
+def _schema(kind: Any) -> dict[str, Any]:
+    found, _ = msgspec.json.schema_components(shapes(kind), ref_template=_REFERENCE)
+    return found[0] if len(found) == 1 else {"anyOf": list(found)}
+
+
+def add_schemas(document: dict[str, Any], routes: Iterable[Any]) -> None:
+    """Add the schemas of declared answers to an OpenAPI document.
+
+    Raises:
+        ValueError: the body of a request has the name of another type of an answer.
+    """
+    found = [response_type(route.endpoint) for route in routes if isinstance(route, APIRoute)]
+    kinds = [one for kind in found if kind is not None for one in shapes(kind)]
+    _, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
+    known = document.setdefault("components", {}).setdefault("schemas", {})
+    twice = sorted(name for name in components if name in known and not _same(known[name], components[name]))
+    if twice:
+        raise ValueError(f"a body and an answer have one name in the OpenAPI document: {', '.join(twice)}")
+    document["components"]["schemas"] = components | known
+
+
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two schemas say the same; pydantic and msgspec list the values of an enum in different orders."""
+    values = set(one.get("enum", ()))
+    return one == other or (bool(values) and values == set(other.get("enum", ())))
+
+
+class Application(FastAPI):
+    """The application, whose OpenAPI document has the types of its answers."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document; made once."""
+        made = self.openapi_schema is not None
+        if not made:  # at the first reading: a hub that is asked for work alone makes no schema
+            for route in self.routes:
+                if isinstance(route, APIRoute):
+                    _describe(route)
+        document = super().openapi()
+        if not made:
+            add_schemas(document, self.routes)
+        return document
+
 
 KEY_HEADER = "idempotency-key"
 KEY_MAX = 128
@@ -81,7 +174,8 @@ class Repeats:
         key = idempotency_key(request)
         if key is None:
             return await make()
-        where = (caller_of(request).token, request.url.path, key)
+        caller: Caller = request.state.caller
+        where = (caller.token, request.url.path, key)
         fingerprint = body_hash(await request.body())
         # Two at once are one after the other, so that the second finds what the first made.
         lock = self._making.setdefault(where, asyncio.Lock())

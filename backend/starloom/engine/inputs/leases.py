@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from starloom.core.run import timeouts
-from starloom.core.run.fences import timer
+from starloom.core.run.attempts import timer
 from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Shard
 from starloom.core.state.orders import ArmTimer

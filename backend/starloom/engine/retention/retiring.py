@@ -16,7 +16,7 @@ from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Shard
 from starloom.engine.commits.recording import Recording
 from starloom.engine.inputs.inbox import Entry
-from starloom.engine.orders.acks import REPORTS, Acknowledgements
+from starloom.engine.orders.pump import REPORTS, Acknowledgements
 from starloom.engine.ports import Clock, Reply
 from starloom.engine.settings import QUIET_LEAST_MS, FinishedRetention
 from starloom.store.port import CommitPort, Damaged, Refused, Unavailable

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from starloom.core.clock import moments
 from starloom.core.clock.timers import due_moments
-from starloom.core.placement.pace import finish
-from starloom.core.placement.pace.index import index_of
+from starloom.core.placement import finish
+from starloom.core.placement.pace import index_of
 from starloom.core.placement.queue_position import Held
 from starloom.core.placement.selection import requeue
-from starloom.core.run.fences import absence_of
+from starloom.core.run.attempts import absence_of
 from starloom.core.state.apply import full_key, load, put, undo
 from starloom.core.state.inputs import AnyInput, ResultReported, TimerFired
 from starloom.core.state.model import Constellation, Shard

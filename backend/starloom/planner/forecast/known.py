@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from starloom.core.placement.pace.index import OCTAVE, SAMPLES_LEAST, TRANSFER
+from starloom.core.placement.pace import OCTAVE, SAMPLES_LEAST, TRANSFER
 from starloom_protocol.records.fleet import Pace
 
 SPREAD_UNKNOWN: Final = 0.6 * OCTAVE

@@ -15,8 +15,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.placement.pace import finish
-from starloom.core.placement.pace.index import SAMPLES_LEAST, key_of
+from starloom.core.placement import finish
+from starloom.core.placement.pace import SAMPLES_LEAST, key_of
 from starloom.core.state.apply import load
 from starloom.core.state.inputs import AnyInput, RequestReceived, ResultReported, TimerFired
 from starloom.core.state.model import Shard

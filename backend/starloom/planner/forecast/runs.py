@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.core.placement.pace.index import SAMPLES_LEAST
+from starloom.core.placement.pace import SAMPLES_LEAST
 from starloom.core.placement.queue_position import Held
 from starloom.core.rights.budgets import used_up
 from starloom.core.state.apply import load

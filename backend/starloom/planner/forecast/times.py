@@ -8,7 +8,7 @@ from math import log2, sqrt
 from statistics import NormalDist
 from typing import Final
 
-from starloom.core.placement.pace.index import OCTAVE, key_of, power_of
+from starloom.core.placement.pace import OCTAVE, key_of, power_of
 from starloom.planner.forecast.known import Known
 from starloom_protocol.records.fleet import Pace
 

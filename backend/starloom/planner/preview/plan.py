@@ -22,7 +22,7 @@ from starloom.core.placement.selection import Candidate, judge, selects
 from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in
 from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.state.model import Access, Fleet
-from starloom.core.state.queues.secret_needs import Needs
+from starloom.core.state.secret_needs import Needs
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.capability import TaskFault, capability_fault, never_able, uncertain
 from starloom.planner.preview.device_warnings import agent_warnings, folder_warnings, program_warnings

@@ -19,9 +19,19 @@ from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 from urllib.parse import quote, unquote
 
-from starloom.store.blobs.fault import BlobRefused
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import CODES, Code
+
+
+class BlobRefused(Exception):
+    """A refusal. Nothing was changed, but wrong bytes were discarded. An upload continues at `offset`."""
+
+    def __init__(self, code: Code, reason: str, *, place: str, hint: str = "", offset: int = 0) -> None:
+        super().__init__(f"{place}: {reason}")
+        self.fault = Fault(code=code, hint=hint or CODES[code].hint, place=place, reason=reason)
+        self.offset = offset
+
 
 QUOTA_BYTES: Final = 20 * 1024**3
 OWNER_BYTES_MOST: Final = 10 * 1024**3

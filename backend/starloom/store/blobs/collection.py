@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import BinaryIO, Final, Protocol
 
-from starloom.store.blobs.artifacts import FileBlobs
-from starloom.store.blobs.fault import BlobRefused
+from starloom.store.blobs.artifacts import BlobRefused, FileBlobs
 from starloom.store.blobs.logs import AttemptLogs
 
 EVERY_MOST_S: Final = 6 * 3600.0

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from starloom.store.blobs.fault import BlobRefused
+from starloom.store.blobs.artifacts import BlobRefused
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
 

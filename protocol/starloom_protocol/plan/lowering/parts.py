@@ -13,8 +13,7 @@ from typing import Any, Final
 from starloom_protocol.plan.language.found import Found, joined
 from starloom_protocol.plan.language.models import NO_VALUE_OPS, CheckDoc, SelectorDoc
 from starloom_protocol.plan.lowering.records import record
-from starloom_protocol.plan.types.arguments import Arguments
-from starloom_protocol.plan.types.signatures import Signature
+from starloom_protocol.plan.types.signatures import Arguments, Signature
 from starloom_protocol.records.access import SECRET_NAME
 from starloom_protocol.records.entities import Check, Condition, Selector
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, pointer_fault

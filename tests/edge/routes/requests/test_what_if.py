@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from starloom.core.placement.pace.index import key_of, with_sample
+from starloom.core.placement.pace import key_of, with_sample
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning

@@ -10,7 +10,7 @@ import pytest
 
 from starloom.cli.text.forecast_text import deadline_line
 from starloom.client.terminal.style import seconds
-from starloom.core.placement.pace.index import key_of, with_sample
+from starloom.core.placement.pace import key_of, with_sample
 from starloom.core.state.apply import load
 from starloom.core.step import step
 from starloom.edge.routes.work.run_forecasts import FORECAST, RATES, WHAT_IF

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from starloom.core.plan.batches.batch import Draft, started
 from starloom.core.state.model import Constellation
-from starloom.core.state.tasks.supersession import ended_badly, skipped_for_a_failure
+from starloom.core.state.tasks.roles import ended_badly, skipped_for_a_failure
 from starloom_protocol.records.edits import Supersede
 from starloom_protocol.records.entities import Check, Dependency, TaskSpec
 from starloom_protocol.stream.authors import MODEL

@@ -17,7 +17,7 @@ from starloom.core.placement.selection import judge
 from starloom.core.plan.reuse.keys import Unkeyed, key_of, list_devices
 from starloom.core.rights.call_effects import adds
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.queues.ready import ANY
+from starloom.core.state.queues import ANY
 from starloom.core.state.work import Put, Work, change_task, moved
 from starloom_protocol.plan.lowering.patterns.reuse import PROGRAMS
 from starloom_protocol.records.entities import Attempt, KeptResult, TaskRecord, TaskSpec, ToolOffer

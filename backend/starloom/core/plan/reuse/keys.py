@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from starloom.core.state.model import Constellation
-from starloom.core.state.queues.ready import ANY
+from starloom.core.state.queues import ANY
 from starloom.core.state.tasks.gates import fact, successes
 from starloom_protocol.records.entities import TaskSpec, encode_entity
 from starloom_protocol.stream.authors import who

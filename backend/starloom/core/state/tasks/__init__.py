@@ -1,1 +1,1 @@
-"""Pure functions on a constellation's tasks: gates, findings, order, names, supersession, causes of failures."""
+"""Pure functions on a constellation's tasks: gates, findings, order, roles."""

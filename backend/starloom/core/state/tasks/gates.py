@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import gate_by_topic
-from starloom.core.state.tasks.names import is_step
+from starloom.core.state.tasks.roles import is_step
 from starloom_protocol.records.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.records.specs import counts_as_one

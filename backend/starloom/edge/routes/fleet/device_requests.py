@@ -20,8 +20,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import SignedBody
 from starloom.edge.routes.fleet.agent_wheels import Wheels
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.api.fleet import LeftHub, OfferedAgent, SignedAnswer
 from starloom_protocol.records.entities import Device
 from starloom_protocol.vocabulary import Code

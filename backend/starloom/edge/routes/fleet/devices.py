@@ -7,8 +7,7 @@ from typing import Literal
 from fastapi import APIRouter, Request
 
 from starloom.core.answer.why import sleeps
-from starloom.core.placement.pace.index import PaceIndex, index_over
-from starloom.core.placement.pace.slow import sentence
+from starloom.core.placement.pace import PaceIndex, index_over, slow_sentence
 from starloom.core.state import inputs
 from starloom.edge.access import credentials
 from starloom.edge.access.guard import V1
@@ -21,8 +20,7 @@ from starloom.edge.routes.fleet.browser_agent import open_again
 from starloom.edge.routes.fleet.join_lines import ways
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import Repeats, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, Repeats, json_reply
 from starloom_protocol.api.fleet import (
     Capability,
     DeviceDetail,
@@ -74,7 +72,7 @@ class FleetRoutes:
     def _device(self, device: Device, index: PaceIndex | None = None) -> DeviceRow:
         hub = self._hub
         fleet = hub.fleet
-        slow = sentence(index or index_over(fleet.paces), device.id)
+        slow = slow_sentence(index or index_over(fleet.paces), device.id)
         offer, health = fleet.offers.get(device.id), fleet.health.get(device.id)
         return entity_json.device_shape(device, offer, hub.links.running(device.id), health, slow)
 
@@ -93,7 +91,7 @@ class FleetRoutes:
         hub = self._hub
         again = open_again(hub.settings.outside_url, hub.lan.state) if sleeps(found) else None
         running, health = hub.links.running(found.id), hub.fleet.health.get(found.id)
-        slow = sentence(index_over(hub.fleet.paces), found.id)
+        slow = slow_sentence(index_over(hub.fleet.paces), found.id)
         state = entity_json.device_state(found, offer, running, health, slow)
         return json_reply({**state, "tools": entity_json.tools_shape(offer), "open": again})
 

@@ -19,8 +19,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import Join
 from starloom.edge.routes.fleet.agent_wheels import Wheels
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.api.fleet import JoinState, WheelRow
 from starloom_protocol.records.entities import Enrollment
 from starloom_protocol.tools.profiles import exceeds

@@ -16,8 +16,7 @@ from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Judged
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.process.program import on_device
 from starloom_protocol.api.fleet import AskRow
 from starloom_protocol.api.service import Items

@@ -10,8 +10,7 @@ from starloom.edge.access.guard import V1
 from starloom.edge.agents.vital_lines import ASKED_MAX
 from starloom.edge.hub import Hub
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.fleet import DeviceWork, Vitals
 from starloom_protocol.vocabulary import Code, ConstellationState

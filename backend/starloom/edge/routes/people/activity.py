@@ -19,8 +19,7 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
 from starloom.store.chain import ChainedCommit, Pruning, Walk
 from starloom.store.port import ActivityFilter

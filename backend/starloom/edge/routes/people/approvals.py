@@ -19,8 +19,7 @@ from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Answered, Approved, Reasoned
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.api.approvals import CallRow, ChangingCalls, GivenAnswer, NamedQuestionRow, Revoked, StandingRow
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.approvals import Standing

@@ -8,16 +8,15 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
+from starloom.edge.access.callers import BEARER
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
-from starloom.edge.access.view import BEARER
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import NewRole
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.api.people import RoleRow
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.entities import Principal

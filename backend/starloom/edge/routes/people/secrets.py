@@ -19,8 +19,7 @@ from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Body, Name
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
-from starloom.edge.web.replies import Repeats, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, Repeats, json_reply
 from starloom_protocol.api.people import SecretRow, SetSecret
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.access import SECRET_BYTES_MOST, SECRET_CHARS_LEAST, SECRET_NAME

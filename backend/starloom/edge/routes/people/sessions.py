@@ -15,8 +15,7 @@ from starloom.edge.routes.bodies import NewLink, NewToken, SignInBody
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import Repeats, asked_once, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
 from starloom.process.program import NAME
 from starloom_protocol.api.people import (
     IssuedToken,

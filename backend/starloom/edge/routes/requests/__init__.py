@@ -3,7 +3,7 @@
 submission      a constellation by words, plan or recipe, and its preview
 what_if         the expected time of a plan on a changed fleet
 brief           a request as a text for somebody's own assistant
-recipes         recipes and their versions     proposals   those that plans would become
+recipes         recipes, their versions, and those that plans would become
 schedules       schedules and their previews     schedule_json   their JSON
 model           the settings, usage and test of the model
 a2a             the door for agents of others     a2a_tasks   constellations in the form of A2A

@@ -28,8 +28,7 @@ from starloom.edge.routes.requests.a2a_tasks import SendParams, SentMessage, Tas
 from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import body_hash, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, body_hash, json_reply
 from starloom.process.settings import VERSION
 from starloom_protocol.api.a2a import A2aAnswer, A2aCard, A2aError
 from starloom_protocol.records.entities import Answer, Head

@@ -18,8 +18,7 @@ from starloom.edge.routes.bodies import WORDS_MAX, Asked, Body
 from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.planner.context.assembly import date_words
 from starloom.planner.context.brief import PASTED_CHARS_MAX, Pasted, find_plan, reply_to
 from starloom_protocol.api.previews import BriefText, PastedPlan

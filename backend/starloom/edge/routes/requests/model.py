@@ -17,8 +17,7 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import SetModel, TriedModel
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.planner.context.assembly import date_words
 from starloom.planner.model.conversations.looking import looking_part
 from starloom.planner.model.endpoints.endpoint import (

@@ -1,6 +1,8 @@
-"""Routes of recipes: list, show, check, save, versions, remove. Saving runs nothing; all faults are reported at once.
+"""Routes of recipes and their proposals: list, show, check, save, versions, remove, dismiss. They run nothing.
 
-Translates and passes on: the plan language gives a text its meaning, and the core decides whether it may be saved.
+Translates and passes on: the plan language gives a text its meaning, and the core decides whether it may be saved. All
+faults are reported at once. Plans of a caller that ended clean are shown as the recipes that they would become; each
+caller sees and dismisses its own alone, and keeping one is saving a recipe with it.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
+from starloom.core.people.recipes.proposals import LEFT, OPEN
 from starloom.core.people.recipes.runs import numbered
 from starloom.core.people.recipes.saving import TEXT_CHARS_MOST
 from starloom.core.state import inputs
@@ -23,14 +26,22 @@ from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Body, Reason
 from starloom.edge.web.admission import LARGE_BYTES, caller_of
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
-from starloom.edge.web.replies import Repeats, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, Repeats, json_reply
 from starloom.planner.recipes.catalogue import listed
-from starloom_protocol.api.recipes import RecipeChecked, RecipeNamed, RecipeRow, RecipeVersionRow, RecipeWhole
+from starloom_protocol.api.recipes import (
+    LeftRow,
+    ProposalList,
+    RecipeChecked,
+    RecipeNamed,
+    RecipeRow,
+    RecipeVersionRow,
+    RecipeWhole,
+)
 from starloom_protocol.api.service import Items
 from starloom_protocol.plan import Recipe, built_in_results, read_recipe, results_alone
 from starloom_protocol.plan.lowering.parts import nodes
 from starloom_protocol.records.entities import RecipeVersion
+from starloom_protocol.stream.authors import who
 from starloom_protocol.vocabulary import Approval, Code
 
 _R = V1 + "/recipes"
@@ -204,3 +215,42 @@ def _sets_approval_aside(recipe: Recipe) -> bool:
     policy = recipe.plan.get("policy")
     approval = policy.get("approval") if isinstance(policy, dict) else policy
     return approval not in (None, Approval.RISKY.value, Approval.ALWAYS.value)
+
+
+_P = V1 + "/recipe-proposals"
+
+
+class Proposals:
+    """Routes of proposals."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(_P, self.proposals, methods=["GET"])
+        router.add_api_route(_P + "/{proposal}", self.dismiss, methods=["DELETE"], status_code=204)
+
+    async def proposals(self, request: Request) -> JsonReply[ProposalList]:
+        """List the caller's own proposals, the newest first; one whose plan cannot be made again is left out."""
+        owner = who(caller_of(request).by)
+        marks = [one for one in self._hub.access.proposals.values() if one.owner == owner]
+        marks.sort(key=lambda one: (-one.at_ms, one.id))
+        own = [one for one in marks if one.state == OPEN]
+        left: list[LeftRow] = [
+            {"constellation": one.constellation, "request": one.request, "because": one.because}
+            for one in marks
+            if one.state == LEFT
+        ]
+        planner = self._hub.planner
+        # Each one is lowered and matched, which takes some milliseconds.
+        rows = await self._hub.computing.run(
+            request, bool(own), lambda: [row for one in own if (row := planner.proposal(one)) is not None]
+        )
+        return json_reply({"items": rows, "next": None, "left_out": left})
+
+    async def dismiss(self, request: Request, proposal: str) -> Response:
+        """Dismiss a proposal for good: the same shape is not proposed to the caller again."""
+        caller = caller_of(request)
+        asked = inputs.RecipeProposalDismissed(by=caller.by, id=new_id(), proposal=proposal, scope=caller.role)
+        accepted(await self._hub.inbox.ask(asked))
+        return Response(status_code=204)

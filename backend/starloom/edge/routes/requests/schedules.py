@@ -28,8 +28,7 @@ from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import Repeats, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, Repeats, json_reply
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.api.schedules import RemovedSchedule, ScheduledWork, SchedulePreview, ScheduleRow
 from starloom_protocol.api.service import Items

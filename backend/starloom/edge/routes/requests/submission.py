@@ -23,8 +23,7 @@ from starloom.edge.routes.bodies import Asked, Create
 from starloom.edge.routes.requests.model import model_fault, model_is_set
 from starloom.edge.web.admission import LARGE_BYTES, LARGE_TASKS, caller_of
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
-from starloom.edge.web.replies import body_hash, idempotency_key, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, body_hash, idempotency_key, json_reply
 from starloom.planner.equivalents import Equivalents, checked
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.requests.matching import Match, Matched

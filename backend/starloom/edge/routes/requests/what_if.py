@@ -10,8 +10,7 @@ from starloom.edge.routes.bodies import Asked, AskedWhatIf
 from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.routes.work.run_forecasts import change_words, device_ids
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.planner.forecast.plans import Change
 from starloom_protocol.api.previews import WhatIf
 from starloom_protocol.vocabulary import Code

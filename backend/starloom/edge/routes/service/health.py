@@ -12,8 +12,7 @@ from starloom.edge.access.guard import V1
 from starloom.edge.agents.aip import AipEndpoint
 from starloom.edge.hub import Hub
 from starloom.edge.live.views import FleetView
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.api.service import Health, Readiness
 
 Gauge = Callable[[], float]

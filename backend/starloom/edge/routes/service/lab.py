@@ -22,8 +22,7 @@ from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import FaultReport, LabHold, LabNote, NewFault, NewRun
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import Repeats, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, Repeats, json_reply
 from starloom_protocol.api.lab import (
     BreakableDevice,
     FaultAfter,

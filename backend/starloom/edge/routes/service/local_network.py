@@ -11,8 +11,7 @@ from starloom.edge.listeners.local_network import WARNING, LanState
 from starloom.edge.live import entity_json
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.api.service import LanRow
 from starloom_protocol.vocabulary import Code
 

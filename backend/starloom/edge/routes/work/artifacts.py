@@ -19,9 +19,8 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
-from starloom.store.blobs.fault import BlobRefused
+from starloom.edge.web.replies import JsonReply, json_reply
+from starloom.store.blobs.artifacts import BlobRefused
 from starloom_protocol.api.history import Uploaded
 from starloom_protocol.vocabulary import Code
 

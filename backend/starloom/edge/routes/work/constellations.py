@@ -14,8 +14,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.live.plan_versions import difference, fold_to_version
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.store.port import StreamRow
 from starloom_protocol.api.constellations import Comparison, ConstellationRow, Result, Snapshot, VersionRow
 from starloom_protocol.api.service import Items

@@ -19,8 +19,7 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.routes.work.forks import taken_back
 from starloom.edge.web.admission import LARGE_BYTES, caller_of
 from starloom.edge.web.problems import accepted, problem_of_faults
-from starloom.edge.web.replies import Repeats, asked_once, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
 from starloom_protocol.api.constellations import Closed, Controlled, DraftRow, Edited, Stop, Stopped
 from starloom_protocol.plan import check_edit
 from starloom_protocol.records.edits import EditOperation

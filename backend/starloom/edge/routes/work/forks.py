@@ -23,8 +23,7 @@ from starloom.edge.routes.bodies import Fork, UndoWork
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import Repeats, asked_once, json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
 from starloom_protocol.api.history import BlameLine, BlameRow, Forked, Undone
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.edits import EditOperation

@@ -17,8 +17,7 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.records.run_report import RunReport
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
 from starloom_protocol.vocabulary import Code

@@ -24,8 +24,7 @@ from starloom.edge.routes.bodies import AskedOfRun, EditAsked
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.planner.forecast.plans import Change
 from starloom.planner.forecast.runs import EditRefused, RunAsked
 from starloom_protocol.api.previews import RunWhatIf

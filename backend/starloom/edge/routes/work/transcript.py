@@ -10,10 +10,8 @@ from fastapi import APIRouter, Query
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.work.constellations import Constellations
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
-from starloom.store.blobs.artifacts import Blobs
-from starloom.store.blobs.fault import BlobRefused
+from starloom.edge.web.replies import JsonReply, json_reply
+from starloom.store.blobs.artifacts import BlobRefused, Blobs
 from starloom_protocol.records.entities import decode_entity
 from starloom_protocol.records.models import ModelCall, Transcript, TranscriptCall
 

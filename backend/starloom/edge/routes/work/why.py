@@ -12,16 +12,15 @@ from starloom.core.answer import story
 from starloom.core.answer.open_questions import OpenQuestion, open_questions
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position
-from starloom.core.state import stalls
+from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.queues.ready import queueable
+from starloom.core.state.queues import queueable
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.fleet.browser_agent import open_again
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import JsonReply
+from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.process.program import on_device
 from starloom_protocol.api.constellations import AskedRow, WhyAll, WhyRow
 from starloom_protocol.records.entities import GroupRecord
@@ -187,7 +186,7 @@ def _doubted_groups(constellation: Constellation) -> dict[str, list[str]]:
 
 def _attention(constellation: Constellation, reason: Attention) -> str:
     if reason is Attention.STALLED:
-        told = stalls.sentence(constellation)
+        told = invariants.stall_sentence(constellation)
         return f"{told[0].upper()}{told[1:]}."
     return _ATTENTION[reason]
 

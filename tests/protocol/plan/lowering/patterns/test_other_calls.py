@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from starloom_protocol.plan.checks.check import check_edit, check_plan
-from starloom_protocol.plan.types.arguments import Arguments
 from starloom_protocol.plan.types.schemas import shape_of
-from starloom_protocol.plan.types.signatures import Signature
+from starloom_protocol.plan.types.signatures import Arguments, Signature
 from starloom_protocol.records.edits import UpdateTask
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Repeatability

@@ -99,8 +99,7 @@ def test_a_repeat_that_cannot_be_meant_is_refused(task: dict[str, Any], place: s
 
 
 def test_an_unknown_argument_is_not_carried() -> None:
-    from starloom_protocol.plan.types.arguments import Arguments
-    from starloom_protocol.plan.types.signatures import Signature
+    from starloom_protocol.plan.types.signatures import Arguments, Signature
 
     known = {"log.search": Signature(names=Arguments(frozenset({"since"})))}
     found = check_plan(

@@ -1,8 +1,15 @@
-"""The index of paces: their records, and the expected times that follow by tool, size class and device. Emits nothing.
+"""Paces: how long the calls of a tool take on a device, learned from ended attempts, and what is expected from them.
 
-Owns the keys of the records, a sample more, and the bound on their number. Times are kept as logarithms in whole
-numbers, so that paces are the same bytes on every machine. A doubling is `OCTAVE`. Between powers of two they are
-straight lines; `power_of` is the exact inverse, so the mean of like times is that time.
+Owns the records with their keys and the bound on their number, the expected times by tool, size class and device, and
+the devices that are slow beside their peers. Excludes none and places nothing.
+
+An attempt that ends becomes a sample by an event of the fleet. The hub measures from lease to end by its own clock, so
+a device cannot state a time; it can only be slow. Of a row with many calls one end in `SPARSE` is taken, by the input's
+random number, so that the log of the fleet grows slowly.
+
+Times are kept as logarithms in whole numbers, so that paces are the same bytes on every machine. A doubling is
+`OCTAVE`. Between powers of two they are straight lines; `power_of` is the exact inverse, so the mean of like times is
+that time.
 
 Expected times are a pure function of the records, brought up to date when read. A device without calls of a tool is
 expected to take the median of all devices, times its own factor over the tools that it is known for; each of its first
@@ -19,8 +26,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.state.model import Fleet
+from starloom.core.placement.health import is_fault
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.work import Put, Work
+from starloom_protocol.records.entities import Attempt, TaskSpec
 from starloom_protocol.records.fleet import Pace
+from starloom_protocol.stream.events import EventKind
 
 OCTAVE: Final = 1024
 _BITS: Final = 10
@@ -312,3 +323,152 @@ def usual_ms(fleet: Fleet, tools: Iterable[str]) -> dict[str, int]:
     known = ((tool, index.median(tool, 0)) for tool in sorted(set(tools)))
     found = {tool: power_of(log) for tool, log in known if log is not None}
     return dict(sorted(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:TOOLS_MOST]))
+
+
+EACH_BELOW: Final = 8
+SPARSE: Final = 8
+MOVED_LEAST: Final = 4 * SMALL_BYTES
+
+
+def inputs_of(constellation: Constellation, spec: TaskSpec) -> dict[str, tuple[int, int]]:
+    """Return, by device, how many inputs of a task lie there and how many bytes they have."""
+    found: dict[str, tuple[int, int]] = {}
+    for item in spec.inputs:
+        source = constellation.last_attempt(item.source)
+        if source is not None:
+            count, size = found.get(source.device, (0, 0))
+            found[source.device] = count + 1, size + source.bytes
+    return found
+
+
+def learn_success(work: Work, constellation: Constellation, spec: TaskSpec, ended: Attempt) -> None:
+    """Take the time of an attempt that succeeded."""
+    fleet = work.shard.fleet
+    if not work.shard.settings.pace_rows_most or not _counts(work, spec, ended):
+        return
+    took_ms = max(0, ended.ended_ms - ended.leased_ms)
+    if not spec.inputs:
+        row = _row(work, spec.tool or "", ended.device, 0)
+        if _is_taken(work, row):
+            _put(work, [("pace", key_of(row.tool, row.device, 0), with_sample(row, took_ms, ended.bytes, work.at_ms))])
+        return
+    lying = inputs_of(constellation, spec)
+    whole = sum(size for _count, size in lying.values())
+    moved = whole - lying.get(ended.device, (0, 0))[1]
+    index, size = index_of(fleet), size_of(whole)
+    puts: list[Put] = []
+    if moved >= MOVED_LEAST:
+        transfer_ms = index.transfer_ms(ended.device, moved)
+        # The part above the expected time is the transfer; where that is the smaller part, it would be mostly chance.
+        expected_ms = index.expected(spec.tool or "", size, ended.device)
+        rate = _row(work, TRANSFER, ended.device, 0)
+        if expected_ms and transfer_ms * 2 >= expected_ms and _is_taken(work, rate):
+            over_ms = max(took_ms - expected_ms, took_ms // 4) * MIB // moved
+            puts.append(("pace", key_of(TRANSFER, ended.device, 0), with_sample(rate, over_ms, moved, work.at_ms)))
+        took_ms = max(took_ms // 4, took_ms - transfer_ms)
+    row = _row(work, spec.tool or "", ended.device, size)
+    if _is_taken(work, row):
+        key = key_of(row.tool, row.device, size)
+        puts.append(("pace", key, with_sample(row, took_ms, ended.bytes, work.at_ms)))
+    _put(work, puts)
+
+
+def learn_failure(work: Work, spec: TaskSpec, ended: Attempt) -> None:
+    """Count an end by a fault of the device."""
+    if not work.shard.settings.pace_rows_most or not is_fault(ended) or not _counts(work, spec, ended):
+        return
+    row = _row(work, spec.tool or "", ended.device, 0)
+    if _is_taken(work, row):
+        _put(work, [("pace", key_of(row.tool, row.device, 0), with_failure(row, work.at_ms))])
+
+
+def forget_device(work: Work, device: str) -> list[Put]:
+    """Return the puts that remove the paces of a device that leaves."""
+    return [("pace", key, None) for key, row in work.shard.fleet.paces.items() if row.device == device]
+
+
+def _counts(work: Work, spec: TaskSpec, ended: Attempt) -> bool:
+    device = work.shard.fleet.devices.get(ended.device)
+    return spec.tool is not None and device is not None and not device.revoked and ended.origin is None
+
+
+def _row(work: Work, tool: str, device: str, size: int) -> Pace:
+    found = work.shard.fleet.paces.get(key_of(tool, device, size))
+    return found or Pace(device=device, last_ms=work.at_ms, size=size, tool=tool)
+
+
+def _is_taken(work: Work, row: Pace) -> bool:
+    return row.count + row.failures < EACH_BELOW or work.roll % SPARSE == 0
+
+
+def _put(work: Work, puts: list[Put]) -> None:
+    if not puts:
+        return
+    fleet = work.shard.fleet
+    new = sum(key not in fleet.paces for _kind, key, _row in puts)
+    if new:
+        stay = {key for _kind, key, _row in puts}
+        gone = oldest(fleet.paces, work.shard.settings.pace_rows_most)
+        puts = [*(("pace", key, None) for key in gone if key not in stay), *puts]
+    work.emit(fleet, EventKind.PACE_LEARNED, puts[-1][1], puts, by="engine")
+
+
+SLOW_LEAST: Final = OCTAVE
+"""Twice the median of its peers; less is within what tools and inputs vary by."""
+PEERS_LEAST: Final = 2
+_TENTHS: Final = 10
+SURE: Final = SAMPLES_LEAST + 2
+"""Below five calls a spread says little."""
+_P90: Final = 1_282
+"""Thousandths of a standard deviation above the mean, below which nine of ten are."""
+_AT_LEAST: Final = OCTAVE // 4
+"""A fifth more than usual is no delay, however alike the calls were so far."""
+
+
+def slow_at(index: PaceIndex, tool: str, device: str) -> int:
+    """Return how many tenths of its peers' time a call takes on a device, in the size class where it is slowest.
+
+    0 if it is not slow, or too little is known: of the device itself, or of two others.
+    """
+    most = 0
+    for size in index.sizes.get(tool, ()):
+        sure, logs = index.sure.get((tool, size), {}), index.logs.get((tool, size), {})
+        if device not in sure:
+            continue
+        peers = sorted(logs[other] for other in sure if other != device)
+        if len(peers) < PEERS_LEAST:
+            continue
+        usual = (peers[(len(peers) - 1) // 2] + peers[len(peers) // 2]) // 2
+        if logs[device] - usual >= SLOW_LEAST:
+            most = max(most, power_of(logs[device]) * _TENTHS // power_of(usual))
+    return most
+
+
+def slow_tools(index: PaceIndex, device: str) -> list[tuple[str, int]]:
+    """Return the tools for which a device is slow with the tenths of its peers' time, the slowest first."""
+    tools = {row.tool for row in index.rows.values() if row.device == device and row.tool != TRANSFER}
+    found = ((tool, slow_at(index, tool, device)) for tool in sorted(tools))
+    return sorted(((tool, tenths) for tool, tenths in found if tenths), key=lambda item: (-item[1], item[0]))
+
+
+def slow_words(tenths: int, tool: str) -> str:
+    """Return the sentence part on one tool."""
+    return f"takes {tenths // _TENTHS}.{tenths % _TENTHS} times as long as others for {tool}"
+
+
+def slow_sentence(index: PaceIndex, device: str) -> str:
+    """Return what the page of devices says of a device; empty if it is not slow."""
+    found = slow_tools(index, device)
+    if not found:
+        return ""
+    more = f", and is slow for {len(found) - 1} more tool{'s' if len(found) > 2 else ''}" if len(found) > 1 else ""
+    return f"It {slow_words(found[0][1], found[0][0])} over past runs{more}. It is still used where it is free."
+
+
+def p90_ms(index: PaceIndex, tool: str, device: str, size: int) -> int:
+    """Return the time within which nine of ten calls end on a device; 0 below `SURE` calls of its own."""
+    row = index.rows.get(key_of(tool, device, size))
+    if row is None or row.count < SURE:
+        return 0
+    spread = spread_of(row.count, row.logs, row.squares)
+    return power_of(expected_log(row) + max(_P90 * spread // 1_000, _AT_LEAST))

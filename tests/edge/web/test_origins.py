@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starloom.edge.access.origins import reach_of
+from starloom.edge.web.shield import reach_of
 
 LOCAL = reach_of(["http://127.0.0.1:8470"])
 PUBLIC = reach_of(["http://127.0.0.1:8470", "https://star.example"], ["10.0.0.0/8", "127.0.0.1"])

@@ -9,7 +9,7 @@ import pytest
 
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import Signature, check_edit, check_plan
-from starloom_protocol.plan.types.arguments import Arguments, taken_by
+from starloom_protocol.plan.types.signatures import Arguments, taken_by
 from starloom_protocol.values import canonical
 
 

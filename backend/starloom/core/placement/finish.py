@@ -15,7 +15,7 @@ from heapq import heapify, heapreplace
 from math import isqrt
 from typing import Final
 
-from starloom.core.placement.pace.index import PaceIndex, index_of
+from starloom.core.placement.pace import PaceIndex, index_of
 from starloom.core.state.model import Demand, Fleet, Shard
 from starloom.core.state.orders import ArmTimer
 from starloom_protocol.stream.feed import FLEET

@@ -1,4 +1,7 @@
-"""Fair sharing of free slots: among owners, then among the constellations of one owner. Places no task.
+"""The queues of ready tasks, one per demand, and the turns in which they are given free slots. Places no task.
+
+`apply` maintains them and placement reads them. A queue has one heap for each constellation, by rank, then age: ranks
+of different plans are not comparable. An entry that is no longer in `shard.queued` is dropped when placement meets it.
 
 Owners share slots: the one that holds the fewest comes first. Of one owner's constellations a higher priority comes
 first, then small ones in order of age, then the others by the slots that they hold, weighted by their remaining work.
@@ -16,8 +19,12 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 from starloom.core.state.model import Constellation, Demand, Shard
-from starloom_protocol.vocabulary import Priority
+from starloom.core.state.secret_needs import needs_of
+from starloom_protocol.records.entities import Selector, TaskRecord, TaskSpec, encode_entity
+from starloom_protocol.vocabulary import Priority, TaskState
 
+ANY = Selector()
+_READY = TaskState.READY
 SMALL_MOST: Final = 8
 """A constellation with at most this many unfinished tasks goes before larger ones, which it hardly delays."""
 IN_A_ROW_MOST: Final = 3
@@ -26,6 +33,47 @@ STALE_MOST: Final = 64
 
 _RANKS: Final = {Priority.HIGH: 0, Priority.NORMAL: 1, Priority.LOW: 2}
 UsualKey = tuple[int, int, int, int, str]
+
+
+def demand_key(spec: TaskSpec, recipe: str | None = None) -> tuple[str, bytes]:
+    """Return the key of a task's demand, so that tasks that want the same wait in one queue.
+
+    `recipe` is that of its constellation; it matters only for tasks that are given secrets.
+    """
+    where = encode_entity(spec.device) if spec.device is not None else b""
+    if spec.secrets:
+        where += "\0".join(("", *spec.secrets, recipe or "")).encode()
+    return spec.tool or "", where
+
+
+def queueable(record: TaskRecord) -> bool:
+    """Tell whether a task's own record allows it to be placed now."""
+    return record.state is _READY and record.reason is None
+
+
+def enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
+    """Append a task to the queue of its demand."""
+    if spec.tool is None:
+        return
+    head, name, task = constellation.head, constellation.name, spec.id
+    tool, where = demand_key(spec, head.recipe)
+    key = tool, where + head.author.encode()
+    demand = shard.demands.get(key)
+    if demand is None:
+        needs = needs_of(shard.access, spec, head.recipe)
+        demand = shard.demands[key] = Demand(key, tool, spec.device or ANY, needs, head.author)
+        shard.shares.setdefault(head.author, 0)
+    shard.queued[(name, task)] = demand.key
+    shard.order += 1
+    line = join(shard, constellation, demand)
+    heappush(line, (-constellation.rank.get(task, 0), shard.order, task))
+
+
+def dequeue(shard: Shard, constellation: Constellation, task: str, spec: TaskSpec | None) -> None:
+    """Remove a task from its queue, if it is in one."""
+    shard.queued.pop((constellation.name, task), None)
+    if spec is not None and spec.group:
+        constellation.parked.get(spec.group, {}).pop(task, None)
 
 
 def owner_key(shard: Shard, owner: str) -> tuple[int, int]:

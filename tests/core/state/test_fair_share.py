@@ -7,7 +7,7 @@ from collections import Counter, deque
 
 import pytest
 
-from starloom.core.state.queues.fair_share import IN_A_ROW_MOST, SMALL_MOST
+from starloom.core.state.queues import IN_A_ROW_MOST, SMALL_MOST
 from starloom_protocol.records.entities import Policy, TaskSpec
 from starloom_protocol.vocabulary import Priority
 from tests.builders import Driver, plan, task

@@ -1,1 +1,0 @@
-"""Queues of ready tasks and the fair sharing of free slots."""
