@@ -224,6 +224,17 @@ describe("New request", () => {
     });
   });
 
+  it("opens what was understood in rows with its values, and goes back to the words", async () => {
+    localStorage.clear();
+    open("/new?q=Back%20up%20the%20pictures%20of%20my%20phone%20to%20the%20server");
+    await userEvent.click(await screen.findByRole("button", { name: "Change it in rows" }));
+    await waitFor(() => expect(screen.getByRole("tab", { name: "Build" }).getAttribute("aria-selected")).toBe("true"));
+    const values = new URLSearchParams(location.search).get("values");
+    expect(JSON.parse(values ?? "null")).toMatchObject({ folder: "Pictures", source: { name: "demo-phone" } });
+    act(() => history.back());
+    expect(((await screen.findByRole("textbox", { name: "What should happen?" })) as HTMLTextAreaElement).value).toMatch(/^Back up the pictures/);
+  });
+
   it("answers what if a device were missing, with the chance of a deadline, and starts nothing", async () => {
     const hub = open("/new?q=Back%20up%20the%20pictures%20of%20my%20phone%20to%20the%20server");
     await userEvent.click(await screen.findByText("What if a device were missing, or there were one more"));

@@ -297,3 +297,15 @@ def test_a_running_plan_is_edited_in_the_same_rows(page: Page, stack: Stack, scr
     assert made["version"] == 3
     rows = next(item["value"]["rows"] for item in made["answer"]["items"] if item["from"]["task"] == "later")
     assert rows == [{"n": 2}, {"n": 1}]
+
+
+def test_words_are_changed_in_rows_with_what_was_understood(page: Page, stack: Stack, width: str) -> None:
+    page.goto("/new")
+    page.get_by_role("textbox", name="What should happen?").fill("list the files in Papers on demo-server")
+    page.get_by_role("button", name="Change it in rows").click()
+    values = page.get_by_role("region", name="Values for this run")
+    expect(values.get_by_role("textbox", name="Folder")).to_have_value("Papers")
+    expect(page.get_by_role("tab", name="Build")).to_have_attribute("aria-selected", "true")
+    page.go_back()
+    words = page.get_by_role("textbox", name="What should happen?")
+    expect(words).to_have_value("list the files in Papers on demo-server")

@@ -6,7 +6,7 @@ Pure. It chooses no device for a task: placement does.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -101,8 +101,9 @@ class FleetSnapshot:
 
     @cached_property
     def by_name(self) -> Mapping[str, DeviceSnapshot]:
-        """Devices by name in lower case and by id."""
-        return {key: device for device in self.devices for key in (device.id, device.name.casefold())}
+        """Devices by name in lower case, by id, and by the names that they had before."""
+        former = {name.casefold(): device for device, name in self._former_names()}
+        return former | {key: device for device in self.devices for key in (device.id, device.name.casefold())}
 
     @cached_property
     def _able(self) -> dict[tuple[str, ...], tuple[DeviceSnapshot, ...]]:
@@ -118,7 +119,13 @@ class FleetSnapshot:
 
     def known_names(self) -> list[str]:
         """Return the names and ids that plans may use."""
-        return [*(device.name for device in self.devices), *(device.id for device in self.devices)]
+        former = (name for _, name in self._former_names())
+        return [*(device.name for device in self.devices), *(device.id for device in self.devices), *former]
+
+    def _former_names(self) -> Iterator[tuple[DeviceSnapshot, str]]:
+        for device in self.devices:
+            for name in self.records[device.id].former_names if device.id in self.records else ():
+                yield device, name
 
     def known_tools(self) -> dict[str, Repeatability]:
         """Return every tool that a device or the hub offers, with the most careful repeatability of them."""

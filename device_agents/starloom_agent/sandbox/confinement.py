@@ -73,21 +73,23 @@ def prepare() -> None:
         from starloom_agent.sandbox.layers import landlock, seccomp
 
         landlock.abi()
-        _outermost(_programs())
+        _of_python()
         if seccomp.is_known():
-            seccomp.code_of(os.uname().machine, **_FILTER)
+            seccomp.prepare(**_FILTER)
 
 
-def _of_python() -> list[str]:
-    own = (os.environ[name] for name in _CERTIFICATES if name in os.environ)
-    return [*_outermost(_programs()), *cages.ETC, *_SYSTEM, *_NETWORK, *_MEDIA_TYPES, *own]
-
-
-def _programs() -> tuple[str, ...]:
-    return (*cages.SYSTEM, *cages.interpreter(), *(path for path in sys.path if path))
+def _of_python() -> tuple[str, ...]:
+    own = tuple(os.environ[name] for name in _CERTIFICATES if name in os.environ)
+    return (*_without_own(tuple(sys.path)), *own)
 
 
 @functools.cache
+def _without_own(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what Python needs with this search path, whatever the environment names beside it."""
+    programs = (*cages.SYSTEM, *cages.interpreter(), *(part for part in path if part))
+    return (*_outermost(programs), *cages.ETC, *_SYSTEM, *_NETWORK, *_MEDIA_TYPES)
+
+
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return the paths without those that lead into another one of them, which adds nothing.
 

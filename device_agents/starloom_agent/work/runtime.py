@@ -109,6 +109,17 @@ def _none_later(*_: Any) -> tuple[str, list[Tool]]:
     return "", []
 
 
+def _is_removed_empty(folder: Path) -> bool:
+    """Remove a folder if nothing is in it, which costs less than a thread; False if it is still there."""
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
 class Agent:
     """One agent process. `run` returns why it stopped for good."""
 
@@ -618,7 +629,8 @@ class Agent:
             effect = EffectSeen.NONE if running.spec.effectless else EffectSeen.MAYBE
             ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=effect)
         self.sessions.give_back(running.spec.session)
-        await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
+        if not _is_removed_empty(workdir):
+            await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
         self._call_ended(at, ended)
 
     def _call_ended(self, at: LeaseRef, ended: Ended) -> None:

@@ -105,7 +105,8 @@ class Device(Record, frozen=True, kw_only=True):
     its join code allowed; `over` names the part of its present offer that exceeds it and was not accepted. `left`: the
     device left of its own accord, and is `revoked`, too. A person had it `forgotten` after that: no list shows it, and
     its record stays for the log, which has its id. `expected_until_ms`: the hub that it was connected to ended, and the
-    device is expected back until then.
+    device is expected back until then. `former_names`, the latest first, still mean this device in plans and schedules;
+    none is the name of a device, or the former name of another one.
     """
 
     aside: str = ""
@@ -116,6 +117,7 @@ class Device(Record, frozen=True, kw_only=True):
     draining: bool = False
     expected_until_ms: int = 0
     forgotten: bool = False
+    former_names: list[str] = []
     id: str
     instance: str | None = None
     joined_ms: int

@@ -69,6 +69,12 @@ def test_why_names_tasks_by_their_devices_in_sentences_and_lines(hub: StubHub) -
     assert "d-kiste" not in said
 
 
+@pytest.mark.parametrize("identity", ["c-acti67bikx4h-1795757875", "c-acti67bikx4h-1795757875-told"])
+def test_the_run_of_a_schedule_is_cancelled_by_its_id(hub: StubHub, identity: str) -> None:
+    done(hub, f"/constellations/{identity}/cancel", "cancelling")
+    assert starloom(hub, "cancel", identity) == (0, f"{identity} is cancelling\n")
+
+
 def test_a_constellation_is_cancelled_by_its_id_or_as_the_newest(hub: StubHub) -> None:
     done(hub, f"/constellations/{SOME_ID}/cancel", "cancelling")
     for words in ((), (SOME_ID,)):

@@ -8,7 +8,7 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer, CloseDevice
-from starloom_protocol.records.entities import Enrollment, Offer, ToolOffer
+from starloom_protocol.records.entities import Enrollment, Offer, Selector, ToolOffer
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Profile, Reason, TaskState
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task
@@ -175,6 +175,25 @@ def test_rename_drain_label_and_what_is_refused() -> None:
     assert driver.states() == {"a": "ready"}
     control(driver, "resume")
     assert driver.take()[0].device == "d-one"
+
+
+def test_plans_with_the_old_name_of_a_device_go_on_until_a_person_gives_it_away() -> None:
+    driver = Driver("bramble", "two")
+    for name in ("thicket", "hedge"):
+        assert not control(driver, "rename", device="d-bramble", value=name).faults
+    for name in ("hedge", "thicket", "bramble"):
+        driver.submit(plan(task("a", device=Selector(name=name))), name=f"c-{name}")
+        (sent,) = driver.take()
+        assert sent.device == "d-bramble"
+        driver.result(sent)
+    open_code(driver)
+    assert ask(driver, name="bramble").value["name"] == "bramble-2", "nobody who joins gets its work"
+    control(driver, "rename", device="d-two", value="bramble")
+    assert driver.shard.fleet.devices["d-bramble"].former_names == ["thicket"]
+    driver.submit(plan(task("a", device=Selector(name="bramble"))), name="c-given")
+    assert [item.device for item in driver.take()] == ["d-two"]
+    control(driver, "rename", device="d-bramble", value="thicket")
+    assert driver.shard.fleet.devices["d-bramble"].former_names == ["hedge"]
 
 
 def test_no_device_gets_a_name_that_looks_like_another() -> None:

@@ -55,6 +55,20 @@ print(made.stat().st_mode & 0o777 == 0o600, made.stat().st_mtime, bool(socket.ge
 """
 
 
+PREPARED = """
+import os, sys
+from starloom_agent.sandbox import confinement
+from starloom_agent.sandbox.layers import seccomp
+confinement.prepare()
+def again(*given, **named):
+    raise AssertionError("a call builds what was built for all of them")
+seccomp.filter_of = confinement._outermost = again
+if os.fork() == 0:
+    os._exit(0 if confinement.confine(read=[], write=[sys.argv[1]]) else 1)
+print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
 def test_a_confined_process_reaches_its_folders_alone(tmp_path: Path) -> None:
     assert landlock.abi() >= landlock.ABI_REFER, "this machine cannot show it: its kernel has no Landlock"
     docs, work, home = (tmp_path / name for name in ("docs", "work", "home"))
@@ -75,6 +89,12 @@ def test_a_confined_process_has_the_filter_of_cages(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-c", CALLS, str(tmp_path), str(os.getpid())]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (ran.stdout, ran.stderr) == (f"{tries} []\nTrue 1.0 True\n", "")
+
+
+def test_a_call_builds_nothing_that_was_prepared(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-c", PREPARED, str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (ran.stdout, ran.stderr) == ("0\n", "")
 
 
 def test_no_filter_is_put_on_a_32_bit_program(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,3 +97,13 @@ def test_a_task_that_only_a_failure_calls_for_is_a_warning() -> None:
     assert found["faults"] == []
     assert any(text.startswith("mend can never begin") for text in found["warnings"])
     assert any(text.startswith("after waits: no device offers") for text in found["warnings"])
+
+
+def test_a_former_name_of_a_device_is_its_name_in_plans_and_words() -> None:
+    renamed = msgspec.structs.replace(device("thicket"), former_names=["Bramble"])
+    view = fleet(renamed, device("nas"))
+    assert view.by_name["bramble"].name == "thicket"
+    service = Planning(load_catalogue(), lambda: view)
+    check = service.plan_recipe("list-folder", {"folder": "logs", "where": {"name": "Bramble"}})
+    assert check.plan is not None, check.faults
+    assert [row["devices"] for row in service.preview(check.plan)["tasks"] if row["tool"] == "fs.list"] == [["thicket"]]

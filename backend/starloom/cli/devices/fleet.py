@@ -251,7 +251,7 @@ def rename(run: Invocation, device: DeviceArgument, name: Annotated[str, typer.A
     if run.as_json:
         run.emit(made)
     else:
-        print(f"{found['name']} is now called {name}")
+        tell(f"{found['name']} is now called {name}; plans and schedules that say {found['name']} still mean it")
 
 
 def label(

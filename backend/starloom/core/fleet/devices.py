@@ -45,6 +45,9 @@ from starloom_protocol.vocabulary import (
 )
 from starloom_protocol.wire.frames import LeaseRef
 
+FORMER_NAMES_MOST = 8
+"""A device that is renamed more often has nothing left that calls it by its first names."""
+
 
 def _device(work: Work, device: str) -> Device:
     found = work.shard.fleet.devices.get(device)
@@ -133,9 +136,10 @@ def _free_name(work: Work, wanted: str, used: int = 0) -> str:
     """Return a name that no device has or looks like; `used` is the number of earlier devices of this code, to start
     from.
     """
-    looks = work.shard.fleet.looks
+    fleet = work.shard.fleet
     name, number = wanted, max(2, used)
-    while look_of(name) in looks:
+    # A former name still means the device that had it: one that joins does not get its work.
+    while look_of(name) in fleet.looks or name in fleet.by_former_name:
         name, number = f"{wanted}-{number}", number + 1
     return name
 
@@ -153,6 +157,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         _revoke(work, before, "another device took its place")
     device = Device(
         demo=enrollment.demo,
+        former_names=before.former_names if before is not None else [],
         id=enrollment.device or "",
         joined_ms=work.at_ms,
         key=enrollment.key or "",
@@ -321,6 +326,17 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
 # -- controls of people
 
 
+def _rename(work: Work, device: Device, name: str) -> None:
+    """Give a device a new name. Plans and schedules that have its old one go on, until a person gives that away."""
+    former = [old for old in dict.fromkeys((device.name, *device.former_names)) if old != name][:FORMER_NAMES_MOST]
+    other = work.shard.fleet.devices.get(work.shard.fleet.by_former_name.get(name, device.id))
+    also: list[Put] = []
+    if other is not None and other.id != device.id:
+        kept = [old for old in other.former_names if old != name]
+        also.append(("device", other.id, replace(other, former_names=kept)))
+    _put_device(work, EventKind.DEVICE_RENAMED, replace(device, name=name, former_names=former), also=also)
+
+
 def on_device_control(work: Work, item: DeviceControlled) -> None:
     """Rename, drain, resume, label, revoke or forget a device, take its leave, or mark its remembered work as seen."""
     device = _device(work, item.device)
@@ -332,7 +348,7 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
         own = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
         if fleet.looks.get(look, 0) > own:
             raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
-        _put_device(work, EventKind.DEVICE_RENAMED, replace(device, name=item.value))
+        _rename(work, device, item.value)
     elif item.action == "drain":
         draining.drain(work, device, deadline_s=item.deadline_s, reason=item.reason)
     elif item.action == "resume":

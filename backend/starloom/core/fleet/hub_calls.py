@@ -189,7 +189,7 @@ def _told(at_ms: int) -> str:
 def _device(work: Work, spec: TaskSpec, asked: str) -> Device:
     fleet = work.shard.fleet
     # An id is compared first: no device takes the place of another one by its name.
-    found = fleet.devices.get(asked) or fleet.devices.get(fleet.by_name.get(asked, ""))
+    found = fleet.devices.get(asked) or fleet.named(asked)
     if found is None or found.revoked:
         reason = f"{spec.tool} names {asked[:80]}, and no device here is called so"
         raise Refusal(fault(Code.UNKNOWN_DEVICE, reason, spec.id))

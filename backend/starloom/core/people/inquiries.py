@@ -309,8 +309,8 @@ def _specs(work: Work, calls: list[LookCall], number: int, name: str) -> tuple[l
     specs: list[TaskSpec] = []
     faults: list[Fault] = []
     for at, call in enumerate(calls[: CALLS_MOST + 1]):
-        device = call.device if call.device in fleet.devices else fleet.by_name.get(call.device, "")
-        known = fleet.devices.get(device)
+        known = fleet.devices.get(call.device) or fleet.named(call.device)
+        device = known.id if known is not None else ""
         offer = fleet.tools.get(device, {}).get(call.tool)
         place = f"calls[{at}]"
         if known is None or known.revoked:

@@ -89,7 +89,7 @@ def selects(selector: Selector, device: Device, tools: Mapping[str, ToolOffer]) 
     """Tell whether a device matches a selector, connected and free or not; a tool counts if it can be used now."""
     if selector.id is not None and device.id != selector.id:
         return False
-    if selector.name is not None and device.name != selector.name:
+    if selector.name is not None and device.name != selector.name and selector.name not in device.former_names:
         return False
     if selector.os is not None and device.os != selector.os:
         return False

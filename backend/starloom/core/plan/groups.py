@@ -189,8 +189,8 @@ def _named_device(work: Work, constellation: Constellation, for_each: ForEach, w
     if len(named) != 1 or not isinstance(named[0], str):
         raise NoList(Code.NO_VALUE, f"{for_each.output} of {source} is not the name of one device")
     # An id is compared first: no device takes the place of another one by its name.
-    known = fleet.devices.get(named[0])
-    called = [known] if known is not None else [item for item in fleet.devices.values() if item.name == named[0]]
+    known = fleet.devices.get(named[0]) or fleet.named(named[0])
+    called = [] if known is None else [known]
     fitting = [item for item in called if not item.revoked and selects(within, item, fleet.tools.get(item.id, {}))]
     if len(fitting) != 1:
         raise NoList(

@@ -125,9 +125,9 @@ def _device(fleet: Fleet, spec: TaskSpec, given: str) -> tuple[str | None, list[
     allowed = devices_of(fleet, spec)
     if not given and len(allowed) == 1:
         return allowed[0], []
-    device = given if given in fleet.devices else fleet.by_name.get(given, "")
-    if device in allowed:
-        return device, []
+    known = fleet.devices.get(given) or fleet.named(given)
+    if known is not None and known.id in allowed:
+        return known.id, []
     names = ", ".join(fleet.devices[one].name for one in allowed[:10]) or "none"
     reason = f"{given[:64] or 'no device'} is outside of the devices of {spec.id}: {names}"
     return None, [fault(Code.FORBIDDEN, reason, "device", _OUTSIDE)]

@@ -506,10 +506,14 @@ def _index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new
     if old is not None and fleet.by_name.get(old.name) == key:
         del fleet.by_name[old.name]
         _count_look(fleet, old.name, -1)
+    for name in old.former_names if old is not None else ():
+        if fleet.by_former_name.get(name) == key:
+            del fleet.by_former_name[name]
     if new is not None and not new.revoked:
         if new.name not in fleet.by_name:
             _count_look(fleet, new.name, +1)
         fleet.by_name[new.name] = key
+        fleet.by_former_name.update(dict.fromkeys(new.former_names, key))
     _device_changed(fleet, key)
     if old is not None and new is not None and (old.name, old.demo) != (new.name, new.demo):
         fleet.reordered = fleet.revision

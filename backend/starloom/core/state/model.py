@@ -280,12 +280,14 @@ class Fleet(Stream):
     makes of the paces; `stop_waits` has the device of each attempt for whose end a stop-all waits; `revision` rises
     with every change of a device or its offer, `changed` has the last one of each device, in order, and `reordered` is
     the last one that may have moved a device among others; `looks` counts the names in `by_name` by what they look
-    like; `asking` has the pairing that waits for a person, by the code that several devices share and the device.
+    like; `by_former_name` has the device that was called so before; `asking` has the pairing that waits for a person,
+    by the code that several devices share and the device.
     """
 
     __slots__ = (
         "asking",
         "asks",
+        "by_former_name",
         "by_key",
         "by_name",
         "changed",
@@ -341,6 +343,7 @@ class Fleet(Stream):
         self.faults = 0
         self.hedges: dict[str, dict[tuple[str, str], None]] = {}
         self.by_name: dict[str, str] = {}
+        self.by_former_name: dict[str, str] = {}
         self.tools: dict[str, Mapping[str, ToolOffer]] = {}
         self.tool_sets = ToolSets()
         self.used: dict[str, int] = {}
@@ -353,6 +356,10 @@ class Fleet(Stream):
         self.reordered = 0
         self.looks: dict[str, int] = {}
         self.asking: dict[tuple[str, str], str] = {}
+
+    def named(self, name: str) -> Device | None:
+        """Return the device that has this name, or had it before."""
+        return self.devices.get(self.by_name.get(name) or self.by_former_name.get(name, ""))
 
 
 class Access(Stream):

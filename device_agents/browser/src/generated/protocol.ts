@@ -708,6 +708,7 @@ export interface Device {
   draining?: boolean;
   expected_until_ms?: number;
   forgotten?: boolean;
+  former_names?: string[];
   id: string;
   instance?: string | null;
   joined_ms: number;

@@ -6,6 +6,7 @@ Needs no right and no package; restrictions that the kernel's version lacks are 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import stat
 import struct
@@ -30,6 +31,7 @@ _OF_FILES: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 READ: Final = _EXECUTE | _READ_FILE | _READ_DIR
 
 
+@functools.cache
 def abi() -> int:
     """Return the kernel's Landlock version, 0 where there is none. Asked by the call itself, never by a file."""
     try:

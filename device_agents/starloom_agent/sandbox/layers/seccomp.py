@@ -20,7 +20,6 @@ from starloom_agent.sandbox.layers.call_numbers import ARCHITECTURES, numbers
 
 _MODE_FILTER: Final = 2
 _LINE: Final = "=HBBI"
-_LINE_BYTES: Final = struct.calcsize(_LINE)
 _LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
 _X32: Final = 0x4000_0000
@@ -78,25 +77,23 @@ def restrict(*, network: bool, metadata: bool, signals: bool = True, truncate: b
     machine = os.uname().machine
     if machine not in ARCHITECTURES:
         raise OSError(f"there is no filter of system calls for {machine}")
-    packed = code_of(machine, network=network, metadata=metadata, signals=signals, truncate=truncate, local=local)
-    code = ctypes.create_string_buffer(packed)
-    program = ctypes.create_string_buffer(struct.pack("@HP", len(packed) // _LINE_BYTES, ctypes.addressof(code)))
+    program, _ = _program(machine, network, metadata, signals, truncate, local)
     kernel.prctl(kernel.PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(program))
 
 
+def prepare(*, network: bool, metadata: bool, signals: bool = True, truncate: bool = True, local: bool = True) -> None:
+    """Build the filter that `restrict` puts in force with these arguments, for processes that are forked from this."""
+    _program(os.uname().machine, network, metadata, signals, truncate, local)
+
+
 @functools.cache
-def code_of(
-    machine: str,
-    *,
-    network: bool,
-    metadata: bool,
-    signals: bool = True,
-    truncate: bool = True,
-    local: bool = True,
-) -> bytes:
-    """Return the filter as the kernel reads it; the arguments are those of `restrict`."""
+def _program(
+    machine: str, network: bool, metadata: bool, signals: bool, truncate: bool, local: bool
+) -> tuple[ctypes.Array[ctypes.c_char], ctypes.Array[ctypes.c_char]]:
+    """Return the filter as the kernel reads it, and its instructions, to which it points."""
     lines = filter_of(machine, network=network, metadata=metadata, signals=signals, truncate=truncate, local=local)
-    return b"".join(struct.pack(_LINE, *line) for line in lines)
+    code = ctypes.create_string_buffer(b"".join(struct.pack(_LINE, *line) for line in lines))
+    return ctypes.create_string_buffer(struct.pack("@HP", len(lines), ctypes.addressof(code))), code
 
 
 def filter_of(

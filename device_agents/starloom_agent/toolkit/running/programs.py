@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import hashlib
 import os
 import subprocess
 import threading
@@ -26,6 +27,8 @@ KEPT_BYTES = 64 * 1024
 _CHUNK_BYTES = 16 * 1024
 _LAST_WORDS_S = 2.0
 """A program that it left behind may hold the pipe open; the answer does not wait for that one."""
+_LOST_HASH_CHARS = 16
+"""64 bits: enough to see that two outputs differ, and short beside them."""
 _NOTHING = Scrubber(())
 
 
@@ -40,12 +43,16 @@ class Ran:
 
 
 class _Kept:
-    """The head and the tail of a stream, and how much fell out between."""
+    """The head and the tail of a stream, and how much fell out between.
+
+    The text names the hash of what fell out: outputs of two devices that differ there alone are different texts.
+    """
 
     def __init__(self, most_bytes: int) -> None:
         self._half = most_bytes // 2
         self._head = bytearray()
         self._tail = bytearray()
+        self._lost = hashlib.sha256()
         self.lost_bytes = 0
 
     def add(self, data: bytes) -> None:
@@ -54,11 +61,15 @@ class _Kept:
         self._tail += data[room:] if room > 0 else data
         extra = len(self._tail) - self._half
         if extra > 0:
+            self._lost.update(self._tail[:extra])
             del self._tail[:extra]
             self.lost_bytes += extra
 
     def text(self) -> str:
-        gap = f"\n... {self.lost_bytes} bytes left out ...\n".encode() if self.lost_bytes else b""
+        gap = b""
+        if self.lost_bytes:
+            hashed = self._lost.hexdigest()[:_LOST_HASH_CHARS]
+            gap = f"\n... {self.lost_bytes} bytes left out, sha256 {hashed} ...\n".encode()
         return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", "replace")
 
 

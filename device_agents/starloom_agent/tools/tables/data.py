@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
@@ -22,6 +23,9 @@ from starloom_protocol.values import MISSING, holds, point
 from starloom_protocol.vocabulary import Code, Op, Repeatability
 
 _SHOWN_CHARS = 200
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOMENT_MOST_S = 253_402_300_799
+"""The last second of the year 9999, the last that a date can name."""
 _UNSEEN_MOST = 6
 _LED_MOST = 3
 """The most rows, or names of rows that say the same, in the one line above a table."""
@@ -146,8 +150,8 @@ class Table(Args, frozen=True, kw_only=True):
     """Show rows as a table: chosen `columns` with titles, in the order `by` (as in `data.sort`), and as a CSV file.
     `mark_differences` names a field whose most frequent value is the usual one; rows with another are marked. `lead`
     makes one line of the rows whose `fields` all say something: with `fine`, said if none does, of each, else of the
-    first; `empty`: no row. The line begins with what the rows in `unseen` say under that name: what could not be
-    looked at.
+    first; `empty`: no row; with `differs`, it is said of each row that `mark_differences` marks. The line begins with
+    what the rows in `unseen` say under that name: what could not be looked at.
     """
 
     class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -159,6 +163,7 @@ class Table(Args, frozen=True, kw_only=True):
         fields: tuple[str, ...]
         fine: str = ""
         empty: str = ""
+        differs: str = ""
 
     rows: list[Row]
     unseen: list[Row] | None = None
@@ -173,7 +178,9 @@ class Table(Args, frozen=True, kw_only=True):
 def _shown(value: Any) -> Any:
     if isinstance(value, (dict, list)):
         value = msgspec.json.encode(value).decode()
-    return value[:_SHOWN_CHARS] if isinstance(value, str) else value
+    if isinstance(value, str) and len(value) > _SHOWN_CHARS:
+        return f"{value[: _SHOWN_CHARS - 1]}\N{HORIZONTAL ELLIPSIS}"
+    return value
 
 
 def _usual(rows: list[Row], field: str) -> str:
@@ -236,22 +243,29 @@ def table(context: ToolContext, args: Table) -> ShownTable:
         names = dict.fromkeys(name for row in given for name in row)
         fields = [(name, name, "bytes" if name.endswith("bytes") else "") for name in names]
     usual = _usual(given, args.mark_differences) if args.mark_differences else ""
+    others = [bool(args.mark_differences) and repr(row.get(args.mark_differences)) != usual for row in given]
     body: list[Row] = []
-    for row in given[: args.limit]:
+    for row, differs in zip(given[: args.limit], others, strict=False):
         shown = {field: _shown(row.get(field)) for field, _, _ in fields}
         if args.mark_differences:
-            shown["differs"] = repr(row.get(args.mark_differences)) != usual
+            shown["differs"] = differs
         body.append(shown)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([title for _, title, _ in fields])
-    writer.writerows([_csv_cell(row.get(field, MISSING)) for field, _, _ in fields] for row in given)
+    writer.writerows([_csv_cell(row.get(field, MISSING), show) for field, _, show in fields] for row in given)
     path = context.workdir / "table.csv"
     with plain(path, "writing"):
         path.write_bytes(out.getvalue().encode())
     lead: _Lead = {}
     if args.lead is not None:
-        lead["lead"] = " ".join(filter(None, (unseen_of(args.unseen or []), lead_of(given, args.lead))))
+        told, lead_in = given, args.lead
+        if args.lead.differs:
+            told = [
+                {**row, "differs": args.lead.differs if other else ""} for row, other in zip(given, others, strict=True)
+            ]
+            lead_in = msgspec.structs.replace(args.lead, fields=(*args.lead.fields, "differs"))
+        lead["lead"] = " ".join(filter(None, (unseen_of(args.unseen or []), lead_of(told, lead_in))))
     return {
         **lead,
         "columns": [{"field": field, "title": title, "show": show} for field, title, show in fields],
@@ -267,9 +281,12 @@ def spreadsheet_text(text: str) -> str:
     return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-def _csv_cell(value: Any) -> Any:
+def _csv_cell(value: Any, show: str) -> Any:
     if value is MISSING or value is None:
         return ""
+    if show == "date" and isinstance(value, (int, float)) and 0 <= value <= _MOMENT_MOST_S:
+        # A spreadsheet reads this as a moment, and seconds since 1970 as a number.
+        return (_EPOCH + timedelta(seconds=value)).isoformat(timespec="seconds").replace("+00:00", "Z")
     if isinstance(value, (dict, list)):
         return msgspec.json.encode(value).decode()
     return spreadsheet_text(value) if isinstance(value, str) else value

@@ -29,6 +29,11 @@ type Way = "describe" | "build" | "recipe";
 const BuildFrom = lazy(() => import("./build/BuildFrom.tsx"));
 const Assistant = lazy(async () => ({ default: (await import("./Assistant.tsx")).Assistant }));
 
+/** The address at which a recipe stands in rows, with the values that were understood. */
+function inRows({ name, params }: { name: string; params: unknown }): string {
+  return `/new?${new URLSearchParams({ way: "build", recipe: name, values: JSON.stringify(params ?? {}) })}`;
+}
+
 export function NewPage() {
   const { hub } = useWorkspace();
   const fleet = useFleet();
@@ -40,6 +45,8 @@ export function NewPage() {
   const [recipe, setRecipe] = useState<{ name: string; params: Record<string, unknown> } | null>(
     search.get("recipe") && !building ? { name: search.get("recipe") ?? "", params: {} } : null,
   );
+  // The address changes on this page as well: by *Change it in rows*, and by going back from there.
+  useEffect(() => setWay((now) => (building ? "build" : now === "build" ? "describe" : now)), [building]);
   // What is meant is chosen from the words' own candidates, so their rhythm stays until other words are said.
   const [chosenRhythm, setChosenRhythm] = useState<Rhythm | null>(null);
   const [launching, setLaunching] = useState(false);
@@ -171,7 +178,11 @@ export function NewPage() {
         {way === "recipe" && <RecipeChoice chosen={recipe} onChoose={(name, params) => setRecipe({ name, params })} />}
         {way === "build" ? (
           <Suspense fallback={<p className="dim">Reading.</p>}>
-            <BuildFrom recipe={building ? search.get("recipe") : null} from={building ? search.get("from") : null} />
+            <BuildFrom
+              recipe={building ? search.get("recipe") : null}
+              from={building ? search.get("from") : null}
+              values={building ? search.get("values") : null}
+            />
           </Suspense>
         ) : (
           <>
@@ -211,7 +222,10 @@ export function NewPage() {
               <span className="launchacts">
                 <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
                 {(recipe?.name ?? (understood?.outcome === "exact" && exact?.recipe)) && (
-                  <Button large onClick={() => go(`/new?way=build&recipe=${recipe?.name ?? exact?.recipe}`)}>
+                  <Button
+                    large
+                    onClick={() => go(inRows(recipe ?? { name: exact?.recipe ?? "", params: exact?.params }))}
+                  >
                     Change it in rows
                   </Button>
                 )}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { StreamModel } from "../stream/stream.ts";
 import type { Device } from "../types.ts";
-import { ASLEEP, type DeviceView, deviceShown, linkWords } from "./fleet.ts";
+import { ASLEEP, type DeviceView, deviceNamed, deviceShown, linkWords } from "./fleet.ts";
 import { rightsInShort } from "./rights.ts";
 
 const shown = (more: Partial<Device>) =>
@@ -30,4 +31,17 @@ describe("where a device stands", () => {
     expect(shown(tab)).toBe("Asleep");
     expect(linkWords(tab, 5_000)).toBe("asleep 4 s ago");
   });
+});
+
+it("finds a device by the name that it had before, unless another one is called so now", () => {
+  const fleet = new StreamModel("fleet");
+  fleet.readSnapshot({
+    entities: {
+      "device/d1": { id: "d1", name: "thicket", former_names: ["bramble", "hedge"], joined_ms: 1 },
+      "device/d2": { id: "d2", name: "hedge", joined_ms: 2 },
+    },
+    seq: 0,
+  });
+  expect(deviceNamed(fleet, "bramble")?.id).toBe("d1");
+  expect(deviceNamed(fleet, "hedge")?.id).toBe("d2");
 });

@@ -71,6 +71,8 @@ function kept(fleet: StreamModel): Kept {
   }
   const named = new Map<string, DeviceView>();
   for (const view of views.values()) if (!named.has(view.device.name)) named.set(view.device.name, view);
+  for (const view of views.values())
+    for (const name of view.device.former_names ?? []) if (!named.has(name)) named.set(name, view);
   const made = { revision: fleet.revision, views, named };
   cache.set(fleet, made);
   return made;
@@ -81,6 +83,7 @@ export function nameOfDevice(fleet: StreamModel, id: string): string {
   return fleet.one<Device>(`device/${id}`)?.name ?? id;
 }
 
+/** The device of this name, or that had it before: plans go on after a device was renamed. */
 export function deviceNamed(fleet: StreamModel, name: string): DeviceView | undefined {
   return kept(fleet).named.get(name);
 }

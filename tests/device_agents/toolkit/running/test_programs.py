@@ -98,6 +98,17 @@ def test_output_is_bounded_and_the_loss_is_said() -> None:
     assert len(ran.stdout) < 1100
 
 
+def test_outputs_that_differ_only_in_what_is_left_out_are_different_texts() -> None:
+    code = "print('a' * 9_000 + {!r} + 'b' * 9_000)"
+    shown = {
+        middle: run_program([sys.executable, "-c", code.format(middle)], timeout_s=30, kept_bytes=1000).stdout
+        for middle in ("one", "two")
+    }
+    assert shown["one"] != shown["two"]
+    again = run_program([sys.executable, "-c", code.format("one")], timeout_s=30, kept_bytes=1000)
+    assert again.stdout == shown["one"]
+
+
 def test_a_program_that_takes_too_long_is_ended() -> None:
     with pytest.raises(ToolFailed, match=r"longer than 0\.2 s") as failed:
         run_program([sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(60)"], timeout_s=0.2)

@@ -72,6 +72,28 @@ def test_a_table_shows_columns_and_marks_what_differs(device: Device) -> None:
     assert text == 'Device,n\r\na,"{""deep"":1}"\r\nb,\r\n\'=c,\r\n'
 
 
+def test_a_table_says_which_rows_differ_from_most_or_that_none_does(device: Device) -> None:
+    lead = {"fields": ["device"], "differs": "says something else than most", "fine": "All say the same.", "empty": "-"}
+    rows = [{"device": name, "out": "b" if name == "vps" else "a"} for name in ("laptop", "nas", "vps")]
+    told = device.call("data.table", rows=rows, mark_differences="out", lead=lead)
+    assert told["lead"] == "vps: says something else than most"
+    assert device.call("data.table", rows=rows[:2], mark_differences="out", lead=lead)["lead"] == "All say the same."
+    assert device.call("data.table", rows=[], mark_differences="out", lead=lead)["lead"] == "-"
+
+
+def test_a_file_of_a_table_holds_dates_and_a_cell_that_is_cut_says_so(device: Device) -> None:
+    rows = [{"at_s": 1_795_732_782.5, "out": "x" * 300}, {"at_s": -1, "out": "short"}]
+    found = device.call("data.table", rows=rows, columns=[{"field": "at_s", "show": "date"}, {"field": "out"}])
+    assert device.store.read(found["csv"]).decode().splitlines()[1:] == [
+        f"2026-11-26T22:39:42Z,{'x' * 300}",
+        "-1,short",
+    ]
+    assert [row["at_s"] for row in found["rows"]] == [1_795_732_782.5, -1], (
+        "the page shows a number as its reader's time"
+    )
+    assert found["rows"][0]["out"] == "x" * 199 + "\N{HORIZONTAL ELLIPSIS}"
+
+
 def test_a_table_of_nothing_is_a_table(device: Device) -> None:
     found = device.call("data.table", rows=[])
     assert (found["rows"], found["columns"], found["count"]) == ([], [], 0)

@@ -40,16 +40,18 @@ import { SaveRecipe } from "./SaveRecipe.tsx";
 interface BuildProps {
   /** A document to begin with, instead of the draft of last time. */
   document?: Fields;
+  /** Values of its parameters for this run. */
+  values?: Fields;
 }
 
-export function Build({ document }: BuildProps) {
+export function Build({ document, values: understood }: BuildProps) {
   const { hub } = useWorkspace();
   const fleet = useFleet();
   const [, go] = useLocation();
   const drafting = useDraft(() => (document ? draftOf(document) : (keptDraft() ?? EMPTY)), keepDraft);
   const { draft } = drafting;
   const tools = toolsOf(fleet);
-  const [given, setGiven] = useState<Record<string, unknown>>({});
+  const [given, setGiven] = useState<Record<string, unknown>>(understood ?? {});
   const [launching, setLaunching] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
   const [saving, setSaving] = useState(false);

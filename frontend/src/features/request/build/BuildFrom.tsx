@@ -2,14 +2,21 @@
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { Problem } from "../../../link/rest.ts";
-import type { Fields } from "../../../model/rows/document.ts";
+import { type Fields, isFields } from "../../../model/rows/document.ts";
 import { planOfStream } from "../../../model/rows/live/entities.ts";
 import { lastSeqOf, modelAt } from "../../../model/stream/history.ts";
 import type { Head, StreamEvent } from "../../../model/types.ts";
 import { ProblemNote } from "../../../ui/parts.tsx";
 import { Build } from "./Build.tsx";
 
-export default function BuildFrom({ recipe, from }: { recipe: string | null; from: string | null }) {
+interface BuildFromProps {
+  recipe: string | null;
+  from: string | null;
+  /** The values of the recipe's parameters for this run, as JSON. */
+  values: string | null;
+}
+
+export default function BuildFrom({ recipe, from, values }: BuildFromProps) {
   const { hub } = useWorkspace();
   const key = recipe ? `recipe ${recipe}` : from ? `plan of ${from}` : null;
   const read = useResource<Fields>(key, async (signal) => {
@@ -23,7 +30,21 @@ export default function BuildFrom({ recipe, from }: { recipe: string | null; fro
   });
   if (read.problem) return <ProblemNote problem={read.problem} />;
   if (!key) return <Build />;
-  return read.value ? <Build document={read.value} /> : <p className="dim">Reading {recipe ?? from}.</p>;
+  return read.value ? (
+    <Build document={read.value} values={fieldsOf(values)} />
+  ) : (
+    <p className="dim">Reading {recipe ?? from}.</p>
+  );
+}
+
+/** The fields of a text of the address; none where somebody wrote another one there. */
+function fieldsOf(text: string | null): Fields {
+  try {
+    const read: unknown = JSON.parse(text ?? "{}");
+    return isFields(read) ? read : {};
+  } catch {
+    return {};
+  }
 }
 
 /** The plan that a constellation began with: nothing that rules, people or lists added to it. */
