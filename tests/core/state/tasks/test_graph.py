@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -138,6 +139,17 @@ def test_a_longer_way_is_passed_on_once_for_each_task() -> None:
         assert [found.rank[f"t{node}"] for node in range(size)] == [
             10 * size + 2 * (size - node) for node in range(size)
         ]
+    assert made[1] <= GROWTH_MOST * made[0]
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["first to last", "last to first"])
+def test_a_chain_that_is_added_at_once_is_ranked_at_once(turned: bool) -> None:
+    made = []
+    for size in (100, 200):
+        found = graph([(node, node + 1) for node in range(size - 1)], size)
+        changed = [f"t{node}" for node in range(size)]
+        made.append(calls(lambda: raise_ranks(found, reversed(changed) if turned else changed)))  # noqa: B023 - at once
+        assert found.rank == {f"t{node}": size - 1 - node for node in range(size)}
     assert made[1] <= GROWTH_MOST * made[0]
 
 

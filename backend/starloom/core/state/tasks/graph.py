@@ -181,9 +181,9 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
     """
     rank, tool_ms = constellation.rank, constellation.tool_ms
     raised = _Raised()
-    for task in changed:
-        if task in constellation.specs:
-            raised.put(rank, task, _rank_of(constellation, task))
+    known = [task for task in changed if task in constellation.specs]
+    for task in _last_first(constellation, known):
+        raised.put(rank, task, _rank_of(constellation, task))
     # A list also precedes the tasks made from it: there one raised task does not determine the rank of its list.
     lists = bool(constellation.families)
     own_most_ms = max(tool_ms.values(), default=0)
@@ -194,6 +194,30 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
                 raised.put(rank, earlier, _rank_of(constellation, earlier))
             elif rank.get(earlier, -1) < above + own_most_ms:
                 raised.put(rank, earlier, above + _own_ms(constellation, earlier) if tool_ms else above)
+
+
+def _last_first(constellation: Constellation, changed: list[str]) -> list[str]:
+    """Return the tasks so that new ones, which had no rank yet, come first, and each of them after those it precedes.
+
+    New tasks that precede each other in a circle are returned in no order that means anything.
+    """
+    fresh = dict.fromkeys(task for task in changed if task not in constellation.rank)
+    left = dict.fromkeys(fresh, 0)
+    for task in fresh:
+        for earlier in _preceding(constellation, task):
+            if earlier in left:
+                left[earlier] += 1
+    free = [task for task, count in left.items() if not count]
+    ordered: dict[str, None] = {}
+    while free:
+        task = free.pop()
+        ordered[task] = None
+        for earlier in _preceding(constellation, task):
+            if earlier in left:
+                left[earlier] -= 1
+                if not left[earlier]:
+                    free.append(earlier)
+    return list(dict.fromkeys([*ordered, *fresh, *changed]))
 
 
 class _Raised:
