@@ -68,6 +68,9 @@ class Wires:
         self.sent.extend((device, frame) for frame in frames)
         return True
 
+    def send_along(self, device: str, frames: Any) -> bool:
+        return self.send(device, frames)
+
     def flush(self) -> None:
         self.flushed = len(self.sent)
 

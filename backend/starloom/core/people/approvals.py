@@ -17,11 +17,9 @@ from starloom.core.people.controls import activate, stop_all
 from starloom.core.placement.absent_devices import lost_words
 from starloom.core.rights.call_effects import (
     ASKING,
+    KnownEffects,
     added_to,
     adds,
-    effects_of_task,
-    offers_in,
-    repeats_effects,
     specs_by_rules,
     ways_of,
 )
@@ -92,37 +90,9 @@ def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
 
 
 def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
-    known = _Effects(fleet)
+    known = KnownEffects(fleet)
     # Most calls of a plan have the same effects, so equal sets are merged once.
     return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in specs)))
-
-
-class _Effects:
-    """The effects of calls over all devices, looked up once for a tool where only the tool decides them."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        self._offers = offers_in(fleet)
-        self._by_tool: dict[str, frozenset[Effect] | None] = {}
-
-    def is_offered(self, tool: str) -> bool:
-        return any(True for _ in self._offers(tool))
-
-    def repeats(self, spec: TaskSpec) -> int:
-        """Return how many times a task may repeat a call that does more than read."""
-        return repeats_effects(spec, self._offers) if spec.for_each is not None else 0
-
-    def of(self, spec: TaskSpec) -> frozenset[Effect]:
-        tool = spec.tool or ""
-        if tool not in self._by_tool:
-            offers = list(self._offers(tool))
-            whole = frozenset(effect for offer in offers for effect in offer.effects)
-            self._by_tool[tool] = None if any(offer.effects_by for offer in offers) else whole
-        known = self._by_tool[tool]
-        if spec.goal is not None:
-            return effects_of_task(spec, self._offers)
-        if known is not None and not adds(spec):
-            return known
-        return effects_of_task(spec, self._offers)
 
 
 def judge(
@@ -142,7 +112,7 @@ def judge(
     or with secrets need approval. Neither does a policy waive it for turns of a call that does more than read: their
     number is approved with the call.
     """
-    guided, known = is_model(by), _Effects(fleet)
+    guided, known = is_model(by), KnownEffects(fleet)
     added = specs_by_rules(rules, specs)
     if policy.approval is Approval.NEVER and not hold and not guided:
         specs, added = [[spec for spec in some if known.repeats(spec)] for some in (specs, added)]
@@ -250,7 +220,7 @@ def changing_calls(fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[Rule
 
     The order within is that of the plan; a call that a rule may add counts. A group stands for its calls.
     """
-    known = _Effects(fleet)
+    known = KnownEffects(fleet)
     by_id = {spec.id: spec for spec in specs}
     all_specs = [spec for spec in specs if spec.tool is not None and spec.key is None and not spec.look]
     calls = [

@@ -54,6 +54,38 @@ def offers_in(fleet: Fleet) -> Offers:
     return of
 
 
+class KnownEffects:
+    """The effects of calls over all devices, looked up once for a tool where only the tool decides them."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._offers = offers_in(fleet)
+        self._offered: dict[str, bool] = {}
+        self._by_tool: dict[str, frozenset[Effect] | None] = {}
+
+    def is_offered(self, tool: str) -> bool:
+        if tool not in self._offered:
+            self._offered[tool] = any(True for _ in self._offers(tool))
+        return self._offered[tool]
+
+    def repeats(self, spec: TaskSpec) -> int:
+        """Return how many times a task may repeat a call that does more than read."""
+        return repeats_effects(spec, self._offers) if spec.for_each is not None else 0
+
+    def of(self, spec: TaskSpec) -> frozenset[Effect]:
+        """Return the effects of a task; a tool that no device offers has none."""
+        tool = spec.tool or ""
+        if tool not in self._by_tool:
+            offers = list(self._offers(tool))
+            whole = frozenset(effect for offer in offers for effect in offer.effects)
+            self._by_tool[tool] = None if any(offer.effects_by for offer in offers) else whole
+        known = self._by_tool[tool]
+        if spec.goal is not None:
+            return effects_of_task(spec, self._offers)
+        if known is not None and not adds(spec):
+            return known
+        return effects_of_task(spec, self._offers)
+
+
 def repeats_effects(spec: TaskSpec, offers: Offers) -> int:
     """Return how many times a task may repeat a call that does more than read; 0 for any other task.
 
