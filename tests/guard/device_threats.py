@@ -1,0 +1,24 @@
+"""The rows of the threat table about the agent of a device: what a page, a hub and a neighbour on its machine can do."""
+
+from __future__ import annotations
+
+from tests.guard.threat import Threat
+
+_BROWSER = "tests/device_agents/tools/network/test_browser.py::"
+
+
+DEVICE_THREATS = (
+    Threat(
+        "T130",
+        "a page of a listed host leads the browser of a device to a host that its owner has not listed: by a redirect, "
+        "a socket, a frame, or a number instead of a name",
+        "Playwright stops the requests that it sees, and the browser is started so that it finds no address but those "
+        "of the listed hosts",
+        (
+            _BROWSER + "test_a_page_that_leads_to_another_host_is_not_followed",
+            _BROWSER + "test_no_script_socket_or_frame_of_a_page_leaves_its_hosts",
+            _BROWSER + "test_a_host_that_is_not_listed_is_never_asked",
+        ),
+        part="a listed name is trusted to lead where its owner says",
+    ),
+)
