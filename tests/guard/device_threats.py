@@ -1,4 +1,4 @@
-"""The rows of the threat table about the agent of a device: what a page, a hub and a neighbour on its machine can do."""
+"""The rows of the threat table about the agent of a device: pages, a hostile hub, neighbours on its machine."""
 
 from __future__ import annotations
 
