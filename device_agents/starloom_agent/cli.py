@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import select
 import shutil
@@ -56,8 +57,9 @@ EXIT_READER_GONE = 141
 
 
 def say(text: str) -> None:
-    """Write one line for the owner, with the time, to stderr."""
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+    """Write one line for the owner, with the time, to stderr. A log on a full disk ends nothing."""
+    with contextlib.suppress(OSError):
+        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 # -- run

@@ -63,7 +63,8 @@ class Outbox:
         for number in gone:
             del self.pending[number]
         if gone:
-            self._ledger.drop_reports(durable)
+            # A number of this ledger, whatever the hub said.
+            self._ledger.drop_reports(gone[-1])
 
     def end_of(self, at: LeaseRef) -> ResultFrame | Receipt | None:
         """Return the last report of an attempt, if it is still pending."""
