@@ -85,8 +85,37 @@ def test_question_says_what_it_may_do_and_where_without_ids_of_tools() -> None:
     driver = fleet("one")
     constellation = driver.submit(risky(task("look")), request="tidy up")
     asked = constellation.questions["approve-plan"]
-    assert asked.text == "Run Restart? It may read and change on one."
+    assert asked.text == "Run Restart? It may change on one. Its other tasks only read."
     assert [call.tool for call in asked.calls] == ["t.restart"]
+
+
+def test_question_says_each_effect_beside_its_own_device() -> None:
+    driver = fleet("one")
+    remove = ToolOffer(name="t.remove", repeatability=Repeatability.NEVER, effects=[Effect.DESTROY])
+    driver.add_device("two", tools=[*TOOLS, remove])
+    constellation = driver.submit(risky(task("remove", tool="t.remove"), task("store", tool="t.idem")))
+    assert asked(constellation).text == "Run Restart? It may change on one; destroy on two. Its other tasks may write."
+
+
+def test_question_names_the_device_of_a_call_that_a_rule_adds() -> None:
+    driver = fleet("one", "two")
+    spec = {"args": NGINX, "device": {"name": "two"}, "id": "again", "tool": "t.restart"}
+    added = canonical([{"op": "add_task", "spec": spec}])
+    rule = RuleRecord(event="failed", name="r", operations=added, order=0, reason="mend", task="look")
+    constellation = driver.submit(plan(task("look"), name="Look", rules=[rule]))
+    assert asked(constellation).text == "Run Look? It may change on two. Its other tasks only read."
+
+
+@pytest.mark.parametrize(("under", "told"), [(".", " (in '/srv/backup box')"), ("Copies", "")])
+def test_question_names_the_folder_that_a_call_means_by_a_dot(under: str, told: str) -> None:
+    driver = fleet()
+    write = ToolOffer(name="fs.write", repeatability=Repeatability.NEVER, effects=[Effect.CHANGE], grant="files:write")
+    facts = {"reads": "/home/ann", "writes": "/srv/backup box\n/srv/more"}
+    driver.add_device("one", tools=[*TOOLS, write], facts_told=facts)
+    driver.add_device("two", tools=TOOLS)
+    copy = task("copy", tool="fs.write", args=canonical({"under": under}))
+    constellation = driver.submit(plan(copy, name="Copy"))
+    assert asked(constellation).text == f"Run Copy? It may change on one{told}."
 
 
 def test_question_about_a_plan_called_run_says_it_once() -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from starloom.core.answer import goal_story
 from starloom.core.people.controls import DEADLINE
 from starloom.core.placement import left_out
+from starloom.core.rights.first_folders import first_folders
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.names import called, device_name, goals_without_answer, is_of_goal
 from starloom.core.state.tasks.supersession import successor
 from starloom_protocol.records.entities import Finding, TaskRecord
-from starloom_protocol.text.wording import found_by
+from starloom_protocol.text.wording import found_by, quoted
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
 # Bound once, because an answer compares them with every task.
 _FINDINGS_NAMED = 3
+_FOLDERS_NAMED = 3
 _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
 
 
@@ -43,6 +45,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend([f"Taken back afterwards: {_few(constellation, fleet, back)}."] if back else [])
     parts.extend(_checks(checked))
+    parts.extend(_folders(constellation, fleet, done))
     parts.extend(_reused(constellation.progress.reused))
     parts.extend(_taken(constellation, fleet))
     verdict = judgement.current(constellation)
@@ -174,6 +177,21 @@ def _opening(name: str, state: ConstellationState, done: int, total: int, where:
             return f"{name} was cancelled after {tasks}{where}."
         case _:
             return f"{name}: {tasks} done so far{where}."
+
+
+def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> list[str]:
+    """Return the folders that tasks wrote into and that their plan did not name: those meant by `.`."""
+    found: dict[tuple[str, str], None] = {}
+    for task in done:
+        spec, device = constellation.specs[task], constellation.tasks[task].device
+        if device is not None:
+            found.update(dict.fromkeys(first_folders(fleet, spec, [device]).items()))
+    named = [f"{quoted(folder)} on {_name(fleet, device)}" for device, folder in found]
+    if not named:
+        return []
+    more = len(named) - _FOLDERS_NAMED
+    listed = [*named[:_FOLDERS_NAMED], *([f"{more} more"] if more > 0 else [])]
+    return [f"Its files are in {' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1])))}."]
 
 
 def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:

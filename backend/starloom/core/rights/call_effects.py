@@ -14,7 +14,16 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.state.model import Fleet
-from starloom_protocol.records.entities import FileOut, OtherCall, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
+from starloom_protocol.records.entities import (
+    FileOut,
+    OtherCall,
+    RuleRecord,
+    Selector,
+    TaskSpec,
+    ToolOffer,
+    UndoCall,
+    VerifyCall,
+)
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Repeatability
@@ -178,7 +187,17 @@ def _with(spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
                 fields[name] = msgspec.convert(given[name], kind)
             except msgspec.ValidationError:
                 fields |= {"args": "{}"} if name == "args" else {"undo": UndoCall(tool="")}
+    if "device" in given:
+        fields["device"] = _selector(given["device"])
     return replace(spec, **fields)
+
+
+def _selector(given: Any) -> Selector | None:
+    """Return the devices that a rule names; any device where only the firing decides."""
+    try:
+        return msgspec.convert(given, Selector | None)
+    except msgspec.ValidationError:
+        return None
 
 
 def _words(value: Any) -> Iterable[str]:

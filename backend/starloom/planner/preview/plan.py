@@ -21,6 +21,7 @@ from starloom.core.placement.off_devices import REPORT, is_off
 from starloom.core.placement.selection import Candidate, judge, selects
 from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in
 from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
+from starloom.core.rights.first_folders import first_folders
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.queues.secret_needs import Needs
 from starloom.planner.fleet import FleetSnapshot
@@ -42,6 +43,7 @@ from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -56,6 +58,7 @@ from starloom_protocol.vocabulary import (
 FILES_WRITE = "files:write"
 _THE_HUB = "the hub itself does it"
 _ANY = Selector()
+_FOLDERS_MOST = 4
 _CANDIDATES_MOST = 20
 _CANDIDATES_OF_PLAN_MOST = 20_000
 """The most candidates listed for a task and for a whole plan; the longer the plan, the fewer for each task."""
@@ -361,7 +364,7 @@ def _task(
         person=None,
         each=each,
         device=placed.device,
-        why=f"{placed.why}{_time_words(spec)}{_other_words(spec)}",
+        why=f"{placed.why}{_folder_words(spec, devices, fleet)}{_time_words(spec)}{_other_words(spec)}",
         devices=tuple(names),
         alternatives=tuple(
             (fleet.devices[item.device].name, _capable(item), item.words)
@@ -395,6 +398,16 @@ def _way(spec: TaskSpec, over: ForEach | None, places: _Places, needs: Needs | N
         if found.devices:
             return made, dataclass_replace(found, why=f"{found.why}, and {placed.why}")
     return spec, placed
+
+
+def _folder_words(spec: TaskSpec, devices: Iterable[str], fleet: Fleet) -> str:
+    """Return the folders that a task means by `.`, so that nobody has to know which one comes first."""
+    found = first_folders(fleet, spec, devices)
+    if len(found) == 1:
+        return f"; in {quoted(*found.values())}, the first folder that it allows"
+    named = [f"{quoted(folder)} on {fleet.devices[device].name}" for device, folder in found.items()]
+    more = f" and {len(named) - _FOLDERS_MOST} more" if len(named) > _FOLDERS_MOST else ""
+    return f"; in {', '.join(named[:_FOLDERS_MOST])}{more}" if named else ""
 
 
 def _other_words(spec: TaskSpec) -> str:
