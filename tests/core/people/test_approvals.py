@@ -15,7 +15,7 @@ from starloom.core.state.model import Constellation, ShardSettings
 from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, UpdateTask
 from starloom_protocol.records.entities import ForEach, Policy, Question, RuleRecord, Selector, TaskSpec, ToolOffer
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, list_key
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Effect, Repeatability, TaskState
 from tests.builders import TOOLS, Driver, plan, task
 
@@ -104,6 +104,34 @@ def test_question_names_the_device_of_a_call_that_a_rule_adds() -> None:
     rule = RuleRecord(event="failed", name="r", operations=added, order=0, reason="mend", task="look")
     constellation = driver.submit(plan(task("look"), name="Look", rules=[rule]))
     assert asked(constellation).text == "Run Look? It may change on two. Its other tasks only read."
+
+
+UPTIME: dict[str, Any] = {"argv": ["uptime"], "device_name": "one"}
+
+
+@pytest.mark.parametrize(
+    ("args", "device", "asks"),
+    [
+        (UPTIME, "one", False),
+        (UPTIME, "two", True),
+        (UPTIME, None, True),
+        ({**UPTIME, "argv": ["uptime", "-p"]}, "one", True),
+        ({**UPTIME, "stdin": "x"}, "one", True),
+        ({**UPTIME, "cwd": "/srv"}, "one", True),
+        ({**UPTIME, "env": {"PATH": "/tmp"}}, "one", True),
+    ],
+    ids=str,
+)
+def test_a_command_that_its_owner_declared_to_read_asks_nobody_on_that_device(
+    args: dict[str, Any], device: str | None, asks: bool
+) -> None:
+    run = ToolOffer(name="shell.run", repeatability=Repeatability.NEVER, effects=[Effect.READ, Effect.DESTROY])
+    driver = fleet()
+    declared = {"argv": {list_key(["uptime"]): [Effect.READ]}}
+    driver.add_device("one", tools=[replace(run, effects_by=declared)])
+    driver.add_device("two", tools=[run])
+    found = driver.submit(plan(task("run", tool="shell.run", args=canonical(args), device=device)))
+    assert (found.head.state is STATE.AWAITING_APPROVAL) == asks
 
 
 @pytest.mark.parametrize(("under", "told"), [(".", " (in '/srv/backup box')"), ("Copies", "")])

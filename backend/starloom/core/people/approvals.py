@@ -7,7 +7,7 @@ again. The edge decides who may answer; only a person's own action answers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -19,6 +19,7 @@ from starloom.core.rights.call_effects import (
     ASKING,
     added_to,
     adds,
+    effects_of_call,
     effects_of_task,
     offers_in,
     repeats_effects,
@@ -105,15 +106,20 @@ def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
 
 
 def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
-    known = _Effects(fleet)
+    listed = list(specs)
+    known = _Effects(fleet, {spec.id: spec for spec in listed})
     # Most calls of a plan have the same effects, so equal sets are merged once.
-    return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in specs)))
+    return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in listed)))
 
 
 class _Effects:
-    """The effects of calls over all devices, looked up once for a tool where only the tool decides them."""
+    """The effects of calls over all devices, looked up once for a tool where only the tool decides them.
 
-    def __init__(self, fleet: Fleet) -> None:
+    Where arguments decide too, the devices to which a call may go count alone: each has its own rules for commands.
+    """
+
+    def __init__(self, fleet: Fleet, specs: Mapping[str, TaskSpec]) -> None:
+        self._fleet, self._specs = fleet, specs
         self._offers = offers_in(fleet)
         self._by_tool: dict[str, frozenset[Effect] | None] = {}
 
@@ -135,6 +141,10 @@ class _Effects:
             return effects_of_task(spec, self._offers)
         if known is not None and not adds(spec):
             return known
+        own = () if adds(spec) else may_run_on(self._fleet, spec, self._specs)
+        if own:
+            there = (self._fleet.tools[device][tool] for device in own)
+            return frozenset[Effect]().union(*(effects_of_call(offer, spec, self._offers) for offer in there))
         return effects_of_task(spec, self._offers)
 
 
@@ -155,11 +165,11 @@ def judge(
     or with secrets need approval. Neither does a policy waive it for turns of a call that does more than read: their
     number is approved with the call.
     """
-    guided, known = is_model(by), _Effects(fleet)
+    by_id = {spec.id: spec for spec in specs}
+    guided, known = is_model(by), _Effects(fleet, by_id)
     added = specs_by_rules(rules, specs)
     if policy.approval is Approval.NEVER and not hold and not guided:
         specs, added = [[spec for spec in some if known.repeats(spec)] for some in (specs, added)]
-    by_id = {spec.id: spec for spec in specs}
     standing = _by_action(fleet)
     calls: list[Call] = []
     reaches: list[_Reach] = []
@@ -276,8 +286,8 @@ def changing_calls(fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[Rule
 
     The order within is that of the plan; a call that a rule may add counts. A group stands for its calls.
     """
-    known = _Effects(fleet)
     by_id = {spec.id: spec for spec in specs}
+    known = _Effects(fleet, by_id)
     all_specs = [spec for spec in specs if spec.tool is not None and spec.key is None and not spec.look]
     calls = [
         _call(fleet, way, by_id, effects)

@@ -25,7 +25,7 @@ from starloom_protocol.records.entities import (
     VerifyCall,
 )
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
-from starloom_protocol.values import canonical, parse
+from starloom_protocol.values import canonical, list_key, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Repeatability
 
 Offers = Callable[[str], Iterable[ToolOffer]]
@@ -38,6 +38,8 @@ EVERY: Final = frozenset(Effect)
 
 PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "target", "tickets", "to", "under"})
 """Arguments of built-in tools that name the places that a call changes."""
+_BESIDE: Final = frozenset({"any_exit", "device_name", "timeout_s"})
+"""Arguments that change nothing about the work of a program."""
 
 _DECIDING: dict[str, Any] = {
     "any_of": list[OtherCall],
@@ -224,11 +226,16 @@ def _named(call: UndoCall | VerifyCall | OtherCall, offers: Offers, inputs: Iter
 
 
 def _narrowed(offer: ToolOffer, text: str, late: Iterable[str]) -> frozenset[Effect]:
-    """Return a tool's effects with these arguments; all of them if the deciding argument is not known yet."""
+    """Return a tool's effects with these arguments; all of them if the deciding argument is not known yet.
+
+    A list decides alone: what else a call gives a program, such as its input or its folder, may do anything.
+    """
     if offer.effects_by:
         args = parse(text)
         for argument, by_value in offer.effects_by.items():
             value = args.get(argument)
+            if isinstance(value, list) and not ({*args, *late} - {argument} - _BESIDE):
+                value = list_key(value)
             if argument not in late and isinstance(value, str) and value in by_value:
                 return frozenset(by_value[value])
     return frozenset(offer.effects)
