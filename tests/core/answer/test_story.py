@@ -8,7 +8,7 @@ from starloom.core.answer import story
 from starloom_protocol.records.entities import ForEach, ResultSpec, Selector, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect, Outcome
-from tests.builders import MAYBE, NONE, PURE, TOOLS, Driver, edge, plan, task
+from tests.builders import MAYBE, NEVER, NONE, PURE, TOOLS, Driver, edge, plan, task
 
 LONG = "it is outside the folders " + "of this device " * 12
 
@@ -68,6 +68,22 @@ def test_the_folder_that_nobody_named_is_named_in_the_answer() -> None:
     driver.run()
     sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
     assert sentence == "Copy is done: 2 tasks on nas. Its files are in '/srv/backup' on nas."
+
+
+def test_a_notice_that_nobody_could_see_is_no_failure_of_the_work() -> None:
+    driver = Driver()
+    notify = ToolOffer(name="notify", repeatability=NEVER, effects=[Effect.WRITE])
+    driver.add_device("nas", tools=[*TOOLS, notify])
+    tell = task("tell", tool="notify", optional=True)
+    made = driver.submit(plan(task("copy"), tell, edge("copy>tell"), name="Copy"))
+    (copied,) = driver.take()
+    driver.result(copied, {})
+    (told,) = driver.take()
+    detail = "this device has no desktop"
+    driver.result(told, outcome=Outcome.ERROR, code=Code.TOOL_UNAVAILABLE, effect=NONE, detail=detail)
+    driver.run()
+    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    assert sentence == "Copy is done: 1 task on nas. No notice was shown on nas: this device has no desktop."
 
 
 def test_the_first_cause_is_what_failed_first_not_what_stands_first() -> None:

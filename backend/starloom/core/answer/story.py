@@ -17,6 +17,7 @@ from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationS
 # Bound once, because an answer compares them with every task.
 _FINDINGS_NAMED = 3
 _FOLDERS_NAMED = 3
+_NOTICE = "notify"
 _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
 
 
@@ -30,6 +31,10 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     where = _where(constellation, fleet, done)
     opening = _opening(constellation.head.name, state, len(done), total, where)
     failed, superseded = _apart(constellation, failed_first(constellation))
+    unseen_notices = [
+        task for task in failed if state is ConstellationState.SUCCEEDED and _is_a_courtesy(constellation, task)
+    ]
+    failed = [task for task in failed if task not in unseen_notices]
     if state is ConstellationState.SUCCEEDED and not done and failed:
         opening = f"{constellation.head.name} ended without a result: all that was tried was optional"
     elif state is ConstellationState.SUCCEEDED and left_out.nobody_asked(constellation):
@@ -56,6 +61,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     if constellation.head.given_up:
         parts.append(f"The model gave it up: {constellation.head.given_up.removesuffix('.')}.")
     parts.extend(_failures(constellation, fleet, failed))
+    parts.extend(_unseen_notices(constellation, fleet, unseen_notices))
     parts.extend(_superseded(constellation, fleet, superseded))
     parts.extend(_failed_groups(constellation, state))
     parts.extend(_recoveries(constellation, fleet))
@@ -255,6 +261,23 @@ def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> 
     cause = detail.removeprefix(": ") if record.code is Code.TOOL_UNAVAILABLE and detail else title + detail
     said = f"First cause: {called(constellation, fleet, first)} - {cause}{more}"
     return [said if said.endswith(" ...") else f"{said}."]
+
+
+def _is_a_courtesy(constellation: Constellation, task: str) -> bool:
+    """Return whether a task only tells a person that the work is done, and may be missing."""
+    spec = constellation.specs[task]
+    return spec.optional and spec.tool == _NOTICE
+
+
+def _unseen_notices(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
+    """Return the notices that nobody saw; the work that they tell about is done all the same."""
+    said = []
+    for task in tasks[:3]:
+        attempt, device = constellation.last_attempt(task), constellation.tasks[task].device
+        why = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
+        where = f" on {_name(fleet, device)}" if device else ""
+        said.append(f"No notice was shown{where}{why}.")
+    return said
 
 
 def _shortened(detail: str, most: int = 160) -> str:
