@@ -10,7 +10,8 @@ from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, match_all
 from starloom.planner.requests.refusals import refused
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.vocabulary import Code, Repeatability
 from tests.planner.fleets import device, fleet
 
 CATALOGUE = load_catalogue()
@@ -50,6 +51,22 @@ def test_words_that_a_recipe_takes_have_no_gap(words: str) -> None:
 @pytest.mark.parametrize("words", ["restart nginx on everything that is red", "sing me a song", "compare two logs"])
 def test_other_words_keep_their_candidates(words: str) -> None:
     assert match_all(words, CATALOGUE, FLEET).gap == ""
+
+
+def test_a_name_of_a_device_counts_as_whole_words_alone() -> None:
+    view = fleet(device("pi"), device("zeus"))
+    assert match_all("compare two pictures of the pilot", CATALOGUE, view).gap == ""
+    assert "*largest files on pi*" in match_all("delete the pictures of zeuss on pi", CATALOGUE, view).gap
+    assert "*largest files on zeus*" in match_all("delete the pictures on zeus", CATALOGUE, view).gap
+    assert match_all("reboot pi-hole", CATALOGUE, view).gap == ""
+
+
+def test_no_request_is_offered_that_its_device_cannot_carry_out() -> None:
+    tab = Offer(digest="t", tools=[ToolOffer(name="notify", repeatability=Repeatability.NEVER)])
+    alone = fleet(device("handy", os="browser"), offers={"handy": tab})
+    assert match_all("delete the pictures on handy", CATALOGUE, alone).gap == "no recipe deletes files"
+    beside = fleet(device("handy", os="browser"), device("kiste"), offers={"handy": tab})
+    assert "*largest files on kiste*" in match_all("delete the pictures on handy", CATALOGUE, beside).gap
 
 
 def test_without_a_device_nothing_is_offered() -> None:

@@ -29,11 +29,20 @@ _BY_DATE: Final = re.compile(
 
 
 @dataclass(frozen=True)
+class _Way:
+    """A request that works here on devices that may do what it needs; `{one}` is one of them, `{two}` are two."""
+
+    words: str
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class _Gap:
-    """A kind of request, and the sentence about it; `{one}` is the device that the words name, `{two}` are two."""
+    """A kind of request, the sentence about it, and the requests that come near to it."""
 
     fits: Callable[[str, FleetSnapshot], bool]
     sentence: str
+    ways: tuple[_Way, ...]
 
 
 def _of_a_device(said: str, fleet: FleetSnapshot) -> bool:
@@ -42,8 +51,8 @@ def _of_a_device(said: str, fleet: FleetSnapshot) -> bool:
     if found is None:
         return False
     rest = found["rest"]
-    for name in sorted((device.name.casefold() for device in fleet.devices), key=len, reverse=True):
-        rest = rest.replace(name, " ")
+    for device in sorted(fleet.devices, key=lambda device: len(device.name), reverse=True):
+        rest = device.name_pattern.sub(" ", rest)
     return all(plain_word(word) in _PLACES | ARTICLES for word in rest.split())
 
 
@@ -53,34 +62,54 @@ def _like(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
 
 def _compares(said: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words compare devices, or folders of them; other comparisons are work for a model."""
-    return _COMPARE.match(said) is not None and any(device.name.casefold() in said for device in fleet.devices)
+    return _COMPARE.match(said) is not None and any(device.named_in(said) for device in fleet.devices)
 
 
+_SEARCH: Final = ("fs.find", "fs.hash")
+_COMMAND: Final = ("shell.run",)
 _GAPS: Final = (
     _Gap(
         _of_a_device,
-        "no recipe restarts a whole device. *restart nginx on {one}* restarts one service, and *run systemctl reboot "
-        "on {one}* runs that command where its owner has granted it",
+        "no recipe restarts a whole device",
+        (
+            _Way("*restart nginx on {one}* restarts one service", ("service.restart",)),
+            _Way(
+                "*run systemctl reboot on {one}* runs that command where its owner has granted it",
+                _COMMAND,
+            ),
+        ),
     ),
     _Gap(
         _like(_DELETE),
-        "no recipe deletes files. *largest files on {one}* and *find duplicates on {one}* show what takes room, and "
-        "*find duplicates on {one} and put the extra ones into the trash* asks first",
+        "no recipe deletes files",
+        (
+            _Way("*largest files on {one}* and *find duplicates on {one}* show what takes room", _SEARCH),
+            _Way(
+                "*find duplicates on {one} and put the extra ones into the trash* asks first",
+                (*_SEARCH, "fs.trash"),
+            ),
+        ),
     ),
     _Gap(
         _compares,
-        "no recipe compares folders or devices. *find duplicates on {two}* shows the files that are equal, and *run "
-        "uptime on {two}* marks where the output of a command differs",
+        "no recipe compares folders or devices",
+        (
+            _Way("*find duplicates on {two}* shows the files that are equal", (*_SEARCH, "fs.trash")),
+            _Way("*run uptime on {two}* marks where the output of a command differs", _COMMAND),
+        ),
     ),
     _Gap(
         _like(_PROGRAMS),
-        "no recipe lists programs. *how is {one}* tells its memory, and *run ps aux on {one}* lists its programs where "
-        "its owner has granted that command",
+        "no recipe lists programs",
+        (
+            _Way("*how is {one}* tells its memory", ("system.info",)),
+            _Way("*run ps aux on {one}* lists its programs where its owner has granted that command", _COMMAND),
+        ),
     ),
     _Gap(
         _like(_BY_DATE),
-        "no recipe finds files by date. *find IMG_2025 on {one}* finds them by words of their names, with the date of "
-        "each",
+        "no recipe finds files by date",
+        (_Way("*find IMG_2025 on {one}* finds them by words of their names, with the date of each", ("fs.find",)),),
     ),
 )
 
@@ -92,14 +121,15 @@ def gap_in(words: str, fleet: FleetSnapshot) -> str:
         return ""
     for gap in _GAPS:
         if gap.fits(said, fleet):
-            one, two = _devices(said, fleet)
-            return gap.sentence.format(one=one, two=two)
+            ways = ", and ".join(filter(None, (_way(way, said, fleet) for way in gap.ways)))
+            return f"{gap.sentence}. {ways}" if ways else gap.sentence
     return ""
 
 
-def _devices(said: str, fleet: FleetSnapshot) -> tuple[str, str]:
-    """Return the device that words name, or the first one; and two of them, the named first."""
-    ordered = sorted(fleet.devices, key=lambda device: (device.demo, not device.online, device.name))
-    named = [device.name for device in ordered if device.name.casefold() in said]
-    names = list(dict.fromkeys([*named, *(device.name for device in ordered)]))
-    return names[0], " and ".join(names[:2])
+def _way(way: _Way, said: str, fleet: FleetSnapshot) -> str:
+    """Return a request with devices that may do what it needs, the named ones first; empty where there are too few."""
+    able = [device for device in fleet.devices if device.may(way.needs)]
+    able.sort(key=lambda device: (not device.named_in(said), device.demo, not device.online, device.name))
+    if len(able) < (2 if "{two}" in way.words else 1):
+        return ""
+    return way.words.format(one=able[0].name, two=" and ".join(device.name for device in able[:2]))
