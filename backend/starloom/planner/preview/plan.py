@@ -116,6 +116,8 @@ class Preview:
     warnings: tuple[str, ...] = field(default=())
     secrets: tuple[SecretFlow, ...] = field(default=())
     faults: tuple[TaskFault, ...] = field(default=())
+    unable: tuple[TaskFault, ...] = field(default=())
+    """Those of its faults that are tasks which no device of now can ever begin."""
 
     @property
     def missing(self) -> tuple[MissingGrant, ...]:
@@ -211,6 +213,7 @@ def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by:
         ),
         secrets=secret_flows(_receivers(plan, tasks, placed, access), access),
         faults=faults,
+        unable=never,
     )
 
 
