@@ -11,10 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.requests.clauses import ARTICLES, plain_word, word_set
 
-_PLACES: Final = word_set("computer machine device pc laptop notebook server system phone desktop box host whole again")
+_PLACES: Final = word_set(
+    "computer machine device pc laptop notebook server system phone desktop box host whole again at now tonight night"
+)
 _SEASONS: Final = "spring|summer|autumn|fall|winter|year|month|week|weekend|night|christmas|holidays?"
 _RESTART: Final = re.compile(r"(?:restart|reboot|shut ?down|power off|switch off|turn off)\b(?P<rest>.*)")
 _DELETE: Final = re.compile(r"(?:delete|remove|erase|wipe|clean up|get rid of)\b")
@@ -22,6 +24,9 @@ _COMPARE: Final = re.compile(r"(?:compare|diff)\b")
 _PROGRAMS: Final = re.compile(
     r".*\b(?:programs?|processes|process|apps?|applications?)\b.*\b(?:memory|ram|cpu|processor)\b"
 )
+_RUNNING: Final = re.compile(r"(?:what(?:'s| is)|which programs? (?:is|are)) running on\b")
+_MOVE: Final = re.compile(r"(?:move|sync|synchroni[sz]e|mirror)\b")
+_WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
 _BY_DATE: Final = re.compile(
     rf"(?:find|search|show|list|which|where)\b.*\b(?:from|of|in|since|before|after)\s+(?:(?:last|this)\s+(?:{_SEASONS})|"
     r"(?:19|20)\d\d)\b"
@@ -30,10 +35,14 @@ _BY_DATE: Final = re.compile(
 
 @dataclass(frozen=True)
 class _Way:
-    """A request that works here on devices that may do what it needs; `{one}` is one of them, `{two}` are two."""
+    """A request that works here on devices that may do what it needs.
+
+    `{one}` is one of them, `{two}` are two. `{other}` is another one, which has to offer `other_needs`.
+    """
 
     words: str
     needs: tuple[str, ...]
+    other_needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,16 @@ def _like(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
     return lambda said, _fleet: pattern.match(said) is not None
 
 
+def _moves(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words move something between devices; moving anything else is work for a model."""
+    return _MOVE.match(said) is not None and sum(device.named_in(said) for device in fleet.devices) > 1
+
+
+def _watches(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words wait for an event on a device."""
+    return _WATCH.match(said) is not None and any(device.named_in(said) for device in fleet.devices)
+
+
 def _compares(said: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words compare devices, or folders of them; other comparisons are work for a model."""
     return _COMPARE.match(said) is not None and any(device.named_in(said) for device in fleet.devices)
@@ -67,10 +86,12 @@ def _compares(said: str, fleet: FleetSnapshot) -> bool:
 
 _SEARCH: Final = ("fs.find", "fs.hash")
 _COMMAND: Final = ("shell.run",)
+_SENDS: Final = ("fs.find", "fs.hash", "artifact.put")
+_STORES: Final = ("fs.write", "fs.hash", "fs.verify")
 _GAPS: Final = (
     _Gap(
         _of_a_device,
-        "no recipe restarts a whole device",
+        "no recipe restarts or turns off a whole device",
         (
             _Way("*restart nginx on {one}* restarts one service", ("service.restart",)),
             _Way(
@@ -99,7 +120,21 @@ _GAPS: Final = (
         ),
     ),
     _Gap(
-        _like(_PROGRAMS),
+        _moves,
+        "no recipe moves files or keeps folders equal",
+        (_Way("*copy Documents from {one} to {other}* copies what differs and removes nothing", _SENDS, _STORES),),
+    ),
+    _Gap(
+        _watches,
+        "no recipe waits for something to happen. A schedule looks again and again, and tells you of a failure or a "
+        "change: `starloom schedule add`",
+        (
+            _Way("*how is {one}* looks once", ("system.info",)),
+            _Way("*what fills the disk of {one}* shows its room", ("disk.usage",)),
+        ),
+    ),
+    _Gap(
+        lambda said, fleet: _like(_PROGRAMS)(said, fleet) or _like(_RUNNING)(said, fleet),
         "no recipe lists programs",
         (
             _Way("*how is {one}* tells its memory", ("system.info",)),
@@ -128,8 +163,16 @@ def gap_in(words: str, fleet: FleetSnapshot) -> str:
 
 def _way(way: _Way, said: str, fleet: FleetSnapshot) -> str:
     """Return a request with devices that may do what it needs, the named ones first; empty where there are too few."""
-    able = [device for device in fleet.devices if device.may(way.needs)]
-    able.sort(key=lambda device: (not device.named_in(said), device.demo, not device.online, device.name))
-    if len(able) < (2 if "{two}" in way.words else 1):
+    ordered = sorted(fleet.devices, key=lambda one: (_place(one, said), one.demo, not one.online, one.name))
+    able = [device for device in ordered if device.may(way.needs)]
+    others = [device for device in ordered if device not in able[:1] and device.may(way.other_needs)]
+    if len(able) < (2 if "{two}" in way.words else 1) or ("{other}" in way.words and not others):
         return ""
-    return way.words.format(one=able[0].name, two=" and ".join(device.name for device in able[:2]))
+    two = " and ".join(device.name for device in able[:2])
+    return way.words.format(one=able[0].name, other=others[0].name if others else "", two=two)
+
+
+def _place(device: DeviceSnapshot, said: str) -> int:
+    """Return where words name a device, so that what they name first stays first; behind them all if they do not."""
+    found = device.name_pattern.search(said)
+    return found.start() if found is not None else len(said)
