@@ -76,10 +76,11 @@ class DeviceSnapshot:
         return all(tool in self.tools and self.tools[tool].unavailable is None for tool in needs)
 
     def may(self, needs: tuple[str, ...]) -> bool:
-        """Return whether it can do all this, or could once its owner allows it."""
+        """Return whether it can do all this, or could once its owner allows it: its reason names the grant then."""
         offers = [self.tools.get(tool) for tool in needs]
         return all(
-            offer is not None and (offer.unavailable is None or (offer.grant or "") not in {"", *self.grants})
+            offer is not None
+            and (offer.unavailable is None or (offer.grant is not None and offer.grant in offer.unavailable))
             for offer in offers
         )
 

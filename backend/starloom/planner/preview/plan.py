@@ -14,11 +14,10 @@ from dataclasses import replace as dataclass_replace
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.answer.why import TAB_OS
 from starloom.core.people.approvals import needs_approval, plan_effects
 from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
-from starloom.core.placement.selection import Candidate, judge, selects
+from starloom.core.placement.selection import Candidate, is_beyond_grants, judge, selects
 from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in
 from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.rights.first_folders import first_folders
@@ -45,6 +44,7 @@ from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSp
 from starloom_protocol.records.specs import by_result
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
+from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -574,7 +574,7 @@ def _missing(
     """Yield the grants that the chosen devices lack; where none could be chosen, those of all that were looked at."""
     for name in dict.fromkeys([*devices, *(item.device for item in looked if not devices)]):
         device, offer = fleet.devices[name], fleet.tools.get(name, {}).get(tool)
-        if offer is None:
+        if offer is None or is_beyond_grants(device, offer):
             continue
         given = fleet.offers[name].grants
         wanted = [offer.grant] if offer.grant is not None else []
