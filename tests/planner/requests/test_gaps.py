@@ -62,6 +62,9 @@ def test_words_that_a_recipe_takes_have_no_gap(words: str) -> None:
         "move the ten biggest videos to the nas",
         "tell me when it rains",
         "tell me a joke",
+        "rename the photos of last summer",
+        "what did the romans ever do for us",
+        "empty the dishwasher",
     ],
 )
 def test_other_words_keep_their_candidates(words: str) -> None:
@@ -86,3 +89,16 @@ def test_no_request_is_offered_that_its_device_cannot_carry_out() -> None:
 
 def test_without_a_device_nothing_is_offered() -> None:
     assert match_all("delete my photos", CATALOGUE, FleetSnapshot()).gap == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("rename laptop to desk", "`starloom device rename`"),
+        ("empty the trash on nas", "no recipe empties the trash"),
+        ("when was nas last seen", "`starloom activity --device`. *how is nas* looks at it now"),
+        ("what did nas do yesterday", "`starloom activity --device`"),
+    ],
+)
+def test_a_request_for_something_else_than_work_is_told_where_it_is(words: str, says: str) -> None:
+    assert says in match_all(words, CATALOGUE, FLEET).gap

@@ -40,6 +40,9 @@ ParamOption = Annotated[
     list[str] | None, typer.Option("--param", "-p", help="k=v, or k:=JSON for anything but a word.")
 ]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end; the exit code is the result.")]
+AnywayOption = Annotated[
+    bool, typer.Option("--anyway", help="Also a plan that waits for a device which is not here yet.")
+]
 PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")]
 
 
@@ -136,9 +139,7 @@ def submit(
         Sharing | None, typer.Option("--share", help="Show a model no more of results than this, for this request.")
     ] = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="k=v, to find it again.")] = None,
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Also a plan that waits for a device which is not here yet.")
-    ] = False,
+    anyway: AnywayOption = False,
 ) -> None:
     """Submit a request: words, a plan, or a recipe."""
     request = " ".join(words or [])

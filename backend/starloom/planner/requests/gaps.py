@@ -26,6 +26,11 @@ _PROGRAMS: Final = re.compile(
 )
 _RUNNING: Final = re.compile(r"(?:what(?:'s| is)|which programs? (?:is|are)) running on\b")
 _MOVE: Final = re.compile(r"(?:move|sync|synchroni[sz]e|mirror)\b")
+_RENAME: Final = re.compile(r"rename\b")
+_EMPTY: Final = re.compile(r"empty\b.*\b(?:trash|bin)\b")
+_SEEN: Final = re.compile(
+    r"(?:when (?:was|did)|what (?:did|has|was))\b.*\b(?:last|do|doing|done|seen|yesterday|today)\b"
+)
 _WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
 _BY_DATE: Final = re.compile(
     rf"(?:find|search|show|list|which|where)\b.*\b(?:from|of|in|since|before|after)\s+(?:(?:last|this)\s+(?:{_SEASONS})|"
@@ -69,14 +74,14 @@ def _like(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
     return lambda said, _fleet: pattern.match(said) is not None
 
 
+def _of_named(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
+    """Return the test of words that begin so and name a device."""
+    return lambda said, fleet: pattern.match(said) is not None and any(one.named_in(said) for one in fleet.devices)
+
+
 def _moves(said: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words move something between devices; moving anything else is work for a model."""
     return _MOVE.match(said) is not None and sum(device.named_in(said) for device in fleet.devices) > 1
-
-
-def _watches(said: str, fleet: FleetSnapshot) -> bool:
-    """Tell whether words wait for an event on a device."""
-    return _WATCH.match(said) is not None and any(device.named_in(said) for device in fleet.devices)
 
 
 def _compares(said: str, fleet: FleetSnapshot) -> bool:
@@ -120,12 +125,27 @@ _GAPS: Final = (
         ),
     ),
     _Gap(
+        _of_named(_RENAME),
+        "a request gives no device another name; its owner does, on its page or by `starloom device rename`",
+        (),
+    ),
+    _Gap(
+        _like(_EMPTY),
+        "no recipe empties the trash, so that work can be taken back",
+        (_Way("*largest files on {one}* shows what takes room", ("fs.find",)),),
+    ),
+    _Gap(
+        _of_named(_SEEN),
+        "the record of who did what is on the page *Activity*, and in `starloom activity --device`",
+        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+    ),
+    _Gap(
         _moves,
         "no recipe moves files or keeps folders equal",
         (_Way("*copy Documents from {one} to {other}* copies what differs and removes nothing", _SENDS, _STORES),),
     ),
     _Gap(
-        _watches,
+        _of_named(_WATCH),
         "no recipe waits for something to happen. A schedule looks again and again, and tells you of a failure or a "
         "change: `starloom schedule add`",
         (

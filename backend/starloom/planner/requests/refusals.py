@@ -109,7 +109,9 @@ def _may_mean(candidates: tuple[Candidate, ...]) -> str:
     also = "".join(f", or {quoted(other.title)}" for other in others)
     if not meant.missing:
         return f"they may mean {quoted(meant.title)}{also}; start it, or say it another way"
-    needed = ", ".join(f"{item.title} ({item.reason})" if item.reason else item.title for item in meant.missing)
+    needed = ", ".join(
+        f"{quoted(item.title)} ({item.reason})" if item.reason else quoted(item.title) for item in meant.missing
+    )
     return f"they may mean {quoted(meant.title)}, which still needs {needed}{also}"
 
 
