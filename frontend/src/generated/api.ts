@@ -2652,8 +2652,14 @@ export interface components {
          * @description A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
          *
          *     `priority` takes precedence over that of the plan. `sharing` narrows the part of results that a model is shown.
+         *     `able`: a plan is refused that has a task which no device of now can ever begin.
          */
         Create: {
+            /**
+             * Able
+             * @default false
+             */
+            able?: boolean;
             /** Attempts */
             attempts?: number | null;
             /** Budget */

@@ -68,8 +68,8 @@ class ToolOffer(Record, frozen=True, kw_only=True):
     """One tool as a device offers it; `args` is the canonical text of the JSON schema of its arguments.
 
     `returns` is the schema of its result, or the name of one that both ends know (`tools.results`); empty if unknown.
-    `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects. `stands_for` is a tool in
-    whose place the device's owner says that this one may be called.
+    `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects; a list stands there by its
+    `list_key`. `stands_for` is a tool in whose place the device's owner says that this one may be called.
     """
 
     args: str = "{}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.answer import story
-from starloom_protocol.records.entities import ForEach, ResultSpec, Selector
-from starloom_protocol.vocabulary import Code, Outcome
-from tests.builders import MAYBE, NONE, Driver, edge, plan, task
+from starloom_protocol.records.entities import ForEach, ResultSpec, Selector, ToolOffer
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code, Effect, Outcome
+from tests.builders import MAYBE, NEVER, NONE, PURE, TOOLS, Driver, edge, plan, task
 
 LONG = "it is outside the folders " + "of this device " * 12
 
@@ -53,6 +54,36 @@ def test_the_work_of_a_device_is_called_by_the_device_s_name() -> None:
     assert "Skipped because look on nas failed: then on nas." in sentence
     answer = made.tables["answer"][""]
     assert [item.title for item in answer.items] == ["Seen, look on vps"]
+
+
+def test_the_folder_that_nobody_named_is_named_in_the_answer() -> None:
+    driver = Driver()
+    write = ToolOffer(name="fs.write", repeatability=PURE, effects=[Effect.WRITE], grant="files:write")
+    told = {"writes": "/srv/backup\n/srv/more"}
+    driver.add_device("nas", tools=[*TOOLS, write], facts_told=told, grants=["files:write"])
+    named = task("named", tool="fs.write", args=canonical({"under": "Copies"}))
+    made = driver.submit(plan(task("copy", tool="fs.write", args=canonical({"under": "."})), named, name="Copy"))
+    for dispatch in driver.take():
+        driver.result(dispatch, {})
+    driver.run()
+    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    assert sentence == "Copy is done: 2 tasks on nas. Its files are in '/srv/backup' on nas."
+
+
+def test_a_notice_that_nobody_could_see_is_no_failure_of_the_work() -> None:
+    driver = Driver()
+    notify = ToolOffer(name="notify", repeatability=NEVER, effects=[Effect.WRITE])
+    driver.add_device("nas", tools=[*TOOLS, notify])
+    tell = task("tell", tool="notify", optional=True)
+    made = driver.submit(plan(task("copy"), tell, edge("copy>tell"), name="Copy"))
+    (copied,) = driver.take()
+    driver.result(copied, {})
+    (told,) = driver.take()
+    detail = "this device has no desktop"
+    driver.result(told, outcome=Outcome.ERROR, code=Code.TOOL_UNAVAILABLE, effect=NONE, detail=detail)
+    driver.run()
+    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    assert sentence == "Copy is done: 1 task on nas. No notice was shown on nas: this device has no desktop."
 
 
 def test_the_first_cause_is_what_failed_first_not_what_stands_first() -> None:

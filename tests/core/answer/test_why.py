@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.core.answer.why import TAB_OS, Why, explain, shard_of
+from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position, position
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
@@ -16,6 +16,7 @@ from starloom.edge.routes.work.why import explain_all
 from starloom_protocol.records.entities import Choice, ForEach, ToolOffer, encode_entity
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.text.folder_grants import NO_LINE
+from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Op, Outcome, Reason
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task, when
 

@@ -46,6 +46,7 @@ from starloom_protocol.records.specs import Repeat
 from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.text.wording import found_by
+from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import (
     CODES,
     CONTROLS,
@@ -59,7 +60,6 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
-TAB_OS: Final = "browser"
 _ASLEEP: Final = "is asleep - open it"
 _GONE_FOR_GOOD: Final = "Nobody can look there, since the device is gone"
 NAMED_MOST: Final = 3

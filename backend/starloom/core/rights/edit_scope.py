@@ -29,7 +29,7 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.consent import selector_of, within
 from starloom.core.rights.envelope import devices_of
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.queues.ready import ANY
+from starloom.core.state.queues import ANY
 from starloom_protocol.records.entities import Dependency, TaskSpec
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
 from starloom_protocol.vocabulary import Effect, Gate
