@@ -9,6 +9,7 @@ _GOALS = "tests/guard/test_hostile_goals.py::"
 _INJECTIONS = "tests/guard/test_injections.py::"
 _KEPT = "tests/guard/test_kept_recipes.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
+_NOTICES = "tests/guard/test_notices.py::"
 _OFFERS = "tests/guard/test_hostile_offers.py::"
 _SCHEDULES = "tests/guard/test_schedules.py::"
 _SCHEMAS = "tests/guard/test_hostile_schemas.py::"
@@ -215,5 +216,16 @@ MIND_THREATS = (
             _TERMINAL + "test_t126_what_waits_for_a_person_steers_no_terminal",
         ),
         part="no check finds a new line of the command line that prints such a text in another way",
+    ),
+    Threat(
+        "T127",
+        "whoever may run work becomes the owner of another person's schedule by a change of nothing or of its name: "
+        "it then runs as them, is judged as theirs, and stops when their token ends",
+        "a change that differs in nothing is not kept, and a new name leaves the owner; who changes what runs, when or "
+        "who hears of it owns it from then on, and so does who approves its plan again",
+        (
+            _SCHEDULES + "test_t127_a_change_of_nothing_makes_nobody_the_owner",
+            _SCHEDULES + "test_t127_a_change_of_its_work_makes_its_author_the_owner",
+        ),
     ),
 )

@@ -1618,7 +1618,7 @@ export interface paths {
         head?: never;
         /**
          * Patch
-         * @description Change a schedule; fields that are not given stay. The author of the change owns it from then on.
+         * @description Change a schedule; fields that are not given stay. Who changes more than its name owns it from then on.
          */
         patch: operations["patch_api_v1_schedules__schedule__patch"];
         trace?: never;
