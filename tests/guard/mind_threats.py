@@ -228,4 +228,16 @@ MIND_THREATS = (
             _SCHEDULES + "test_t127_a_change_of_its_work_makes_its_author_the_owner",
         ),
     ),
+    Threat(
+        "T128",
+        "a program or an assistant marks as seen that a schedule failed, that a recipe went back, or that a device "
+        "remembers work which the hub lost, so that no person learns of it",
+        "only a person marks a notice as seen, whatever the role and the scopes of the token are",
+        (
+            _NOTICES + "test_t128_no_machine_marks_the_notices_of_a_person_as_seen",
+            _NOTICES + "test_t128_a_person_marks_each_as_seen",
+        ),
+        part="a program that holds the token of a person counts as that person; a schedule that is stopped loses its "
+        "notice when it is resumed, and one whose owner chose no notices has none",
+    ),
 )

@@ -18,7 +18,7 @@ from starloom.core.clock.cron import BadClock, following, passed
 from starloom.core.people.approvals import needs_approval, plan_effects
 from starloom.core.people.controls import on_control
 from starloom.core.people.requests import open_request
-from starloom.core.rights.authorship import check_plan
+from starloom.core.rights.authorship import check_plan, check_reader
 from starloom.core.rights.consent import beyond, consent_to
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
 from starloom.core.state.model import Access, Constellation, Shard
@@ -563,6 +563,7 @@ def on_controlled(work: Work, item: ScheduleControlled) -> None:
             _check_consent(work, schedule, item)
             _run_now(work, schedule)
         case "seen":
+            check_reader(work.by)
             if schedule.notice is not None:
                 keep(work, replace(schedule, notice=None), EventKind.SCHEDULE_SEEN)
         case "remove":

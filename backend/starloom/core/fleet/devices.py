@@ -12,6 +12,7 @@ from starloom.core.fleet.profiles import held_to
 from starloom.core.placement import device_conditions, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
 from starloom.core.placement.pace import learning
+from starloom.core.rights.authorship import check_reader
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
 from starloom.core.run.attempts import dispatch_of
@@ -343,6 +344,7 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
         labels = _labels_of(item.value)
         _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=labels))
     elif item.action == "seen":
+        check_reader(work.by)
         if device.remembers:
             _put_device(work, EventKind.HISTORY_SEEN, replace(device, remembers=""))
     elif item.action == "revoke":
