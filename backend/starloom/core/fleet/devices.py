@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.fleet import draining, owner_questions
+from starloom.core.fleet import draining, hub_calls, owner_questions
 from starloom.core.fleet.profiles import held_to
 from starloom.core.placement import device_conditions, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
@@ -235,6 +235,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
                 # Only its ledger can show that the attempt never began.
                 work.order(SendQuery(attempts=[at], device=device.id))
     returning.came_back(work)
+    hub_calls.came_back(work)
     draining.greet(work, online)
     ask_again(work, device.id)
     work.answer(
