@@ -203,8 +203,7 @@ MIND_THREATS = (
             _OFFERS + "test_t125_a_flood_of_offers_ends_the_connection",
             _OFFERS + "test_t125_what_an_agent_may_offer_is_taken",
         ),
-        part="within its slots, 4,096 at the most, a device may keep work until its timeout; a device that connects "
-        "again and again begins the count of its offers anew",
+        part="within its slots, 4,096 at the most, a device may keep work until its timeout",
     ),
     Threat(
         "T126",
@@ -239,5 +238,18 @@ MIND_THREATS = (
         ),
         part="a program that holds the token of a person counts as that person; a schedule that is stopped loses its "
         "notice when it is resumed, and one whose owner chose no notices has none",
+    ),
+    Threat(
+        "T129",
+        "a device connects again and again, so that its changes of its offer and its condition, of which each is an "
+        "event, are counted from nought each time and fill the log",
+        "changes are counted by device over all of its connections; a connection that changes too much ends, and a "
+        "report that says what the one before said is no change",
+        (
+            _OFFERS + "test_t129_a_device_that_connects_again_and_again_changes_its_offer_no_more_often",
+            _OFFERS + "test_t129_a_device_that_connects_again_and_again_with_one_offer_is_taken",
+            _OFFERS + "test_t129_a_condition_is_counted_by_device_too",
+        ),
+        part="each connection writes that the device came and went; a restart of the hub begins the count anew",
     ),
 )
