@@ -16,6 +16,8 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from starloom_protocol.text.field_docs import describe
+
 _REFERENCE = "#/components/schemas/{name}"
 Shape = TypeVar("Shape")
 
@@ -80,6 +82,7 @@ def add_schemas(document: dict[str, Any], routes: Iterable[Any]) -> None:
     if twice:
         raise ValueError(f"a body and an answer have one name in the OpenAPI document: {', '.join(twice)}")
     document["components"]["schemas"] = components | known
+    describe(components, kinds)
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
