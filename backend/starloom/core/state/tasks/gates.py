@@ -212,7 +212,7 @@ def decide(constellation: Constellation, dependency: Dependency) -> GateState:
 def fact(constellation: Constellation, task: str, pointer: str) -> object:
     """Return the value at a pointer in the result of a succeeded task, or MISSING.
 
-    A fact that was never asked for is MISSING too; `asked` distinguishes the two.
+    A fact that was never asked for is MISSING too; `is_known` distinguishes the two.
     """
     record = constellation.tasks[task]
     if record.marked is not None:
@@ -228,7 +228,7 @@ def fact(constellation: Constellation, task: str, pointer: str) -> object:
     return MISSING
 
 
-def asked(constellation: Constellation, task: str, pointer: str) -> bool:
+def is_known(constellation: Constellation, task: str, pointer: str) -> bool:
     """Tell whether the value at a pointer in a task's result is available: inline, marked, or brought as a fact."""
     record = constellation.tasks[task]
     attempt = constellation.attempts.get(f"{task}/{record.attempt}")
@@ -265,7 +265,7 @@ def unanswered(constellation: Constellation, dependency: Dependency) -> Iterator
     if pointer is None:
         return
     for task in successes(constellation, dependency.source):
-        if not asked(constellation, task, pointer):
+        if not is_known(constellation, task, pointer):
             yield task
 
 
@@ -281,7 +281,7 @@ def condition_met(constellation: Constellation, task: str, condition: Condition)
             return False
         # The group of one call, and a goal, count as what they give, turns as the last of them.
         task = made[-1]
-    if not asked(constellation, task, condition.output):
+    if not is_known(constellation, task, condition.output):
         return None
     value = parse(condition.value) if condition.value is not None else None
     return holds(condition.op, fact(constellation, task, condition.output), value)
