@@ -170,7 +170,7 @@ def _input_plan(fleet: Fleet, constellation: Constellation, item: Input, took: M
     if item.topic:
         return InputPlan(name=name, sources=[_finding(constellation, item, took.get(name, ""))])
     if item.off:
-        rows = off_devices.told_of(constellation, item.source) if item.source in constellation.groups else []
+        rows = off_devices.reported(constellation, item.source) if item.source in constellation.groups else []
         return InputPlan(many=True, name=name, sources=[InputSource(text=off_devices.row(fleet, one)) for one in rows])
     if item.who:
         who = [_voter(fleet, constellation, child) for child in successes(constellation, item.source)]
