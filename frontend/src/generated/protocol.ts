@@ -356,13 +356,13 @@ export interface Schedule {
   /** The newest firing that has ended. */
   last?: Firing | null;
   name: string;
-  /** What a person should hear and has not seen yet. */
+  /** The news for a person who has not seen it yet; null: there is none. */
   notice?: Notice | null;
   /** The ends of firings of which it gives a notice. */
   notify?: NotifyWhen;
   /** The device that shows its notices, too; null: none does. */
   notify_device?: string | null;
-  /** What becomes of a moment that comes while a firing goes on. */
+  /** The rule for a moment that comes while a firing goes on. */
   overlap?: Overlap;
   /** The id of the principal by whose rights it runs. */
   owner: string;

@@ -79,13 +79,13 @@ class Schedule(Record, frozen=True, kw_only=True):
     """The newest firing that has ended."""
     name: str
     notice: Notice | None = None
-    """What a person should hear and has not seen yet."""
+    """The news for a person who has not seen it yet; null: there is none."""
     notify: NotifyWhen = NotifyWhen.FAILURE
     """The ends of firings of which it gives a notice."""
     notify_device: str | None = None
     """The device that shows its notices, too; null: none does."""
     overlap: Overlap = Overlap.SKIP
-    """What becomes of a moment that comes while a firing goes on."""
+    """The rule for a moment that comes while a firing goes on."""
     owner: str
     """The id of the principal by whose rights it runs."""
     params: str = "{}"
