@@ -448,7 +448,7 @@ def _finished(
 def _facts(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> dict[str, str]:
     """Return the facts of a result; a wanted one that was too large has its size, or 0, under `size_key`."""
     # The sizes are the hub's own words; a device that names one would have it read as a number.
-    facts = {name: text for name, text in frame.facts.items() if not name.startswith(SIZE)} if frame.facts else {}
+    facts = {name: text for name, text in frame.facts.items() if name[:1] != SIZE} if frame.facts else {}
     if frame.artifact is not None or frame.facts_too_big:
         for pointer in wants_of(constellation, spec):
             if pointer not in facts:
