@@ -26,6 +26,7 @@ from starloom_agent.install import background, service, upgrading
 from starloom_agent.owner import agents, answering, leaving, mcp
 from starloom_agent.owner.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
 from starloom_agent.policy.approvals import CannotAnswer
+from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.courtesy import rule_of
 from starloom_agent.policy.file import accept_policy, read_policy, to_toml, write_policy
 from starloom_agent.policy.offers import no_runner
@@ -34,7 +35,6 @@ from starloom_agent.policy.policy import (
     ANSWERS_HUB,
     SHELL_RUN,
     Policy,
-    PolicyFault,
     with_grant,
     without_grant,
     written_beside,

@@ -13,8 +13,9 @@ import msgspec
 import pytest
 
 from starloom_agent.home.directory import AgentHome, Joined
+from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
-from starloom_agent.policy.policy import CommandRule, Policy
+from starloom_agent.policy.policy import Policy
 from starloom_agent.work.core import WAITING_CHARS_MOST, WAITING_MOST
 from starloom_protocol.vocabulary import Code, Outcome, Profile
 from starloom_protocol.wire.frames import Dispatch, Ping, Pong, ResultFrame

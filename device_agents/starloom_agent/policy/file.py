@@ -16,7 +16,8 @@ from typing import Any
 
 from starloom_agent.home.directory import write_private
 from starloom_agent.home.owner_files import OwnerFileFault, parsed_toml, read_owner_file
-from starloom_agent.policy.policy import Policy, PolicyFault, exposed_by, policy_of
+from starloom_agent.policy.commands import PolicyFault
+from starloom_agent.policy.policy import Policy, exposed_by, policy_of
 
 _HEAD = "# What this device allows. Change it with `starloom-agent grant | ungrant | policy`.\n"
 _SEAL = b"# seal: "

@@ -10,8 +10,8 @@ import pytest
 
 from starloom_agent.owner.agents import AgentsFault, read_agents
 from starloom_agent.owner.mcp import McpFault, read_servers
+from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.file import read_policy
-from starloom_agent.policy.policy import PolicyFault
 
 READERS: dict[str, tuple[Callable[[Path], object], type[Exception]]] = {
     "policy.toml": (read_policy, PolicyFault),

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starloom_agent.cli import main
+from starloom_agent.policy.commands import CommandRule, PolicyFault
 from starloom_agent.policy.file import accept_policy, adopt_policy, read_policy, to_toml, write_policy
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import (
-    CommandRule,
     Policy,
-    PolicyFault,
     decide,
     policy_of,
     why_not_offered,

@@ -11,8 +11,9 @@ import pytest
 
 from starloom_agent.home.directory import AgentHome, Joined
 from starloom_agent.home.identity import load_or_make
+from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
-from starloom_agent.policy.policy import CommandRule, Policy
+from starloom_agent.policy.policy import Policy
 from starloom_agent.wire.connection import Address
 from starloom_agent.wire.link import RECONNECT_MOST_S
 from starloom_agent.work import registry

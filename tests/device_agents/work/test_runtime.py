@@ -10,8 +10,9 @@ import sys
 import pytest
 
 from starloom_agent.platforms import processes
+from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
-from starloom_agent.policy.policy import CommandRule, Policy
+from starloom_agent.policy.policy import Policy
 from starloom_agent.work.ledger import DecisionRow
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
 from starloom_protocol.wire.frames import (

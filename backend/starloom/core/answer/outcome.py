@@ -18,7 +18,7 @@ from starloom.core.plan import review
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import SendOver
-from starloom.core.state.tasks.gates import fact
+from starloom.core.state.tasks.gates import fact, size_left_out
 from starloom.core.state.tasks.roles import called, successor
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, ResultSpec
@@ -337,4 +337,4 @@ def _without_token(constellation: Constellation, task: str, found: Any) -> Any:
 
 def _is_large(attempt: Attempt, result: ResultSpec) -> bool:
     """Return whether the result has the part that the plan names, and it is too large to be brought as a fact."""
-    return int(attempt.facts.get(f"!{result.output}", "0")) > 0
+    return size_left_out(attempt, result.output) > 0

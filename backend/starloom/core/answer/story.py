@@ -5,7 +5,7 @@ from __future__ import annotations
 from starloom.core.answer import goal_story
 from starloom.core.people.controls import DEADLINE
 from starloom.core.placement import left_out
-from starloom.core.rights.first_folders import first_folders
+from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.roles import called, device_name, goals_without_answer, is_of_goal, successor
@@ -188,7 +188,10 @@ def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> lis
     """Return the folders that tasks wrote into and that their plan did not name: those meant by `.`."""
     found: dict[tuple[str, str], None] = {}
     for task in done:
-        spec, device = constellation.specs[task], constellation.tasks[task].device
+        spec = constellation.specs[task]
+        if WRITTEN not in spec.args:
+            continue
+        device = constellation.tasks[task].device
         if device is not None:
             found.update(dict.fromkeys(first_folders(fleet, spec, [device]).items()))
     named = [f"{quoted(folder)} on {_name(fleet, device)}" for device, folder in found]

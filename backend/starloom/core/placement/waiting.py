@@ -40,7 +40,7 @@ def watch(work: Work) -> None:
             continue
         spec = constellation.specs[task]
         work.order(too_long(constellation, spec, record, record.since_ms))
-        off = off_devices.due(constellation, shard.fleet, spec, record, work.at_ms)
+        off = off_devices.timer_for(constellation, shard.fleet, spec, record, work.at_ms)
         if off is not None:
             work.order(off)
         key = (name, demand_key(spec))

@@ -16,6 +16,8 @@ from starloom_protocol.records.entities import TaskSpec
 from starloom_protocol.values import parse
 
 _HERE: Final = "."
+WRITTEN: Final = f'"{_HERE}"'
+"""How it stands in the text of arguments; a call without it means no folder so."""
 _GRANT: Final = "files:write"
 _FACT: Final = "writes"
 """The fact of an offer that lists the folders of this grant, one a line."""
@@ -35,7 +37,7 @@ def first_folders(fleet: Fleet, spec: TaskSpec, devices: Iterable[str]) -> dict[
 
 
 def _means_the_first(spec: TaskSpec) -> bool:
-    if f'"{_HERE}"' not in spec.args:
+    if WRITTEN not in spec.args:
         return False
     args = parse(spec.args)
     late = {item.name for item in spec.inputs}

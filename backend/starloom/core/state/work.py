@@ -19,7 +19,7 @@ from starloom.core.state.orders import DURABLE, Answer, AnyOrder
 from starloom_protocol.records.entities import Fault, Job, Record, TaskRecord, encode_entity
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event, encode_event
-from starloom_protocol.vocabulary import CODES, Attention, Code, TaskState
+from starloom_protocol.vocabulary import CODES, Attention, Code, Reason, TaskState
 
 Put = tuple[str, str, Record | None]
 _Raw = msgspec.Raw
@@ -238,6 +238,17 @@ def change_task(
     if work.ready:
         work.ready.pop((constellation.name, task), None)
     work.emit(constellation, kind, task, [*also, ("task", task, record)], note=note, by=by)
+
+
+def is_at_a_moment(record: TaskRecord) -> bool:
+    """Tell whether a ready task waits for a moment before which it does not begin."""
+    return record.state is TaskState.READY and record.reason is Reason.MOMENT
+
+
+def begins(work: Work, record: TaskRecord) -> TaskRecord:
+    """Return the record of a ready task whose moment has come: free, or held by a review or a person."""
+    free = Reason.REVIEW if record.review is not None else Reason.HELD if record.held else None
+    return replace(record, reason=free, not_before_ms=0, since_ms=work.at_ms)
 
 
 def moved(work: Work, record: TaskRecord, state: TaskState, **changes: Any) -> TaskRecord:

@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from starloom.core.rights.authorship import check_reader
 from starloom.core.state.inputs import RecipeSeen
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.work import Put, Refusal, Work, fault
@@ -122,6 +123,7 @@ def count(work: Work, constellation: Constellation) -> None:
 
 def on_seen(work: Work, item: RecipeSeen) -> None:
     """Note that a person has read that a recipe went back."""
+    check_reader(work.by)
     held = work.shard.fleet.recipe_runs.get(item.name)
     if held is None or not held.told:
         hint = "See `starloom recipe show NAME`."
