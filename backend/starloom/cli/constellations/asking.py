@@ -194,7 +194,7 @@ def _created(run: Invocation, body: dict[str, Any], *, anyway: bool) -> Created:
     """Submit a request, unless one of its tasks could never begin on the devices that are here.
 
     Raises:
-        Problem: it was refused; for such a task with the way to submit it all the same.
+        Problem: it was refused; for such a task with the way to submit it nevertheless.
     """
     if anyway:
         return run.client.create(post_constellations(), body)

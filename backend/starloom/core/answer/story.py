@@ -272,7 +272,7 @@ def _is_a_courtesy(constellation: Constellation, task: str) -> bool:
 
 
 def _unseen_notices(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
-    """Return the notices that nobody saw; the work that they tell about is done all the same."""
+    """Return the notices that nobody saw; the work that they tell about is done."""
     said = []
     for task in tasks[:3]:
         attempt, device = constellation.last_attempt(task), constellation.tasks[task].device
