@@ -26,8 +26,8 @@ DEVICE_THREATS = (
         "T131",
         "a hub floods a device with calls, numbers an attempt beyond every ledger, or sends arguments, paths and names "
         "that nobody should, so that the device falls silent, runs out of memory or keeps a call without an end",
-        "a number, a text and a message have bounds where they are read; so many calls wait and no more; a fault ends the "
-        "call or the connection that it is about",
+        "a number, a text and a message have bounds where they are read; so many calls wait and no more; a fault ends "
+        "the call or the connection that it is about",
         (
             "tests/guard/test_hostile_orders.py",
             _FAULTS + "test_an_attempt_that_no_ledger_can_hold_breaks_the_protocol",
