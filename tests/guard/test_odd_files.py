@@ -173,6 +173,21 @@ def test_t132_an_entry_that_is_gone_meanwhile_hides_no_folder(place: Place, monk
     assert [entry["name"] for entry in found["entries"]] == ["good"]
 
 
+@pytest.mark.parametrize("name", ["read", "list", "find", "stat", "write", "text"])
+def test_t132_a_refusal_that_names_no_text_is_still_a_refusal(
+    name: str, loop: Loop, place: Place, hub: tuple[Store, Path]
+) -> None:
+    """A link that leads out to a place whose name is no text: the words of the refusal have that name."""
+    outside = Path(os.fsdecode(os.fsencode(place.outside) + b"/bad-\xff"))
+    outside.mkdir()
+    (place.docs / "odd").rmdir()
+    (place.docs / "odd").symlink_to(outside)
+    tool, args = CALLS[name]
+    ended = as_a_device(loop, place, hub[1], tool, args)
+    assert (ended.outcome, ended.code) == (Outcome.REFUSED, Code.POLICY_REFUSED), ended.detail
+    assert "bad-\\udcff" in ended.detail
+
+
 @pytest.mark.parametrize("kind", ["no-text", "no-text-folder", "bottomless", "deep"])
 def test_t132_a_copy_that_would_be_incomplete_is_none(kind: str, place: Place) -> None:
     (place.docs / "odd/good").write_text("data", encoding="utf-8")
