@@ -35,4 +35,17 @@ DEVICE_THREATS = (
         ),
         part="a hub may still choose what the policy allows, and fill the slots with it",
     ),
+    Threat(
+        "T132",
+        "a neighbour on the same machine puts pipes, sockets, endless or growing files, links to files outside and "
+        "names that are no text into a granted folder, so that a call waits, fails, or passes over a file in silence",
+        "a file is opened without waiting and must be a regular one, what is left out is counted, a copy is whole or "
+        "none, and a file is replaced and not written through",
+        (
+            "tests/guard/test_odd_files.py",
+            "tests/device_agents/tools/test_waiting.py",
+            "tests/device_agents/owner/test_owner_files.py",
+        ),
+        part="a hard link to a file outside is a file of the folder: who may make one could have copied it",
+    ),
 )

@@ -234,6 +234,10 @@ def _begun_before(state: AgentState, dispatch: Dispatch) -> LeaseRef | None:
     return LeaseRef(attempt=begun[1], constellation=at.constellation, incarnation=begun[0], task=at.task)
 
 
+def _chars_of(dispatch: Dispatch) -> int:
+    return len(dispatch.args) + sum(len(part.value or "") for item in dispatch.inputs for part in item.parts)
+
+
 def _dispatched(state: AgentState, dispatch: Dispatch) -> list[Action]:
     at = dispatch.at
     if at in state.held:
@@ -247,14 +251,14 @@ def _dispatched(state: AgentState, dispatch: Dispatch) -> list[Action]:
         return [AnswerFromLedger(at, SayResult(at, Outcome.REFUSED, Code.FENCED, detail))]
     _note_fence(state, task_of(at), fence_of(at))
     fence_at = state.base_at + dispatch.fence_after_s if dispatch.fence_after_s > 0 else None
-    if len(state.waiting) >= WAITING_MOST or state.waiting_chars + len(dispatch.args) > WAITING_CHARS_MOST:
+    if len(state.waiting) >= WAITING_MOST or state.waiting_chars + _chars_of(dispatch) > WAITING_CHARS_MOST:
         detail = f"{len(state.waiting)} calls wait here already"
         return [SayResult(at, Outcome.NEVER_STARTED, Code.TOOL_UNAVAILABLE, detail)]
     # An older attempt of the same task that still runs has been given away: it ends before this one begins.
     older = [held_at for held_at in state.held if task_of(held_at) == task_of(at)] if highest is not None else []
     state.held[at] = Held(dispatch, fence_at=fence_at)
     state.waiting.append(at)
-    state.waiting_chars += len(dispatch.args)
+    state.waiting_chars += _chars_of(dispatch)
     actions = [action for held_at in older for action in _end(state, held_at, "replaced")]
     return actions + _start_waiting(state)
 
@@ -272,7 +276,7 @@ def _start_waiting(state: AgentState) -> list[Action]:
             continue
         held.running = True
         state.running += 1
-        state.waiting_chars -= len(held.dispatch.args)
+        state.waiting_chars -= _chars_of(held.dispatch)
         if held.dispatch.repeatability not in REPEATABLE:
             _note_begun(state, task_of(at), fence_of(at))
         actions.append(Start(held.dispatch, held.fence_at))
@@ -286,7 +290,7 @@ def _release(state: AgentState, at: LeaseRef) -> Held | None:
         state.running -= 1
     if held is not None and not held.running:
         state.waiting.remove(at)
-        state.waiting_chars -= len(held.dispatch.args)
+        state.waiting_chars -= _chars_of(held.dispatch)
     return held
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from starloom_agent.toolkit.messages import sendable
 from starloom_agent.work.device_conditions import LEAST_FREE_BYTES, free_bytes, full_words
 from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame, Started
 
@@ -269,7 +270,7 @@ class Ledger:
         self._decided += 1
         self._write(
             "INSERT INTO decisions (at_s, lease, tool, allowed, reason, profile, asked) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (row.at_s, row.lease, row.tool, int(row.allowed), row.reason, row.profile, int(row.asked)),
+            (row.at_s, row.lease, row.tool, int(row.allowed), sendable(row.reason), row.profile, int(row.asked)),
             sync=False,
         )
 

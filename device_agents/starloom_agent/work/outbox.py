@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from starloom_agent.toolkit.messages import Ended
+from starloom_agent.toolkit.messages import Ended, sendable
 from starloom_agent.work.ledger import Ledger, Report
 from starloom_protocol.vocabulary import EffectSeen
 from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame, Started
@@ -123,7 +123,7 @@ def report_end(outbox: Outbox, ledger: Ledger, at: LeaseRef, ended: Ended, *, du
             at=at,
             bytes=ended.bytes,
             code=ended.code,
-            detail=ended.detail,
+            detail=sendable(ended.detail),
             effect=ended.effect,
             facts=ended.facts,
             facts_too_big=ended.facts_too_big,

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from starloom_agent import cli
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.work import faults, outbox, runtime
 from starloom_agent.work.ledger import LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
@@ -82,6 +83,20 @@ async def test_a_call_that_cannot_be_judged_has_an_end(bench: Bench, monkeypatch
         result = await bench.hub.result(lease())
         assert (result.outcome, result.effect) == (Outcome.NEVER_STARTED, EffectSeen.NONE)
         assert "the policy lost its way" in result.detail
+    await works(bench, "next")
+    assert len(bench.hub.hellos) == 1
+
+
+@pytest.mark.parametrize("repeatability", ["never", "pure"])
+async def test_an_end_in_words_that_are_no_text_is_reported(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, repeatability: str
+) -> None:
+    bench.start()
+    await bench.hub.connected()
+    with monkeypatch.context() as broken:
+        broken.setattr(runtime, "judge", fails(ToolFailed(Code.TOOL_FAILED, "it lies in bad-\udcff", effect=False)))
+        await bench.hub.send(dispatch("shell.run", shell("true"), repeatability=repeatability))
+        assert (await bench.hub.result(lease())).detail == "it lies in bad-\\udcff"
     await works(bench, "next")
     assert len(bench.hub.hellos) == 1
 
