@@ -18,12 +18,12 @@ from starloom.core.clock.cron import BadClock, following, passed
 from starloom.core.people.approvals import needs_approval, plan_effects
 from starloom.core.people.controls import on_control
 from starloom.core.people.requests import open_request
-from starloom.core.rights.authorship import check_plan, check_reader
+from starloom.core.rights.authorship import check_plan
 from starloom.core.rights.consent import beyond, consent_to
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
 from starloom.core.state.model import Access, Constellation, Shard
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Policy, Selector, TaskSpec
 from starloom_protocol.records.schedules import Consent, Firing, Notice, Schedule, ScheduledPlan

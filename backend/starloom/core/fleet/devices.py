@@ -12,7 +12,6 @@ from starloom.core.fleet import draining, hub_calls, owner_questions
 from starloom.core.fleet.profiles import held_to
 from starloom.core.placement import device_conditions, pace, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
-from starloom.core.rights.authorship import check_reader
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
 from starloom.core.run.attempts import TOLD_TO_STOP, dispatch_of
@@ -29,7 +28,7 @@ from starloom.core.state.inputs import (
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Put, Refusal, Work, change_task, fault, moved, unattend
+from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, moved, unattend
 from starloom_protocol.records.entities import Device, Enrollment
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.look_alikes import device_name_fault, look_of

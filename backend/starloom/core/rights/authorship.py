@@ -20,7 +20,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
 from starloom_protocol.records.entities import Dependency, Fault, Policy, RuleRecord, TaskSpec
-from starloom_protocol.stream.authors import is_model, is_person, who
+from starloom_protocol.stream.authors import is_model, who
 from starloom_protocol.tools.hub_tools import controls_devices
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Approval, Code, ConstellationState, Effect, Gate
@@ -72,17 +72,6 @@ def check_recipe(author: str, secrets: Iterable[str], *, unapproved: bool, appro
         faults.append(_sets_never(author, "recipe"))
     if faults:
         raise Refusal(*faults)
-
-
-def check_reader(author: str) -> None:
-    """Refuse to mark a notice as seen for a program or an assistant: it would hide from people what went wrong.
-
-    Raises:
-        Refusal: `forbidden`.
-    """
-    if not is_person(author):
-        reason = f"{who(author)} is no person, and a notice stays until a person has seen it"
-        raise Refusal(fault(Code.FORBIDDEN, reason, hint="Ask a person to look at it."))
 
 
 def _never(policy: Policy, rules: Iterable[RuleRecord], *, approves: bool, author: str) -> Iterable[Fault]:

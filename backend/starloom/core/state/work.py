@@ -17,6 +17,7 @@ from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Constellation, Shard, Stream
 from starloom.core.state.orders import DURABLE, Answer, AnyOrder
 from starloom_protocol.records.entities import Fault, Job, Record, TaskRecord, encode_entity
+from starloom_protocol.stream.authors import is_person, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event, encode_event
 from starloom_protocol.vocabulary import CODES, Attention, Code, Reason, TaskState
@@ -47,6 +48,17 @@ def check_claim(job: Job, worker: str) -> None:
     if job.claimed_by != worker:
         holder = f"the job is claimed by {job.claimed_by}" if job.claimed_by else "nobody has claimed the job since"
         raise Refusal(fault(Code.CONFLICT, f"{holder}, so this may rest on an older state"))
+
+
+def check_reader(author: str) -> None:
+    """Refuse to mark a notice as seen for a program or an assistant: it would hide from people what went wrong.
+
+    Raises:
+        Refusal: `forbidden`.
+    """
+    if not is_person(author):
+        reason = f"{who(author)} is no person, and a notice stays until a person has seen it"
+        raise Refusal(fault(Code.FORBIDDEN, reason, hint="Ask a person to look at it."))
 
 
 class Drafted(msgspec.Struct, frozen=True, gc=False):

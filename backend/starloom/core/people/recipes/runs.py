@@ -12,10 +12,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.rights.authorship import check_reader
 from starloom.core.state.inputs import RecipeSeen
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.entities import RecipeRuns, RecipeVersion, VersionRuns
 from starloom_protocol.stream.authors import who
 from starloom_protocol.stream.events import EventKind
