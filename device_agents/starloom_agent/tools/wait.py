@@ -19,7 +19,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _READ_BYTES: Final = 1024 * 1024
 _SMALL_BYTES: Final = 1024 * 1024
-"""A file of a state, which is written anew as a whole, is smaller than this; reading it takes a millisecond."""
+"""A file of a state, which its program replaces as a whole, is smaller than this; reading it takes a millisecond."""
 _KEPT_BYTES: Final = 4096
 """Whether a large file was only added to is judged by so many of its bytes."""
 

@@ -32,6 +32,7 @@ from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
 from starloom_agent.wire.link import RECONNECT_MOST_S, Link, pause_most_s
 from starloom_agent.work import core, recovery
 from starloom_agent.work.calls.chatter import Chatter
+from starloom_agent.work.calls.faults import following, not_begun, said_of
 from starloom_agent.work.calls.judging import judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.work.calls.later_facts import look_up
 from starloom_agent.work.calls.leftovers import Leftovers
@@ -39,7 +40,6 @@ from starloom_agent.work.calls.questions import CallQuestions
 from starloom_agent.work.calls.runners import Runners
 from starloom_agent.work.calls.running_call import RunningCall
 from starloom_agent.work.device_conditions import Conditions, has_no_room
-from starloom_agent.work.faults import following, not_begun, said_of
 from starloom_agent.work.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_agent.work.outbox import Outbox, report_end, report_receipt, report_start
 from starloom_agent.work.sessions.kept import KeptSessions

@@ -15,7 +15,8 @@ import pytest
 
 from starloom_agent import cli
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_agent.work import faults, outbox, runtime
+from starloom_agent.work import outbox, runtime
+from starloom_agent.work.calls import faults
 from starloom_agent.work.ledger import LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 from starloom_protocol.wire.frames import (
