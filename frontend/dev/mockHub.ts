@@ -5,7 +5,7 @@
 
 import { fold } from "../src/model/stream/apply.ts";
 import { stateHash } from "../src/model/stream/canonical.ts";
-import type { Entity, StreamEvent } from "../src/model/types.ts";
+import type { Entity, ProposalRow, StreamEvent } from "../src/model/types.ts";
 import { fleetLog } from "./fleetScenario.ts";
 import { T0 } from "./logBuilder.ts";
 import { type Answered, preview, problem, RECIPES, SCHEDULES, SECRETS, why, whyAll } from "./mockDocuments.ts";
@@ -62,6 +62,8 @@ export class MockHub {
   readonly lab: MockLab | null;
   /** A task that may not be marked. */
   refused = "";
+  /** Plans that the person may keep as recipes. */
+  proposals: ProposalRow[] = [];
 
   private readonly role: string;
 
@@ -240,6 +242,7 @@ export class MockHub {
       };
     }
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
+    if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
     if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
     if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };

@@ -418,7 +418,9 @@ async def _ready(
             "name": f"Test of {name}",
             "tasks": [{"id": "look", "tool": "system.info", "device": {"id": identity}}],
         }
-        made = await asyncio.to_thread(lambda: client.create(post_constellations(), {"plan": plan}, wait_s=TEST_S))
+        # The label keeps the plan out of the recipes that are proposed to the person.
+        asked = {"plan": plan, "labels": {"joining": "test"}}
+        made = await asyncio.to_thread(lambda: client.create(post_constellations(), asked, wait_s=TEST_S))
     if made["state"] != ConstellationState.SUCCEEDED:
         raise usage(f"{name} is online, but its test task is {made['state']}", f"See: starloom why {made['id']}")
     sentence = made["answer"]["sentence"] if "answer" in made else ""

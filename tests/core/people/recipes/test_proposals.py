@@ -88,6 +88,7 @@ def test_a_shape_is_proposed_to_each_person_apart(driver: WatchedDriver) -> None
     "fields",
     [
         {"labels": {"try": "row"}},
+        {"labels": {"joining": "test"}},
         {"recipe": "site-check"},
     ],
     ids=str,

@@ -28,6 +28,8 @@ from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Gat
 OPEN, KEPT, DISMISSED, PASSED, LEFT = "open", "kept", "dismissed", "passed", "left"
 TRY_LABEL: Final = "try"
 """The label of constellations that only try one row of a plan."""
+JOINING_LABEL: Final = "joining"
+"""The label of the test task of a device that has just joined."""
 MARKS_MOST: Final = 500
 """So many shapes of a person are remembered; then those that were only passed over are proposed again."""
 ALL_MOST: Final = 5_000
@@ -147,6 +149,7 @@ def _is_asked_by_a_person(head: Head, first: Version) -> bool:
         and head.schedule is None
         and head.origin is None
         and TRY_LABEL not in head.labels
+        and JOINING_LABEL not in head.labels
         and (first.author == MODEL or not head.request)
     )
 

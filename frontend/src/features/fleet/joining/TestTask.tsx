@@ -27,6 +27,9 @@ export function trialOf(offer: Offer): Trial | null {
   return TRIED.find((trial) => able.has(trial.tool)) ?? null;
 }
 
+/** Keeps the plan out of the recipes that are proposed to the person (core/people/recipes/proposals.py). */
+const JOINING = { joining: "test" };
+
 interface TestTaskProps {
   device: Device;
   trial: Trial;
@@ -50,7 +53,7 @@ export function TestTask({ device, trial, onDone }: TestTaskProps) {
       tasks: [{ id: "look", tool: trial.tool, args: trial.args, device: { id: device.id } }],
     };
     const run = async () => {
-      const made = await hub.submitAndWait({ plan }, WAIT_S);
+      const made = await hub.submitAndWait({ plan, labels: JOINING }, WAIT_S);
       setEnded(made);
       done.current(made.state === "succeeded");
       setLog((await hub.log(made.id, "look", 1)).text);
