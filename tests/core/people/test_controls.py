@@ -103,6 +103,10 @@ def test_an_unknown_fate_is_retried_with_confirm_in_its_round_or_marked_without(
     assert codes(driver.control("mark", "b", value="{")) == [Code.BAD_REQUEST]
     driver.control("mark", "b", state="failed")
     assert found.tasks["c"].state is TaskState.SKIPPED
+    assert (found.tasks["b"].code, found.attempts["b/1"].detail) == (
+        Code.MARKED_FAILED,
+        "ann says that it did not happen",
+    )
     assert found.head.attention == []
     # A marked task does not run: no confirm for itself.
     assert not driver.control("mark", "b", value="5").faults

@@ -70,6 +70,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
       try {
         await action.run(confirm);
         setProblem(null);
+        if (action.said) say(action.said);
       } catch (error) {
         if (error instanceof Problem && error.code === "needs_confirm" && !confirm) {
           const names = error.faults.flatMap((fault) => namesIn(fault.reason ?? "")).filter(Boolean);
@@ -79,7 +80,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
         report(error);
       }
     },
-    [report],
+    [report, say],
   );
   const link = useLink().state;
   const away = link === "offline" ? AWAY : null;
