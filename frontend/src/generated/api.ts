@@ -6009,6 +6009,7 @@ export interface components {
             confirm?: string[];
             doubted?: string[];
             fix: string | null;
+            line?: string;
             open?: components["schemas"]["PageAddress"] | null;
             possible?: string[];
             questions?: components["schemas"]["AskedRow"][];

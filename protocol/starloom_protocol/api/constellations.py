@@ -316,6 +316,8 @@ class WhyRow(TypedDict):
     waits_for: NotRequired[list[str]]
     actions: NotRequired[list[str]]
     """Controls or command lines, the most useful first."""
+    line: NotRequired[str]
+    """The command line that gives the grant or the secret that it lacks; empty where it lacks none."""
     possible: NotRequired[list[str]]
     """The controls that the task allows now."""
     warning: NotRequired[str]

@@ -102,4 +102,5 @@ def test_the_reason_for_which_a_person_marked_work_as_failed_is_quoted() -> None
     driver.submit(plan(task("a", tool="t.never")))
     driver.result(driver.take()[0], outcome=Outcome.INTERRUPTED, effect=MAYBE)
     driver.control("mark", "a", state="failed", reason="the phone is lost")
-    assert "First cause: a - ann says that it did not happen: the phone is lost." in driver.folded["c1"]["answer"].decode()
+    answer = driver.folded["c1"]["answer"].decode()
+    assert "First cause: a - ann says that it did not happen: the phone is lost." in answer

@@ -38,6 +38,7 @@ from starloom.core.state.work import (
     close_questions,
     fault,
     moved,
+    repeats,
     unattend,
 )
 from starloom_protocol.records.entities import Attempt, TaskRecord
@@ -553,7 +554,6 @@ def _unsafe(constellation: Constellation, tasks: Iterable[str]) -> list[str]:
 def _need_confirm(work: Work, constellation: Constellation, tasks: list[str], item: ControlRequested) -> None:
     unsafe = _unsafe(constellation, (task for task in tasks if task not in item.confirm))
     if unsafe:
-        names = ", ".join(unsafe)
-        raise Refusal(fault(Code.NEEDS_CONFIRM, f"would run again: {names}", "confirm", f"Send confirm: [{names}]."))
+        raise repeats(unsafe)
     if item.confirm and not may_decide(work.by):
         raise Refusal(fault(Code.NEEDS_CONFIRM, "only a person can confirm work that may not be repeated", "confirm"))

@@ -1439,6 +1439,7 @@ export interface Resync {
   t: "resync";
   reason: string;
   stream: string;
+  unknown?: boolean;
 }
 
 export interface LiveRefuse {

@@ -42,13 +42,6 @@ export function useDoing(): Doing {
   return doing;
 }
 
-/** The tasks that a refusal names: `would run again: copy, send`. */
-const namesIn = (reason: string): string[] =>
-  reason
-    .slice(reason.indexOf(":") + 1)
-    .split(",")
-    .map((name) => name.trim());
-
 interface Question {
   action: Action;
   /** Work that may not be repeated and would run again; empty for a plain question. */
@@ -72,9 +65,9 @@ export function DoingProvider({ children }: { children: ReactNode }) {
         setProblem(null);
         if (action.said) say(action.said);
       } catch (error) {
-        if (error instanceof Problem && error.code === "needs_confirm" && !confirm) {
-          const names = error.faults.flatMap((fault) => namesIn(fault.reason ?? "")).filter(Boolean);
-          setQuestion({ action, names });
+        const repeats = error instanceof Problem ? error.more.repeats : null;
+        if (Array.isArray(repeats) && !confirm) {
+          setQuestion({ action, names: repeats.map(String) });
           return;
         }
         report(error);

@@ -22,7 +22,7 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom.process.program import on_device
+from starloom.process.program import line_giving, on_device
 from starloom_protocol.api.constellations import AskedRow, WhyAll, WhyRow
 from starloom_protocol.records.entities import GroupRecord
 from starloom_protocol.stream.feed import FLEET
@@ -67,6 +67,7 @@ _ATTENTION = {
     "that the devices are back and what they have done, then resume it or cancel it.",
     Attention.OWNER_ASKED: "A device asks its owner before it does this; the answer is typed there.",
 }
+_GIVEN = (Reason.MISSING_GRANT, Reason.MISSING_SECRET)
 
 
 class WhyRoute:
@@ -201,7 +202,9 @@ def _item(shard: Shard, constellation: str, why: Why) -> WhyRow:
     # A line to type on a device is written for it; where several would do, each has its own among the candidates.
     lacking = [item.device for item in why.candidates if item.reason is Reason.MISSING_GRANT]
     sentence, actions = why.sentence, why.actions
+    line = line_giving(actions) if why.reason in _GIVEN else ""
     if len(lacking) == 1:
+        line = typed_on(lacking[0], line)
         sentence, actions = typed_on(lacking[0], sentence), [typed_on(lacking[0], action) for action in actions]
     questions = [one for one in open_questions(shard.constellations[constellation]) if _is_of(one, why)]
     return {
@@ -222,6 +225,7 @@ def _item(shard: Shard, constellation: str, why: Why) -> WhyRow:
             for item in why.candidates
         ],
         "actions": actions,
+        "line": line,
         "fix": actions[0] if actions else None,
         "possible": list(why.possible),
         "warning": why.warning,
