@@ -19,7 +19,7 @@ import { Meanings } from "./Meanings.tsx";
 import { PrioritySelect } from "./PriorityChoice.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "./preview/PreviewCard.tsx";
 import { usePreview } from "./preview/preview.ts";
-import { labelOf } from "./preview/Slots.tsx";
+import { labelsOf } from "./preview/Slots.tsx";
 import { WhatIfCard } from "./preview/WhatIfCard.tsx";
 import { RecipeChoice } from "./RecipeChoice.tsx";
 import { type Rhythm, RhythmNote } from "./Rhythm.tsx";
@@ -49,8 +49,9 @@ export function NewPage() {
 
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const row = recipes.value?.items.find((one) => one.name === recipe?.name);
+  const labels = labelsOf(Object.keys(row?.params ?? {}), row?.params ?? {});
   const open = paramsInOrder(row).filter(([name, param]) => !param.optional && !(name in (recipe?.params ?? {})));
-  const lacks = recipe && way === "recipe" ? open.map(([name, param]) => labelOf(name, param)).join(", ") : "";
+  const lacks = recipe && way === "recipe" ? open.map(([name]) => labels[name]).join(", ") : "";
 
   const asked = useMemo<Submission | null>(() => {
     if (lacks) return null;

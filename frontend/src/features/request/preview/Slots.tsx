@@ -28,12 +28,13 @@ function textOf(value: unknown): string {
 
 export function Slots({ params, types, onChange }: SlotsProps) {
   const names = [...new Set([...Object.keys(params), ...Object.keys(types ?? {})])];
+  const labels = labelsOf(names, types ?? {});
   return (
     <>
       {names.map((name) => (
         <Slot
           key={name}
-          label={labelOf(name, types?.[name])}
+          label={labels[name] ?? name}
           absent={absentWord(types?.[name])}
           type={
             types?.[name]?.type ??
@@ -72,6 +73,17 @@ export function labelOf(name: string, row: SlotType | undefined): string {
   const plain = name.replaceAll("_", " ");
   const title = row?.title || plain.charAt(0).toUpperCase() + plain.slice(1);
   return row?.type === "device" && JOINING.test(title) ? `${title} the device` : title;
+}
+
+/** The labels of fields that stand together: those with one title have the names of their parameters, too. */
+export function labelsOf(names: readonly string[], types: Record<string, SlotType>): Record<string, string> {
+  const plain = names.map((name) => labelOf(name, types[name]));
+  return Object.fromEntries(
+    names.map((name, at) => {
+      const label = plain[at] ?? name;
+      return [name, plain.filter((one) => one === label).length > 1 ? `${label} (${name})` : label];
+    }),
+  );
 }
 
 const isDevice = (value: unknown): boolean =>
