@@ -5830,6 +5830,7 @@ export interface components {
             by_model?: boolean;
             candidates: components["schemas"]["RecipeCandidate"][];
             examples?: string[];
+            model_fault?: components["schemas"]["ModelFaultRow"];
             outcome: string;
             rhythm?: components["schemas"]["RhythmRow"];
             said?: string;

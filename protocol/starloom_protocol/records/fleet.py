@@ -5,6 +5,8 @@ The vital figures of devices, as the hub sends them, stand here too; they are ke
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from starloom_protocol.records.record import Record
@@ -27,11 +29,17 @@ class Health(Record, frozen=True, kw_only=True):
     trying: bool = False
 
 
+PACE_OCTAVE: Final = 1024
+"""The difference of two logarithms of a pace where one time is twice the other."""
+PACE_CALLS_LEAST: Final = 3
+"""Fewer calls of a tool on a device are a guess at its pace."""
+
+
 class Pace(Record, frozen=True, kw_only=True):
     """The pace of a tool on a device, for inputs of one size class: how long its calls took, how much they gave.
 
-    Times are counted from lease to end by the hub's clock. `logs` and `squares` are the sums of their logarithms (1024
-    for a doubling) and of the squares of these, `byte_logs` and `byte_squares` the same of the bytes of results; all
+    Times are counted from lease to end by the hub's clock. `logs` and `squares` are the sums of their logarithms
+    (`PACE_OCTAVE` for a doubling) and of the squares of these, `byte_logs` and `byte_squares` the same of the bytes of results; all
     lose half of their weight at a fixed number of calls, so that old ones fade. `failures` counts ends by a fault of
     the device. The empty tool is the transfer to a device: milliseconds for a MiB.
     """

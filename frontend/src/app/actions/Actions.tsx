@@ -2,7 +2,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { Problem } from "../../link/rest.ts";
-import { AWAY, AwayContext, RoleContext, useWhyNot, whyNotBy } from "../../ui/away.ts";
+import { AWAY, AwayContext, RoleContext, useWhyNot, whyNotBy } from "../../ui/away.tsx";
 import type { IconName } from "../../ui/Icon.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { Button, ProblemNote } from "../../ui/parts.tsx";

@@ -12,7 +12,7 @@ import type { Submission } from "../../link/endpoints.ts";
 import { Problem } from "../../link/rest.ts";
 import { paramsInOrder } from "../../model/plan/asked.ts";
 import type { Priority, RecipeCandidate } from "../../model/types.ts";
-import { AWAY } from "../../ui/away.ts";
+import { AWAY } from "../../ui/away.tsx";
 import { Button, ProblemNote, Tabs } from "../../ui/parts.tsx";
 import { AskedBack } from "./AskedBack.tsx";
 import { Meanings } from "./Meanings.tsx";
@@ -23,7 +23,7 @@ import { labelsOf } from "./preview/Slots.tsx";
 import { WhatIfCard } from "./preview/WhatIfCard.tsx";
 import { RecipeChoice } from "./RecipeChoice.tsx";
 import { type Rhythm, RhythmNote } from "./Rhythm.tsx";
-import { UnderstoodLine } from "./Understood.tsx";
+import { ModelFault, UnderstoodLine } from "./Understood.tsx";
 
 type Way = "describe" | "build" | "recipe";
 const BuildFrom = lazy(() => import("./build/BuildFrom.tsx"));
@@ -193,6 +193,7 @@ export function NewPage() {
                 onBuild={() => setWay("build")}
               />
             )}
+            {!recipe && settled && !unreachable && <ModelFault fault={understood?.model_fault} />}
             {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (
               <Suspense>
                 <Assistant words={words.trim()} />

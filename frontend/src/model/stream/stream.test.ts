@@ -216,6 +216,10 @@ describe("words", () => {
     [12_000, "12 s"],
     [185_000, "3 min 05 s"],
     [7_800_000, "2 h 10 min"],
+    [0, "0.0 s"],
+    [0.4, "1 ms"],
+    [42.3, "42 ms"],
+    [3 * 86_400_000, "3 days"],
   ])("%i ms is %s", (ms, text) => expect(duration(ms)).toBe(text));
   it("shows clocks and sizes", () => {
     expect(clock(6000)).toBe("00:06");
