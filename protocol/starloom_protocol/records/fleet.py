@@ -39,9 +39,9 @@ class Pace(Record, frozen=True, kw_only=True):
     """The pace of a tool on a device, for inputs of one size class: how long its calls took, how much they gave.
 
     Times are counted from lease to end by the hub's clock. `logs` and `squares` are the sums of their logarithms
-    (`PACE_OCTAVE` for a doubling) and of the squares of these, `byte_logs` and `byte_squares` the same of the bytes of results; all
-    lose half of their weight at a fixed number of calls, so that old ones fade. `failures` counts ends by a fault of
-    the device. The empty tool is the transfer to a device: milliseconds for a MiB.
+    (`PACE_OCTAVE` for a doubling) and of the squares of these, `byte_logs` and `byte_squares` the same of the bytes of
+    results; all lose half of their weight at a fixed number of calls, so that old ones fade. `failures` counts ends by
+    a fault of the device. The empty tool is the transfer to a device: milliseconds for a MiB.
     """
 
     byte_logs: int = 0

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { draftOf } from "../../../model/rows/document.ts";
 import { proposals } from "../../../model/rows/params.ts";
-import { labelsOf } from "./Slots.tsx";
+import { labelsOf, textOf } from "./Slots.tsx";
 
 describe("the fields of a recipe", () => {
   it("have the names of their parameters where their titles are the same", () => {
@@ -21,5 +21,10 @@ describe("the fields of a recipe", () => {
       ["path", "Path of scan"],
       ["path_2", "Path of copy"],
     ]);
+  });
+
+  it("say a choice of devices in words, not as it is sent", () => {
+    expect(textOf({ any: [{ name: "nas" }, { name: "laptop" }] })).toBe("nas or laptop");
+    expect(textOf({ name: "nas" })).toBe("nas");
   });
 });
