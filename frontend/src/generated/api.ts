@@ -2597,6 +2597,7 @@ export interface components {
             sentence: string;
             state: components["schemas"]["ConstellationState"];
             version: number;
+            waited_ms: number;
         };
         /**
          * ConstellationState
@@ -5430,6 +5431,7 @@ export interface components {
             tasks: components["schemas"]["TaskRow"][];
             undone_from: components["schemas"]["ConstellationState"] | null;
             version: number;
+            waited_ms: number;
             waiting: components["schemas"]["WaitingRow"][];
         };
         /**
@@ -5599,9 +5601,7 @@ export interface components {
         };
         /**
          * TaskSpec
-         * @description The specification of a task; only edits write it.
-         *
-         *         A group has `for_each`, or is `nested`, or has a `goal`; any other has a `tool`, or a question to a `person`.
+         * @description A task's specification, by edits alone. A group has `for_each`, `nested` or `goal`, others `tool` or `person`.
          */
         TaskSpec: {
             /** @default null */

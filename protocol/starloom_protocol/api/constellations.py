@@ -35,6 +35,8 @@ class ConstellationRow(TypedDict):
     created_at: str | None
     ended_at: str | None
     sentence: str
+    waited_ms: int
+    """Of an ended one, the time in which a question to a person was open."""
 
 
 class AttemptRow(TypedDict):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.answer import story
-from starloom_protocol.records.entities import ForEach, ResultSpec, Selector
+from starloom.core.state.inputs import QuestionAnswered
+from starloom_protocol.records.entities import Choice, ForEach, ResultSpec, Selector
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import MAYBE, NONE, Driver, edge, plan, task
 
@@ -104,3 +105,17 @@ def test_the_reason_for_which_a_person_marked_work_as_failed_is_quoted() -> None
     driver.control("mark", "a", state="failed", reason="the phone is lost")
     answer = driver.folded["c1"]["answer"].decode()
     assert "First cause: a - ann says that it did not happen: the phone is lost." in answer
+
+
+def test_the_answer_counts_the_time_in_which_a_person_was_asked() -> None:
+    driver = Driver("one")
+    driver.submit(
+        plan(task("ask", person="Go on?", choices=[Choice(label="Go", value="go")]), task("a"), edge("ask>a"))
+    )
+    driver.now_ms += 180_000
+    question = next(iter(driver.shard.constellations["c1"].tables["question"]))
+    said = QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question=question, value="go")
+    assert not driver.do(said).faults
+    driver.run()
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert 180_000 <= answer.waited_ms < 200_000

@@ -967,11 +967,13 @@ export interface Answer {
   struck?: string[];
   /** The verdict of the judge of the whole answer. */
   verdict?: Verdict | null;
+  /** The time in which at least one question to a person was open. */
+  waited_ms?: number;
   /** A model's answer in words; empty: the sentence stands alone. */
   words?: string;
 }
 
-/** The specification of a task; only edits write it. */
+/** A task's specification, by edits alone. A group has `for_each`, `nested` or `goal`, others `tool` or `person`. */
 export interface TaskSpec {
   /** The task whose call this one makes again, because its finding had grown too old. */
   again_of?: string | null;
