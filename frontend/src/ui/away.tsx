@@ -93,8 +93,10 @@ export function useReason(why: string | null): Reason {
 
 /** Below the button, or above it at the bottom of the screen; never over an edge. */
 function beside(box: DOMRect): CSSProperties {
-  const left = Math.max(EDGE_PX, Math.min(box.left, innerWidth - WIDTH_PX - EDGE_PX));
-  return box.bottom + HEIGHT_PX < innerHeight
-    ? { left, top: box.bottom + 4 }
-    : { left, bottom: innerHeight - box.top + 4 };
+  const across =
+    box.left + WIDTH_PX + EDGE_PX <= innerWidth
+      ? { left: Math.max(EDGE_PX, box.left) }
+      : { right: Math.max(EDGE_PX, Math.min(innerWidth - box.right, innerWidth - WIDTH_PX - EDGE_PX)) };
+  const up = box.bottom + HEIGHT_PX >= innerHeight;
+  return { ...across, ...(up ? { bottom: innerHeight - box.top + 4 } : { top: box.bottom + 4 }) };
 }

@@ -6,7 +6,6 @@ import { useWorkspace } from "../../app/workspace/context.ts";
 import { type Resource, useResource } from "../../app/workspace/resource.ts";
 import { draftOf, type Fields } from "../../model/rows/document.ts";
 import type { ProposalList, ProposalRow } from "../../model/types.ts";
-import { plural } from "../../model/words/words.ts";
 import { Icon } from "../../ui/Icon.tsx";
 import { Button } from "../../ui/parts.tsx";
 import { sentenceOf } from "../request/build/proposal.ts";
@@ -58,7 +57,10 @@ export function ProposalsRow() {
     <section className="card" aria-label="Keep as recipes">
       <header>
         <h2>Keep as recipes</h2>
-        <span className="dim grow">{plural(items.length, "request")} that ended as planned</span>
+        <span className="dim grow">
+          {items.length}
+          <span className="only-wide"> {items.length === 1 ? "request" : "requests"} that ended as planned</span>
+        </span>
         <Button aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? "Hide" : "Show"}
         </Button>
