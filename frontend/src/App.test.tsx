@@ -253,7 +253,7 @@ describe("New request", () => {
     expect(screen.getByRole("button", { name: "Estimate" }).getAttribute("aria-disabled")).toBe("true");
     await userEvent.clear(deadline);
     await userEvent.type(deadline, "45{Enter}");
-    expect(await screen.findByText("about 40 s (25-50); within 45 s with 84 % (78-88)")).toBeTruthy();
+    expect(await screen.findByText("about 40 s (25 s to 50 s); within 45 s with 84 % (78-88)")).toBeTruthy();
     expect(screen.getByText("Without demo-server")).toBeTruthy();
     expect(screen.getByText("It would take about 30 s longer.")).toBeTruthy();
     expect(hub.calls.find((call) => call.path === "/what-if")?.body).toMatchObject({

@@ -108,9 +108,10 @@ function amount(value: number, show: string): string {
     case "percent":
       return `${value} %`;
     case "duration":
-      return duration(value * 1000);
+      // A measured value below a second keeps its digits.
+      return value > 0 && value < 1 ? `${Number(value.toFixed(3))} s` : duration(value * 1000);
     case "duration_ms":
-      return duration(value);
+      return value < 1000 ? `${value} ms` : duration(value);
     case "date":
       return moment(value * 1000);
     case "date_ms":
