@@ -127,6 +127,10 @@ def _lines() -> Iterator[str]:
     yield f"export const UNAUTHENTICATED_BYTES_MAX = {UNAUTHENTICATED_BYTES_MAX};"
     yield "/** The child whose value is the answer of a goal has the goal's name and this. */"
     yield f"export const GOAL_ANSWER_SUFFIX = {_json(goals.GOAL_ANSWER_SUFFIX)};"
+    yield "/** The difference of two logarithms of a pace where one time is twice the other. */"
+    yield f"export const PACE_OCTAVE = {fleet.PACE_OCTAVE};"
+    yield "/** Fewer calls of a tool on a device are a guess at its pace. */"
+    yield f"export const PACE_CALLS_LEAST = {fleet.PACE_CALLS_LEAST};"
     for enum in enums():
         yield ""
         yield from _doc(enum)

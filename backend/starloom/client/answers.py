@@ -439,6 +439,7 @@ class SnapshotJson(TypedDict):
     tasks: list[TaskRowJson]
     undone_from: str | None
     version: int
+    waited_ms: int
     waiting: list[WaitingRow]
 
 
@@ -496,7 +497,7 @@ class TaskRowJson(TypedDict):
 
 
 class TaskSpecJson(TypedDict):
-    """The specification of a task; only edits write it."""
+    """A task's specification, by edits alone."""
 
     again_of: NotRequired[str | None]
     any_of: NotRequired[list[OtherCallJson]]

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_agent.home.directory import AgentHome, write_private
+from starloom_agent.home.directory import AgentHome, is_removed_empty, write_private
 from starloom_agent.home.identity import Identity
 from starloom_agent.home.status_file import write_status
 from starloom_agent.platforms import presence, processes
@@ -112,17 +112,6 @@ LaterTools = Callable[[str, list[dict[str, Any]]], tuple[str, list[Tool]]]
 
 def _none_later(*_: Any) -> tuple[str, list[Tool]]:
     return "", []
-
-
-def _is_removed_empty(folder: Path) -> bool:
-    """Remove a folder if nothing is in it, which costs less than a thread; False if it is still there."""
-    try:
-        folder.rmdir()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return True
 
 
 class Agent:
@@ -692,7 +681,7 @@ class Agent:
             ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=effect)
         try:
             self.sessions.give_back(running.spec.session)
-            if not _is_removed_empty(workdir):
+            if not is_removed_empty(workdir):
                 await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
         except Exception as error:
             self._say(f"{lease_name(at)}: what it left could not be tidied: {said_of(error)}")

@@ -2544,7 +2544,7 @@ export interface components {
          * @description Stable error codes; each has a row in `CODES` and in `docs/errors.md`.
          * @enum {unknown}
          */
-        Code: "agent_too_old" | "answered_there" | "artifact_corrupt" | "bad_arguments" | "bad_code" | "bad_host" | "bad_origin" | "bad_request" | "bad_schedule" | "bad_signature" | "bad_token" | "check_failed" | "condition_unmet" | "conflict" | "csrf" | "declined" | "device_outside" | "device_revoked" | "disk_exceeded" | "disk_full" | "downstream_started" | "duplicate_id" | "edit_conflict" | "exit_code" | "fact_too_big" | "fault_impossible" | "fenced" | "file_not_found" | "forbidden" | "frame_too_large" | "goal_unmet" | "group_need" | "has_dependents" | "history_corrupt" | "hub_too_old" | "hub_unreachable" | "idempotency_mismatch" | "illegal_control" | "internal" | "interrupted" | "lost" | "memory_exceeded" | "missing_grant" | "missing_param" | "model_answer" | "model_budget" | "model_not_set" | "model_unreachable" | "moment_outside" | "needs_approval" | "needs_confirm" | "network" | "no_device" | "no_space" | "no_value" | "no_winner" | "not_a_list" | "not_approved" | "not_found" | "not_in_time" | "not_repeatable" | "not_signed_in" | "not_simulated" | "output_too_big" | "overloaded" | "person_editing" | "plan_cycle" | "plan_hash_mismatch" | "plan_invalid" | "plan_too_big" | "policy_refused" | "protocol_error" | "pruned" | "quarantined" | "rate_limited" | "recipe_on_trial" | "request_ambiguous" | "request_not_understood" | "rights_lost" | "scenario_busy" | "secret_in_file" | "secret_not_taken" | "secret_unreadable" | "store_unavailable" | "taken_over" | "task_started" | "timed_out" | "too_large" | "too_many_recipes" | "too_many_schedules" | "too_many_secrets" | "tool_failed" | "tool_unavailable" | "unknown_device" | "unknown_field" | "unknown_key" | "unknown_output" | "unknown_param" | "unknown_recipe" | "unknown_task" | "unknown_tool" | "unknown_topic" | "wrong_type";
+        Code: "agent_too_old" | "answered_there" | "artifact_corrupt" | "bad_arguments" | "bad_code" | "bad_host" | "bad_origin" | "bad_request" | "bad_schedule" | "bad_signature" | "bad_token" | "check_failed" | "condition_unmet" | "conflict" | "csrf" | "declined" | "device_outside" | "device_revoked" | "disk_exceeded" | "disk_full" | "downstream_started" | "duplicate_id" | "edit_conflict" | "exit_code" | "fact_too_big" | "fault_impossible" | "fenced" | "file_not_found" | "forbidden" | "frame_too_large" | "goal_unmet" | "group_need" | "has_dependents" | "history_corrupt" | "hub_too_old" | "hub_unreachable" | "idempotency_mismatch" | "illegal_control" | "internal" | "interrupted" | "lost" | "marked_failed" | "memory_exceeded" | "missing_grant" | "missing_param" | "model_answer" | "model_budget" | "model_not_set" | "model_unreachable" | "moment_outside" | "needs_approval" | "needs_confirm" | "network" | "no_device" | "no_space" | "no_value" | "no_winner" | "not_a_list" | "not_approved" | "not_found" | "not_in_time" | "not_repeatable" | "not_signed_in" | "not_simulated" | "output_too_big" | "overloaded" | "person_editing" | "plan_cycle" | "plan_hash_mismatch" | "plan_invalid" | "plan_too_big" | "policy_refused" | "protocol_error" | "pruned" | "quarantined" | "rate_limited" | "recipe_on_trial" | "request_ambiguous" | "request_not_understood" | "rights_lost" | "scenario_busy" | "secret_in_file" | "secret_not_taken" | "secret_unreadable" | "store_unavailable" | "taken_over" | "task_started" | "timed_out" | "too_large" | "too_many_recipes" | "too_many_schedules" | "too_many_secrets" | "tool_failed" | "tool_unavailable" | "unknown_device" | "unknown_field" | "unknown_key" | "unknown_output" | "unknown_param" | "unknown_recipe" | "unknown_task" | "unknown_tool" | "unknown_topic" | "wrong_type";
         /** Comparison */
         Comparison: {
             added: components["schemas"]["PlanItem"][];
@@ -2605,6 +2605,8 @@ export interface components {
             sentence: string;
             state: components["schemas"]["ConstellationState"];
             version: number;
+            /** @description Of an ended one, the time in which a question to a person was open. */
+            waited_ms: number;
         };
         /**
          * ConstellationState
@@ -5542,6 +5544,7 @@ export interface components {
             tasks: components["schemas"]["TaskRow"][];
             undone_from: components["schemas"]["ConstellationState"] | null;
             version: number;
+            waited_ms: number;
             waiting: components["schemas"]["WaitingRow"][];
         };
         /**
@@ -5711,9 +5714,7 @@ export interface components {
         };
         /**
          * TaskSpec
-         * @description The specification of a task; only edits write it.
-         *
-         *         A group has `for_each`, or is `nested`, or has a `goal`; any other has a `tool`, or a question to a `person`.
+         * @description A task's specification, by edits alone. A group has `for_each`, `nested` or `goal`, others `tool` or `person`.
          */
         TaskSpec: {
             /**
@@ -6009,6 +6010,8 @@ export interface components {
             by_model?: boolean;
             candidates: components["schemas"]["RecipeCandidate"][];
             examples?: string[];
+            /** @description The reason for which the model that is set cannot be asked. */
+            model_fault?: components["schemas"]["ModelFaultRow"];
             outcome: string;
             rhythm?: components["schemas"]["RhythmRow"];
             said?: string;
@@ -6194,6 +6197,8 @@ export interface components {
             doubted?: string[];
             /** @description The first of `actions`. */
             fix: string | null;
+            /** @description The command line that gives the grant or the secret that it lacks; empty where it lacks none. */
+            line?: string;
             /** @description The page that wakes them. */
             open?: components["schemas"]["PageAddress"] | null;
             /** @description The controls that the task allows now. */

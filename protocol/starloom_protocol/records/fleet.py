@@ -5,6 +5,8 @@ The vital figures of devices, as the hub sends them, stand here too; they are ke
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from starloom_protocol.records.record import Record
@@ -27,6 +29,12 @@ class Health(Record, frozen=True, kw_only=True):
     trying: bool = False
 
 
+PACE_OCTAVE: Final = 1024
+"""The difference of two logarithms of a pace where one time is twice the other."""
+PACE_CALLS_LEAST: Final = 3
+"""Fewer calls of a tool on a device are a guess at its pace."""
+
+
 class Pace(Record, frozen=True, kw_only=True):
     """The pace of a tool on a device, for inputs of one size class: how long its calls took, how much they gave.
 
@@ -35,7 +43,7 @@ class Pace(Record, frozen=True, kw_only=True):
     """
 
     byte_logs: int = 0
-    """The sum of the logarithms of the bytes of results; 1024 stands for a doubling."""
+    """The sum of the logarithms of the bytes of results; `PACE_OCTAVE` stands for a doubling."""
     byte_squares: int = 0
     """The sum of the squares of these logarithms."""
     count: int = 0
@@ -45,7 +53,7 @@ class Pace(Record, frozen=True, kw_only=True):
     """Ends by a fault of the device."""
     last_ms: int
     logs: int = 0
-    """The sum of the logarithms of the times in milliseconds; 1024 stands for a doubling."""
+    """The sum of the logarithms of the times in milliseconds; `PACE_OCTAVE` stands for a doubling."""
     size: int = 0
     """The size class of the inputs."""
     squares: int = 0

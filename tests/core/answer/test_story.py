@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.answer import story
-from starloom_protocol.records.entities import ForEach, ResultSpec, Selector, ToolOffer
+from starloom.core.state.inputs import QuestionAnswered
+from starloom_protocol.records.entities import Choice, ForEach, ResultSpec, Selector, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect, Outcome
 from tests.builders import MAYBE, NEVER, NONE, PURE, TOOLS, Driver, edge, plan, task
@@ -133,4 +134,19 @@ def test_the_reason_for_which_a_person_marked_work_as_failed_is_quoted() -> None
     driver.submit(plan(task("a", tool="t.never")))
     driver.result(driver.take()[0], outcome=Outcome.INTERRUPTED, effect=MAYBE)
     driver.control("mark", "a", state="failed", reason="the phone is lost")
-    assert "First cause: a - a person declined: the phone is lost." in driver.folded["c1"]["answer"].decode()
+    answer = driver.folded["c1"]["answer"].decode()
+    assert "First cause: a - ann says that it did not happen: the phone is lost." in answer
+
+
+def test_the_answer_counts_the_time_in_which_a_person_was_asked() -> None:
+    driver = Driver("one")
+    driver.submit(
+        plan(task("ask", person="Go on?", choices=[Choice(label="Go", value="go")]), task("a"), edge("ask>a"))
+    )
+    driver.now_ms += 180_000
+    question = next(iter(driver.shard.constellations["c1"].tables["question"]))
+    said = QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question=question, value="go")
+    assert not driver.do(said).faults
+    driver.run()
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert 180_000 <= answer.waited_ms < 200_000

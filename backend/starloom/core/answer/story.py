@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starloom.core.answer import goal_story
-from starloom.core.people.controls import DEADLINE
+from starloom.core.people.controls import DEADLINE, is_word_of_person
 from starloom.core.placement import left_out
 from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
@@ -260,7 +260,8 @@ def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> 
     detail = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
     more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
     # A device that says why a tool cannot be used does offer it: *there is no program print* is all that failed.
-    cause = detail.removeprefix(": ") if record.code is Code.TOOL_UNAVAILABLE and detail else title + detail
+    alone = record.code is Code.TOOL_UNAVAILABLE or is_word_of_person(record, attempt)
+    cause = detail.removeprefix(": ") if alone and detail else title + detail
     said = f"First cause: {called(constellation, fleet, first)} - {cause}{more}"
     return [said if said.endswith(" ...") else f"{said}."]
 

@@ -597,7 +597,8 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             if record.code is Code.MOMENT_OUTSIDE:
                 detail = _no_time(constellation, task, record)
             ways = ["retry"] if record.code in _NOTHING_DONE else ["retry", "mark"]
-            cause = detail.removeprefix(": ") if record.code is Code.TOOL_UNAVAILABLE and detail else title + detail
+            alone = record.code is Code.TOOL_UNAVAILABLE or controls.is_word_of_person(record, attempt)
+            cause = detail.removeprefix(": ") if alone and detail else title + detail
             return f"{task} failed: {cause}. {hint}".rstrip(), ways
         case TaskState.CANCELLED if record.reason is Reason.HOPELESS:
             rule = constellation.specs[task].stop_when

@@ -27,16 +27,27 @@ _Raw = msgspec.Raw
 
 
 class Refusal(Exception):
-    """An input is refused as a whole: nothing of it is applied, and the asker gets every fault."""
+    """An input is refused as a whole: nothing of it is applied, and the asker gets every fault.
 
-    def __init__(self, *faults: Fault) -> None:
+    `value` are further fields of the answer, for an asker that acts on them.
+    """
+
+    def __init__(self, *faults: Fault, value: dict[str, Any] | None = None) -> None:
         super().__init__("; ".join(f"{item.code}: {item.reason}" for item in faults))
         self.faults = list(faults)
+        self.value = value
 
 
 def fault(code: Code, reason: str, place: str = "", hint: str = "") -> Fault:
     """Return a fault with the vocabulary's hint unless a better one is given."""
     return Fault(code=code, reason=reason, place=place, hint=hint or CODES[code].hint)
+
+
+def repeats(tasks: list[str]) -> Refusal:
+    """Return the refusal of work that would run a second time, until a person names these tasks."""
+    reason = f"{', '.join(tasks)} {'has' if len(tasks) == 1 else 'have'} begun before"
+    hint = f"Send confirm: [{', '.join(tasks)}]."
+    return Refusal(fault(Code.NEEDS_CONFIRM, reason, "confirm", hint), value={"repeats": tasks})
 
 
 def check_claim(job: Job, worker: str) -> None:

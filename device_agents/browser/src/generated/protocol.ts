@@ -9,10 +9,14 @@ export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 /** The child whose value is the answer of a goal has the goal's name and this. */
 export const GOAL_ANSWER_SUFFIX = ".answer";
+/** The difference of two logarithms of a pace where one time is twice the other. */
+export const PACE_OCTAVE = 1024;
+/** Fewer calls of a tool on a device are a guess at its pace. */
+export const PACE_CALLS_LEAST = 3;
 
 /** Stable error codes; each has a row in `CODES` and in `docs/errors.md`. */
-export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_topic" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "recipe_on_trial" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "not_in_time" | "interrupted" | "lost" | "check_failed" | "goal_unmet" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "group_need" | "no_winner" | "device_outside" | "condition_unmet" | "moment_outside" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
-export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_topic", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "recipe_on_trial", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "not_in_time", "interrupted", "lost", "check_failed", "goal_unmet", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "group_need", "no_winner", "device_outside", "condition_unmet", "moment_outside", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
+export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_topic" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "recipe_on_trial" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "not_in_time" | "interrupted" | "lost" | "check_failed" | "goal_unmet" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "marked_failed" | "group_need" | "no_winner" | "device_outside" | "condition_unmet" | "moment_outside" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
+export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_topic", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "recipe_on_trial", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "not_in_time", "interrupted", "lost", "check_failed", "goal_unmet", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "marked_failed", "group_need", "no_winner", "device_outside", "condition_unmet", "moment_outside", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
 
 /** The first step of the recovery ladder: retry here, do not retry, or try another device. */
 export type CodeClass = "transient" | "permanent" | "device";
@@ -700,7 +704,7 @@ export interface Health {
 
 /** The pace of a tool on a device, for inputs of one size class: how long its calls took, how much they gave. */
 export interface Pace {
-  /** The sum of the logarithms of the bytes of results; 1024 stands for a doubling. */
+  /** The sum of the logarithms of the bytes of results; `PACE_OCTAVE` stands for a doubling. */
   byte_logs?: number;
   /** The sum of the squares of these logarithms. */
   byte_squares?: number;
@@ -710,7 +714,7 @@ export interface Pace {
   /** Ends by a fault of the device. */
   failures?: number;
   last_ms: number;
-  /** The sum of the logarithms of the times in milliseconds; 1024 stands for a doubling. */
+  /** The sum of the logarithms of the times in milliseconds; `PACE_OCTAVE` stands for a doubling. */
   logs?: number;
   /** The size class of the inputs. */
   size?: number;
@@ -1064,11 +1068,13 @@ export interface Answer {
   struck?: string[];
   /** The verdict of the judge of the whole answer. */
   verdict?: Verdict | null;
+  /** The time in which at least one question to a person was open. */
+  waited_ms?: number;
   /** A model's answer in words; empty: the sentence stands alone. */
   words?: string;
 }
 
-/** The specification of a task; only edits write it. */
+/** A task's specification, by edits alone. A group has `for_each`, `nested` or `goal`, others `tool` or `person`. */
 export interface TaskSpec {
   /** The task whose call this one makes again, because its finding had grown too old. */
   again_of?: string | null;
@@ -1540,6 +1546,7 @@ export interface Resync {
   t: "resync";
   reason: string;
   stream: string;
+  unknown?: boolean;
 }
 
 export interface LiveRefuse {
@@ -2235,6 +2242,7 @@ export const CODES: Record<Code, CodeInfo> = {
   artifact_corrupt: {"code_class": "transient", "status": 422, "title": "The bytes do not match their hash", "hint": "It is fetched again; look at the disk if it repeats."},
   network: {"code_class": "transient", "status": 422, "title": "The network failed", "hint": "It is retried; see the log of the attempt."},
   declined: {"code_class": "permanent", "status": 422, "title": "A person declined", "hint": "See the answer and its reason."},
+  marked_failed: {"code_class": "permanent", "status": 422, "title": "A person marked it as failed", "hint": "Its history names who did, and the reason."},
   group_need: {"code_class": "permanent", "status": 422, "title": "Too few of the group succeeded", "hint": "See the failed children; retry of the group retries them."},
   no_winner: {"code_class": "permanent", "status": 422, "title": "The vote has no winner", "hint": "See the ballots; retry the calls, or vote with a weaker rule."},
   device_outside: {"code_class": "permanent", "status": 422, "title": "The result names no device that the plan allows", "hint": "See the result; widen `within` if that device is meant."},

@@ -196,6 +196,7 @@ class Submit:
                 "by_model": model_is_set(self._hub.settings) and lacking is None,
             }
             if lacking is not None:
+                shown["model_fault"] = {"reason": lacking.reason, "hint": lacking.hint}
                 shown["said"] = f"{fault.reason}. A model is set, and {lacking.reason}. {lacking.hint}"
         return shown
 
