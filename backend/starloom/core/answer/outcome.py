@@ -203,7 +203,7 @@ def _failed_by(constellation: Constellation, group: str, codes: frozenset[Code])
 
 
 def _hollow(constellation: Constellation) -> set[str]:
-    """Return the lists of which nothing came because their programs failed or devices refused, and the tasks with no data but theirs.
+    """Return the lists of which nothing came, as programs failed or devices refused, and tasks with no data but theirs.
 
     A table of no rows is nobody's work, so it makes no part of an answer.
     """
