@@ -33,21 +33,23 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
         return _fault(Code.REQUEST_AMBIGUOUS, meant)
     if found.gap:
         return _fault(Code.REQUEST_NOT_UNDERSTOOD, found.gap)
-    nearest = ", ".join(candidate.title for candidate in found.candidates)
-    near = f"The nearest: {nearest}. " if nearest else ""
+    nearest = ", ".join(quoted(candidate.title) for candidate in found.candidates)
+    verb = "recipe is" if len(found.candidates) == 1 else "recipes are"
+    near = f"The nearest {verb} {nearest}. " if nearest else ""
     return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet))
 
 
 def what_to_ask(fleet: FleetSnapshot) -> str:
     """Return two sentences about possible requests here, with examples."""
-    shown = ", ".join(f"*{words}*" for words in examples(fleet))
+    shown = ", ".join(quoted(words) for words in examples(fleet))
     first = "Starloom looks after your devices, copies and checks files between them, and runs work on them."
     if not shown:
         return f"{first} No device has joined yet; add one on the page *Devices*, or by `starloom enroll`."
     return f"{first} Say it in English, for example {shown}."
 
 
-_LENDS_PICTURES = ("fs.find", "artifact.put")
+_LENDS_PICTURES = (("fs.find", "artifact.put"), ("file.pick",))
+"""The tools by which a phone gives its pictures: an agent looks for them, a browser tab has them picked."""
 
 
 def examples(fleet: FleetSnapshot) -> tuple[str, ...]:
@@ -56,7 +58,7 @@ def examples(fleet: FleetSnapshot) -> tuple[str, ...]:
     if not devices:
         return ()
     first = devices[0]
-    phone = next((device for device in devices if _is_phone(device) and device.can(_LENDS_PICTURES)), None)
+    phone = next((device for device in devices if _is_phone(device) and _lends_pictures(device)), None)
     other = next((device for device in devices if device not in (first, phone)), None)
     asked = ["how are my machines"]
     if phone is not None and phone is not first:
@@ -67,6 +69,10 @@ def examples(fleet: FleetSnapshot) -> tuple[str, ...]:
     if len(asked) < EXAMPLES:
         asked.append(f"errors since yesterday on {first.name}")
     return tuple(asked[:EXAMPLES])
+
+
+def _lends_pictures(device: DeviceSnapshot) -> bool:
+    return any(device.can(tools) for tools in _LENDS_PICTURES)
 
 
 def _is_phone(device: DeviceSnapshot) -> bool:
