@@ -10,8 +10,8 @@ import pytest
 from tests.edge.world import URL, World, a_world
 
 PUBLIC = "https://star.example.org"
-HOME = "/home/ines/.local/share/starloom"
-PROGRAM = f"STARLOOM_HOME={HOME} /home/ines/starloom/.venv/bin/starloom"
+HOME = "/srv/ines/.local/share/starloom"
+PROGRAM = f"STARLOOM_HOME={HOME} /srv/ines/starloom/.venv/bin/starloom"
 LINK = {"id": "a", "secret": "b" * 43}
 LAN = "192.168.1.7"
 HERE = "127.0.0.1"
