@@ -212,7 +212,7 @@ export class MockHub {
           401,
           "not_signed_in",
           "this sign-in link is unknown, used or too old",
-          "Run `starloom open` for a fresh one.",
+          "Ask the person who invited you for a new link. On the computer of the hub, `starloom open` makes one.",
         );
       this.signedIn = true;
       return this.session();

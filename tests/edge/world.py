@@ -44,6 +44,7 @@ from starloom.planner.preview.plan import core_fleet, preview
 from starloom.planner.recipes.trust import version_runs_row
 from starloom.planner.requests.matching import Match, Matched
 from starloom.planner.requests.refusals import refused
+from starloom.process.program import NAME
 from starloom.process.settings import Settings
 from starloom.store.blobs.artifacts import FileBlobs
 from starloom.store.blobs.logs import AttemptLogs
@@ -482,7 +483,12 @@ class Ws:
 
 @asynccontextmanager
 async def a_world(
-    tmp_path: Path, *, planner: Planner | None = None, requirements: Path | None = None, **settings: Any
+    tmp_path: Path,
+    *,
+    planner: Planner | None = None,
+    program: str = NAME,
+    requirements: Path | None = None,
+    **settings: Any,
 ) -> AsyncIterator[World]:
     """Open a hub; closes it at the end."""
     chosen = Settings(home=tmp_path, **settings)
@@ -524,6 +530,7 @@ async def a_world(
             monotonic_s=clock.monotonic_s,
             now_ms=clock.now_ms,
             planner=planner or NoRecipes(),
+            program=program,
             questions=others.questions,
             reach=reach_of([url for url in (chosen.url, chosen.public_url) if url], chosen.trusted_proxies),
             reads=store,

@@ -15,6 +15,7 @@ _SCHEDULES = "tests/guard/test_schedules.py::"
 _SCHEMAS = "tests/guard/test_hostile_schemas.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
 _TIERS = "tests/guard/test_hostile_tiers.py::"
+_OWN_COMMAND = "tests/guard/test_own_command.py::"
 _TERMINAL = "tests/guard/test_terminal_texts.py::"
 _UNCLAIMED = "tests/guard/test_unclaimed.py::"
 
@@ -251,5 +252,18 @@ MIND_THREATS = (
             _OFFERS + "test_t129_a_condition_is_counted_by_device_too",
         ),
         part="each connection writes that the device came and went; a restart of the hub begins the count anew",
+    ),
+    Threat(
+        "T134",
+        "somebody without a sign-in, in the network, behind a proxy or at a tunnel, learns from a refusal where the "
+        "hub keeps its data and whose account it is",
+        "the whole command line is shown only where the connection and the address typed are of this computer, and no "
+        "proxy passed the request on; everybody else reads the name that documents use",
+        (
+            _OWN_COMMAND + "test_t134_a_stranger_elsewhere_learns_no_folder_of_the_hub",
+            _OWN_COMMAND + "test_t134_a_used_invitation_says_who_has_a_new_link",
+        ),
+        part="who sends a loopback Host through a bare TCP forward that ends on the hub's computer, such as a tunnel "
+        "of ssh, looks like a caller there; so does another user of that computer",
     ),
 )

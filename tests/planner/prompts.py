@@ -149,7 +149,7 @@ CASES: dict[str, Case] = {
     "two": Case(
         "put the newest pictures of my phone on the desk",
         _two,
-        ('"phone"', "android", "artifact.put(", "fs.write(", "picture-to-desk("),
+        ('"phone"', "android", "artifact.put(", "fs.write(", "phone-to-desk("),
     ),
     "nebula": Case(
         "find out why srv-b answers slowly and restart what hangs",

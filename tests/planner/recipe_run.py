@@ -51,6 +51,24 @@ def _take(context: ToolContext, args: CameraArgs) -> dict[str, Any]:
     return {"file": file, "files": [file]}
 
 
+class PickArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """What `file.pick` takes."""
+
+    text: str = "Choose the files to send"
+    kinds: list[str] = []
+    many: bool = False
+
+
+def _pick(context: ToolContext, args: PickArgs) -> dict[str, Any]:
+    names = ("first.png", "second.png") if args.many else ("first.png",)
+    files = []
+    for number, name in enumerate(names):
+        picture = context.workdir / name
+        picture.write_bytes(encode(speckled(20 + number)))
+        files.append(context.put(picture, media="image/png"))
+    return {"files": files, "count": len(files)}
+
+
 # A phone's tab has the camera, and no Python; its own tests and a real browser hold it to this shape.
 CAMERA = Tool(
     name="camera.capture",
@@ -60,7 +78,15 @@ CAMERA = Tool(
     effects=(Effect.CONTROL,),
     repeatability=Repeatability.NEVER,
 )
-TOOLS = {tool.name: tool for tool in (*all_tools(), CAMERA)}
+PICK = Tool(
+    name="file.pick",
+    title="Let the person pick files",
+    args=PickArgs,
+    run=_pick,
+    effects=(Effect.READ,),
+    repeatability=Repeatability.NEVER,
+)
+TOOLS = {tool.name: tool for tool in (*all_tools(), CAMERA, PICK)}
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -116,11 +142,12 @@ class Silent:
 
 @dataclass
 class Machine:
-    """One device: its granted folder, and its name and labels."""
+    """One device: its granted folder, its name and labels, and the tools that it offers."""
 
     name: str
     folder: Path
     labels: list[str]
+    tools: frozenset[str]
 
 
 class Fleet:
@@ -136,7 +163,9 @@ class Fleet:
         for item in described["devices"]:
             folder = home / "devices" / item["name"]
             folder.mkdir(parents=True)
-            self.machines[item["name"]] = Machine(item["name"], folder, item.get("labels", []))
+            self.machines[item["name"]] = Machine(
+                item["name"], folder, item.get("labels", []), frozenset(item.get("tools", TOOLS))
+            )
             for path, content in item.get("files", {}).items():
                 target = folder / path
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -190,7 +219,16 @@ class Fleet:
             for name, machine in self.machines.items()
         }
         return FleetSnapshot.of(
-            devices, {name: Offer(digest="x", grants=grants, slots=3, tools=offers) for name in devices}
+            devices,
+            {
+                f"d-{name}": Offer(
+                    digest="x",
+                    grants=grants,
+                    slots=3,
+                    tools=[offer for offer in offers if offer.name in machine.tools],
+                )
+                for name, machine in self.machines.items()
+            },
         )
 
 

@@ -43,6 +43,8 @@ def test_the_tests_pass_on_every_machine_that_can_run_them(fleet: Fleet) -> None
 def test_a_failing_test_is_shown_first_with_its_log(fleet: Fleet) -> None:
     repository(fleet, 4)
     answer = fleet.run("test-matrix", {"repo": "shop", "source": "laptop", "where": "server"})
+    assert answer.state == "partial", answer.told()
+    assert "every-test-passes" in answer.sentence
     (row,) = answer.rows("Tests")
     assert (row["device"], row["exit_code"]) == ("server", 1)
     assert row["stdout"].startswith("FAIL: test_sum")

@@ -34,14 +34,16 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_status(home: AgentHome, *, hub: str, device: str, state: str, reason: str, slots: int) -> None:
-    """Write the state of this process's connection from now on."""
+    """Write the state of this process's connection from now on; the same state as before began when it did."""
+    before = read_status(home)
+    lasts = before is not None and (before.pid, before.state) == (os.getpid(), state)
     told = Status(
         device=device,
         environment=sys.prefix,
         hub=hub,
         pid=os.getpid(),
         reason=reason,
-        since_s=int(time.time()),
+        since_s=before.since_s if before is not None and lasts else int(time.time()),
         slots=slots,
         state=state,
         version=starloom_agent.__version__,

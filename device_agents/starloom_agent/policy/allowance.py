@@ -17,6 +17,7 @@ from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import ANSWERS_HUB, Decision, Policy, action_of, ask_id, cage_for, decide
 from starloom_agent.sandbox.levels import Sandbox
 from starloom_agent.toolkit.interface import Folders, Tool
+from starloom_protocol.text.folder_grants import POLICY_FACT, POLICY_NOT_IN_FORCE
 from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import AsksFrame, OfferFrame, OwnerAnswer
@@ -46,6 +47,7 @@ class Allowance:
         self._answered = ""
         self._mark: tuple[int, int] | None = None
         self._read = False
+        self._fault = ""
         self.refusal: Callable[[], str] = lambda: ""
         """Why this device takes no new work now, whatever it is; empty if it does."""
 
@@ -66,13 +68,15 @@ class Allowance:
         if self._read and mark == self._mark:
             return False
         self._read, self._mark = True, mark
-        before = self.policy
+        before = self.policy, self._fault
+        self._fault = ""
         try:
             self.policy = read_policy(self._home.policy)
         except PolicyFault as fault:
+            self._fault = POLICY_NOT_IN_FORCE
             self._say(f"{fault}; until it is mended this device allows only to observe")
             self.policy = Policy()
-        return self.policy != before
+        return (self.policy, self._fault) != before
 
     def offer(self) -> OfferFrame:
         """Return the offer of the present moment; probes the tools."""
@@ -83,7 +87,11 @@ class Allowance:
             folder=self._home.root,
             sandbox=self.sandbox,
             answered=self._answered,
-            placed={**self._home.placed(), **_told(self.folders())},
+            placed={
+                **self._home.placed(),
+                **_told(self.folders()),
+                **({POLICY_FACT: self._fault} if self._fault else {}),
+            },
         )
 
     def offer_only(self, tools: Iterable[Tool]) -> None:

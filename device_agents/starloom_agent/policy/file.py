@@ -18,11 +18,11 @@ from starloom_agent.home.directory import write_private
 from starloom_agent.home.owner_files import OwnerFileFault, parsed_toml, read_owner_file
 from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.policy import Policy, exposed_by, policy_of
+from starloom_protocol.text.folder_grants import ACCEPT_LINE
 
 _HEAD = "# What this device allows. Change it with `starloom-agent grant | ungrant | policy`.\n"
 _SEAL = b"# seal: "
 _KEY_BYTES = 32
-ACCEPT_LINE = "starloom-agent policy accept"
 
 
 def read_policy(path: Path) -> Policy:

@@ -2,6 +2,9 @@
 
 A program of somebody else may choose the path that is refused, and the refusal is shown to a person. A folder of the
 system, or a hidden one, therefore gets no line. The device and the preview of the hub both decide by this.
+
+A device whose policy file was edited by hand takes no grant before its owner has accepted the file; it says so in its
+facts, and that line stands in place of the grant's.
 """
 
 from __future__ import annotations
@@ -13,6 +16,10 @@ SYSTEM_FOLDERS: Final = tuple(
     PurePath(name) for name in ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr")
 )
 NO_LINE: Final = "This is a hidden or system folder, so no command is offered; its owner can grant it by hand."
+
+ACCEPT_LINE: Final = "starloom-agent policy accept"
+POLICY_FACT: Final = "policy"
+POLICY_NOT_IN_FORCE: Final = "the file was edited and is not in force; on the device: starloom-agent policy accept"
 
 
 def has_line(path: PurePath) -> bool:

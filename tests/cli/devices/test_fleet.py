@@ -58,6 +58,15 @@ def test_a_device_that_left_is_shown_as_left(stub: StubHub) -> None:
     assert typed("out of the lists: starloom device forget server") in said
 
 
+def test_folders_of_a_device_are_shown_in_one_line(stub: StubHub) -> None:
+    stub.answers["GET", "/devices"] = (200, {"items": [HERE], "next": None})
+    shown = {**HERE, "grants": [], "facts": {"reads": "/srv/data\n/srv/logs"}}
+    stub.answers["GET", f"/devices/{HERE['id']}"] = (200, shown)
+    stub.answers["GET", "/vitals"] = (200, {"items": [], "devices": []})
+    _, said = starloom(stub, "device", "show", HERE["name"])
+    assert "  reads: /srv/data, /srv/logs\n" in said
+
+
 def test_devices_are_forgotten_by_name(stub: StubHub) -> None:
     again = row("server", id="d-new")
     stub.answers["GET", "/devices"] = (200, {"items": [again, LEFT, SOLD], "next": None})

@@ -64,11 +64,18 @@ def test_add_sends_what_was_said_and_shows_the_next_firings(hub: StubHub) -> Non
 
 
 def test_without_a_clock_or_with_two_things_to_run_nothing_is_sent(hub: StubHub) -> None:
-    assert starloom(hub, "schedule", "add", "how are my machines")[0] == 2
+    assert starloom(hub, "schedule", "add", "-r", "disk-space")[0] == 2
     code, said = starloom(hub, "schedule", "add", "words", "-r", "disk-space", "--cron", "@daily")
     assert code == 2
     assert "exactly one" in said
     assert hub.asked == []
+
+
+def test_words_may_say_the_clock_themselves(hub: StubHub) -> None:
+    hub.answers["POST", "/schedules"] = (201, shown())
+    code, _ = starloom(hub, "schedule", "add", "every night at 02:30 how are my machines")
+    assert code == 0
+    assert (hub.asked[-1][2]["cron"], hub.asked[-1][2]["request"]) == ("", "every night at 02:30 how are my machines")
 
 
 def test_what_needs_an_approval_is_shown_with_the_hash_to_give(hub: StubHub) -> None:

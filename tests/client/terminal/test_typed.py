@@ -217,7 +217,7 @@ def test_a_stranger_in_the_network_sees_no_path(tmp_path: Path) -> None:
         far = Request({"type": "http", "client": (address, 1), "headers": []})
         assert here.more(far) == {}
         assert here.html(far, "<code>starloom open</code>") == "<code>starloom open</code>"
-    near = Request({"type": "http", "client": ("127.0.0.1", 1), "headers": []})
+    near = Request({"type": "http", "client": ("127.0.0.1", 1), "headers": [(b"host", b"localhost:8470")]})
     assert here.html(near, "<code>starloom open</code>") == "<code>/opt/hub/starloom open</code>"
 
 

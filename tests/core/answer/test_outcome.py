@@ -98,6 +98,18 @@ def test_a_program_of_a_list_that_ended_with_another_code_is_not_hidden_by_the_r
     assert ("x ended with 3: no printer" in answer(driver).sentence) is bool(failures)
 
 
+def test_a_list_that_every_device_refused_makes_no_part_of_an_answer() -> None:
+    driver = WatchedDriver("one", "two")
+    each = ForEach(devices=Selector(tools=["t.pure"]), need=Need.BEST_EFFORT)
+    table = task("table", "rows=look")
+    driver.submit(plan(task("look", for_each=each), table, policy=Policy(partial=True)))
+    for dispatch in driver.take():
+        said = "/etc is outside the folders of files:read"
+        driver.result(dispatch, outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=said)
+    assert driver.run() == "failed"
+    assert "/etc is outside the folders of files:read" in answer(driver).sentence
+
+
 def test_nothing_to_do_is_done() -> None:
     driver = WatchedDriver("one")
     driver.submit(plan(name="Nothing"))

@@ -176,6 +176,18 @@ def test_a_device_more_asks_again_and_the_answer_holds_for_later_firings() -> No
     assert len(clock.firings()) == 2
 
 
+def test_another_device_of_an_approved_name_is_told_as_another() -> None:
+    clock = Clockwork()
+    risky(clock, "srv")
+    clock.save(EVERYWHERE, plan_hash="h-restart")
+    consent = clock.schedule().consent
+    assert consent is not None
+    fleet = clock.shard.fleet
+    fleet.devices["d-gone"] = replace(fleet.devices["d-srv"], id="d-gone", revoked=True)
+    given, now = replace(consent, devices=["d-gone"]), replace(consent, devices=["d-srv"])
+    assert beyond(given, now, fleet) == ["another device is called srv now than the one that was approved"]
+
+
 def test_a_plan_that_writes_is_approved_when_it_is_saved() -> None:
     clock = Clockwork()
     noting = ToolOffer(name="t.note", repeatability=Repeatability.IDEMPOTENT, effects=[Effect.READ, Effect.WRITE])

@@ -52,6 +52,28 @@ def test_a_new_device_takes_the_place_of_an_old_one() -> None:
     assert [effect.code for effect in driver.sent if isinstance(effect, CloseDevice)] == [Code.DEVICE_REVOKED]
 
 
+def test_work_that_waits_for_a_device_that_is_gone_goes_to_no_other_of_its_name() -> None:
+    driver = Driver("one", "two")
+    busy = task("long", device="one")
+    driver.submit(plan(busy))
+    control(driver, "revoke")
+    open_code(driver)
+    assert ask(driver, name="one").value["name"] == "one-2"
+    do(driver, i.EnrollmentDecided, allow=True, enrollment="e1")
+    assert driver.shard.fleet.devices["d-new"].name == "one-2"
+    assert not [dispatch for dispatch in driver.take() if dispatch.device == "d-new"]
+    # A person who gives the name says that it is that machine.
+    control(driver, "rename", device="d-new", value="one")
+    assert driver.shard.fleet.by_name["one"] == "d-new"
+
+
+def test_a_name_that_no_work_waits_for_is_free_again() -> None:
+    driver = Driver("one", "two")
+    control(driver, "revoke")
+    open_code(driver)
+    assert ask(driver, name="one").value["name"] == "one"
+
+
 def test_only_a_device_of_the_fleet_can_be_replaced() -> None:
     driver = Driver()
     gone = Enrollment(id="e1", code_hash="x", created_ms=0, expires_ms=9_000_000, owner="ann", replaces="d-gone")

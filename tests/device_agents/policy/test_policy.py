@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starloom_agent.cli import main
+from starloom_agent.home.directory import AgentHome
+from starloom_agent.policy.allowance import Allowance
 from starloom_agent.policy.commands import CommandRule, PolicyFault
 from starloom_agent.policy.file import accept_policy, adopt_policy, read_policy, to_toml, write_policy
 from starloom_agent.policy.offers import make_offer
@@ -24,8 +26,10 @@ from starloom_agent.policy.policy import (
     without_grant,
     written_beside,
 )
+from starloom_agent.sandbox.levels import NOT_TRIED
 from starloom_agent.toolkit.interface import Args, Tool
 from starloom_agent.work.registry import all_tools
+from starloom_protocol.text.folder_grants import POLICY_NOT_IN_FORCE
 from starloom_protocol.values import list_key
 from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
 
@@ -375,3 +379,17 @@ def test_the_offer_tells_the_effects_of_commands_that_were_typed_whole(tmp_path:
     (run,) = [tool for tool in made.tools if tool.name == "shell.run"]
     assert run.effects_by == {"argv": {list_key(["df", "-h"]): [Effect.READ]}}
     assert Effect.DESTROY in run.effects
+
+
+def test_an_edited_file_is_told_in_the_offer_until_it_is_accepted(tmp_path: Path) -> None:
+    home = AgentHome.at(str(tmp_path))
+    allowance = Allowance(home, (), NOT_TRIED, slots=1, say=lambda _text: None)
+    allowance.read_again()
+    assert "policy" not in allowance.offer().offer.facts
+    home.policy.write_text('profile = "observe"\n')
+    home.policy.chmod(0o600)
+    assert allowance.read_again()
+    assert allowance.offer().offer.facts["policy"] == POLICY_NOT_IN_FORCE
+    accept_policy(home.policy)
+    assert allowance.read_again()
+    assert "policy" not in allowance.offer().offer.facts

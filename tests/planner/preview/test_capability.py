@@ -8,10 +8,12 @@ import msgspec
 
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.requests.matching import Match, match_all
 from starloom.planner.service import Planning
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.plan import check_plan
-from starloom_protocol.records.entities import Offer
+from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.planner.fleets import device, fleet, offer
 
 NO_SYSTEMD = "this system has no systemd"
@@ -116,3 +118,22 @@ def test_a_former_name_of_a_device_is_its_name_in_plans_and_words() -> None:
     check = service.plan_recipe("list-folder", {"folder": "logs", "where": {"name": "Bramble"}})
     assert check.plan is not None, check.faults
     assert [row["devices"] for row in service.preview(check.plan)["tasks"] if row["tool"] == "fs.list"] == [["thicket"]]
+
+
+def test_a_browser_tab_hands_over_what_is_picked_by_words_that_a_recipe_takes() -> None:
+    pick = ToolOffer(name="file.pick", effects=[Effect.READ], repeatability=Repeatability.NEVER)
+    plain = offer()
+    tab = msgspec.structs.replace(plain, tools=[pick, *(item for item in plain.tools if item.name == "notify")])
+    view = fleet(device("pixel2"), device("nas"), offers={"pixel2": tab, "nas": offer(grants=("files:write",))})
+    service = Planning(load_catalogue(), lambda: view)
+    check = service.plan_recipe("phone-to-desk", {"phone": {"name": "pixel2"}, "desk": {"name": "nas"}})
+    assert check.plan is not None, check.faults
+    faults = service.preview(check.plan)["faults"]
+    said = "back up the pictures that I pick on pixel2 to nas"
+    assert all(said in fault["way_out"] for fault in faults if fault["task"] in ("look", "send"))
+    assert {"look", "send"} <= {fault["task"] for fault in faults}
+    found = match_all(said, load_catalogue(), view)
+    assert (found.outcome, found.candidates[0].recipe) == (Match.EXACT, "picked-pictures")
+    planned = service.plan_recipe("picked-pictures", dict(found.candidates[0].params))
+    assert planned.plan is not None, planned.faults
+    assert service.preview(planned.plan)["faults"] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from starloom.core.people.approvals import plan_effects
@@ -15,6 +16,7 @@ from starloom_protocol.api.previews import TaskPreviewRow
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.text.folder_grants import POLICY_NOT_IN_FORCE
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.cost import GROWTH_MOST, calls
@@ -71,6 +73,14 @@ def test_a_missing_grant_is_shown_once_with_the_line_to_type() -> None:
         ("server", "files:read"): "starloom-agent grant files:read ~/FOLDER",
     }
     assert len(found["missing_grants"]) == 2
+
+
+def test_a_device_whose_policy_is_not_in_force_needs_its_acceptance_first() -> None:
+    plain = offer(grants=())
+    facts = {**plain.facts, "policy": POLICY_NOT_IN_FORCE}
+    view = fleet(device("phone"), device("server"), offers={"server": msgspec.structs.replace(plain, facts=facts)})
+    found = planning(view).preview(plan_of(view, "photo-backup", source="phone", target="server"))
+    assert {item["line"] for item in found["missing_grants"]} == {"starloom-agent policy accept"}
 
 
 def test_a_file_that_is_to_be_written_needs_its_grant_too() -> None:

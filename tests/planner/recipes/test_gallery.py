@@ -20,10 +20,13 @@ NAMES = [recipe.name for recipe in RECIPES]
 CAMERA = ToolOffer(
     name="camera.capture", title="Take a picture", effects=[Effect.CONTROL], repeatability=Repeatability.NEVER
 )
+PICK = ToolOffer(
+    name="file.pick", title="Let the person pick files", effects=[Effect.READ], repeatability=Repeatability.NEVER
+)
 
 
-def with_camera(of: Offer) -> Offer:
-    return Offer(digest=of.digest, grants=of.grants, slots=of.slots, tools=[*of.tools, CAMERA])
+def with_tools_of_a_tab(of: Offer) -> Offer:
+    return Offer(digest=of.digest, grants=of.grants, slots=of.slots, tools=[*of.tools, CAMERA, PICK])
 
 
 def house() -> FleetSnapshot:
@@ -32,7 +35,7 @@ def house() -> FleetSnapshot:
         device("brunhilde", labels=["server"]),
         device("Oskars Handy", labels=["phone"]),
         device("wolke7", labels=["laptop"]),
-        offers={"Oskars Handy": with_camera(offer())},
+        offers={"Oskars Handy": with_tools_of_a_tab(offer())},
     )
 
 

@@ -78,8 +78,13 @@ def test_devices_that_can_do_nothing_here_get_no_example_and_no_word_of_an_empty
 def test_a_greeting_and_another_language_get_examples(words: str) -> None:
     fault = refused(match(words, RECIPES, FLEETS["family"]), FLEETS["family"])
     assert fault.code is Code.REQUEST_NOT_UNDERSTOOD
-    assert "*how are my machines*" in fault.reason
-    assert "*back up the pictures of galaxy to anna-laptop*" in fault.reason
+    assert "'how are my machines'" in fault.reason
+    assert "'back up the pictures of galaxy to anna-laptop'" in fault.reason
+
+
+def test_a_phone_that_is_a_browser_tab_is_in_the_examples() -> None:
+    fault = refused(match("hello", RECIPES, FLEETS["tab"]), FLEETS["tab"])
+    assert "'back up the pictures of pixel2 to bramble'" in fault.reason
 
 
 def test_without_a_device_the_answer_says_how_to_add_one() -> None:

@@ -33,10 +33,11 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Constellati
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starloom_protocol.api.constellations import AskedRow, ConstellationRow, PlanChange, PlanItem, WhyRow
+    from starloom_protocol.api.constellations import AskedRow, ConstellationRow, WhyRow
     from starloom_protocol.api.history import Output
 
 LOG_PAGE = 256 * 1024
+_FIELD_CHARS_MOST = 200
 OTHERS_SHOWN_MOST = 10
 """The most other waiting constellations that `why` names beside the newest."""
 _WAITING_STATES = frozenset({ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED})
@@ -308,10 +309,19 @@ def diff(
     for version in found["versions"]:
         why_made = escaped(version["reason"] or version["trigger"])
         print(f"version {version['number']} by {version['author']}: {why_made}")
-    parts: list[tuple[str, Sequence[PlanItem | PlanChange]]]
-    parts = [("+", found["added"]), ("-", found["removed"]), ("~", found["changed"])]
-    if not any(items for _, items in parts):
+    if not any((found["added"], found["removed"], found["changed"])):
         print("The plans are the same.")
-    for sign, items in parts:
+    for sign, items in (("+", found["added"]), ("-", found["removed"])):
         for item in items:
-            print(f"  {sign} {item['id']}")
+            print(f"  {sign} {escaped(item['id'])}")
+    for change in found["changed"]:
+        print(f"  ~ {escaped(change['id'])}")
+        for name in change["after"]:
+            before, after = (_shown_field(fields.get(name)) for fields in (change["before"], change["after"]))
+            print(f"      {escaped(name)}: {before} -> {after}")
+
+
+def _shown_field(value: object) -> str:
+    """Return a field of a plan in one line: as it is written, cut where it is long."""
+    text = value if isinstance(value, str) else "-" if value is None else msgspec.json.encode(value).decode()
+    return escaped(text if len(text) <= _FIELD_CHARS_MOST else text[: _FIELD_CHARS_MOST - 3] + "...")

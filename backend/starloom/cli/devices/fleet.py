@@ -133,7 +133,7 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
     if found["labels"]:
         tell(f"  labels: {', '.join(found['labels'])}")
     for name, value in sorted(found["facts"].items()):
-        tell(f"  {name}: {value}")
+        tell(f"  {name}: {', '.join(value.splitlines())}")
     tell(f"  grants: {', '.join(found['grants']) or 'none'}")
     for tool in found["tools"]:
         why = f"  not available: {tool['unavailable']}" if tool["unavailable"] else ""

@@ -40,7 +40,12 @@ SSH = "With --ssh"
 def enroll(
     run: Invocation,
     server: Annotated[str, typer.Argument(hidden=True)] = "",
-    name: Annotated[str, typer.Option("--name", "--label", help="The name of the device.")] = "",
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name", "--label", help="The name of the device. Labels are given where it joins: join ... --label gpu."
+        ),
+    ] = "",
     profile: Annotated[
         Profile | None,
         typer.Option("--profile", help="The most that its owner may choose there; with --ssh: what is chosen."),

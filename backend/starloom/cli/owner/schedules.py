@@ -56,7 +56,9 @@ def register(app: typer.Typer) -> None:
 def add(
     run: Invocation,
     words: Annotated[list[str] | None, typer.Argument(help="The request in words.")] = None,
-    cron: Annotated[str, typer.Option("--cron", help='minute hour day month weekday, as in "0 2 * * *".')] = "",
+    cron: Annotated[
+        str, typer.Option("--cron", help='minute hour day month weekday, as in "0 2 * * *"; or the words say it.')
+    ] = "",
     zone: Annotated[str, typer.Option("--zone", help="As in Europe/Vienna; this machine's if left out.")] = "",
     file: Annotated[str | None, typer.Option("--file", "-f", help="A plan (YAML or JSON); - for stdin.")] = None,
     recipe: Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name.")] = None,
@@ -80,7 +82,7 @@ def add(
             "what runs is words, or -r recipe, or -f plan.yaml, or --repeat ID: exactly one",
             'For example: starloom schedule add "how are my machines" --cron "0 8 * * *"',
         )
-    if not cron:
+    if not cron and not request:
         raise usage("a schedule needs a clock", 'Give --cron "0 2 * * *" for every night at two.')
     body = {"cron": cron, "zone": zone or get_localzone_name() or "", **what_runs(request, file, recipe, param)}
     if repeat:

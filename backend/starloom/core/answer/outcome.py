@@ -41,7 +41,7 @@ _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
 _CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
 _EXITED = frozenset({Code.EXIT_CODE})
-_NOT_RUN = frozenset({Code.EXIT_CODE, Code.TOOL_UNAVAILABLE})
+_NOT_DONE = frozenset({Code.EXIT_CODE, Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE})
 _SHOWN_BYTES_MAX = 4096
 _SESSION_TOOLS = "mcp."
 GROWTH_PART = 4
@@ -204,7 +204,7 @@ def _failed_by(constellation: Constellation, group: str, codes: frozenset[Code])
 
 
 def _hollow(constellation: Constellation) -> set[str]:
-    """Return the lists of which nothing came because their programs failed, and the tasks with no data but theirs.
+    """Return the lists of which nothing came, as programs failed or devices refused, and tasks with no data but theirs.
 
     A table of no rows is nobody's work, so it makes no part of an answer.
     """
@@ -212,7 +212,7 @@ def _hollow(constellation: Constellation) -> set[str]:
     found = [
         group
         for group in constellation.tally
-        if _nothing_came(constellation, group) and _failed_by(constellation, group, _NOT_RUN)
+        if _nothing_came(constellation, group) and _failed_by(constellation, group, _NOT_DONE)
     ]
     while found:
         source = found.pop()

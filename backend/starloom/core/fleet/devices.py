@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -133,14 +133,20 @@ def _used_once_more(work: Work, code: str) -> Enrollment:
     return replace(found, state="used" if used >= found.devices else "open", used=used)
 
 
-def _free_name(work: Work, wanted: str, used: int = 0) -> str:
+def _free_name(work: Work, wanted: str, used: int = 0, same: Collection[str] = ()) -> str:
     """Return a name that no device has or looks like; `used` is the number of earlier devices of this code, to start
-    from.
+    from, and `same` are gone devices whose place it takes.
     """
     fleet = work.shard.fleet
     name, number = wanted, max(2, used)
-    # A former name still means the device that had it: one that joins does not get its work.
-    while look_of(name) in fleet.looks or name in fleet.by_former_name:
+    # A former name still means the device that had it: one that joins does not get its work. Nor does it get work that
+    # waits for a device which is gone: a person approved it for that one.
+    gone = {
+        device.name
+        for device in fleet.devices.values()
+        if device.revoked and device.id not in same and waiting.is_awaited(work, device)
+    }
+    while look_of(name) in fleet.looks or name in fleet.by_former_name or name in gone:
         name, number = f"{wanted}-{number}", number + 1
     return name
 
@@ -156,6 +162,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
     before = _replaced(work, enrollment)
     if before is not None:
         _revoke(work, before, "another device took its place")
+    same = {enrollment.device or "", before.id if before is not None else ""}
     device = Device(
         demo=enrollment.demo,
         former_names=before.former_names if before is not None else [],
@@ -164,7 +171,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         key=enrollment.key or "",
         labels=enrollment.labels,
         link_since_ms=work.at_ms,
-        name=_free_name(work, enrollment.name, enrollment.used),
+        name=_free_name(work, enrollment.name, enrollment.used, same),
         os=enrollment.os,
         profile=profile,
         profile_most=enrollment.profile_most,

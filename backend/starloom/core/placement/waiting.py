@@ -17,6 +17,7 @@ from starloom.core.state.work import Work, attend, unattend
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import (
+    FINAL_TASK_STATES,
     WORKING_CONSTELLATION_STATES,
     Attention,
     ConstellationState,
@@ -76,6 +77,22 @@ def device_gone(work: Work, device: Device) -> None:
         named = {demand_key(spec): spec for spec in waiting if spec.device is not None and _names(spec.device, device)}
         for spec in named.values():
             _attend(work, constellation, spec)
+
+
+def is_awaited(work: Work, device: Device) -> bool:
+    """Tell whether work that has not ended names this device, so that another one of its name would take that work."""
+    return any(
+        _names(selector, device)
+        for name in work.shard.live
+        for task, spec in work.shard.constellations[name].specs.items()
+        for selector in (spec.device, spec.for_each.devices if spec.for_each is not None else None)
+        if selector is not None and not _is_over(work.shard.constellations[name], task)
+    )
+
+
+def _is_over(constellation: Constellation, task: str) -> bool:
+    record = constellation.tasks.get(task)
+    return record is not None and record.state in FINAL_TASK_STATES
 
 
 def _names(selector: Selector, device: Device) -> bool:

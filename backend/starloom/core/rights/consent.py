@@ -79,8 +79,11 @@ def beyond(given: Consent, now: Consent, fleet: Fleet) -> list[str]:
         wider.append("the plan is another one")
     devices = [device for device in now.devices if device not in given.devices]
     names = [fleet.devices[device].name if device in fleet.devices else device for device in devices]
-    if names:
-        wider.append(f"it may now use {', '.join(names)}")
+    approved = {fleet.devices[device].name for device in given.devices if device in fleet.devices}
+    if others := [name for name in names if name in approved]:
+        wider.append(f"another device is called {' and another '.join(others)} now than the one that was approved")
+    if new := [name for name in names if name not in approved]:
+        wider.append(f"it may now use {', '.join(new)}")
     grants = [grant for grant in now.grants if grant not in given.grants]
     if grants:
         wider.append(f"it now needs {', '.join(grants)}")

@@ -186,7 +186,11 @@ def _input_plan(fleet: Fleet, constellation: Constellation, item: Input, took: M
     record = constellation.tasks.get(item.source)
     if record is None or record.state is not TaskState.SUCCEEDED:
         return InputPlan(name=name)
-    return InputPlan(name=name, sources=[_source(constellation, item.source, item.output)], flatten=item.flatten)
+    # Of a plain task, `all` makes a list of one: some tools take a list alone.
+    many = item.all and not item.flatten
+    return InputPlan(
+        flatten=item.flatten, many=many, name=name, sources=[_source(constellation, item.source, item.output)]
+    )
 
 
 def _voter(fleet: Fleet, constellation: Constellation, task: str) -> str:

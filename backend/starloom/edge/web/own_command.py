@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from typing import Final
+from urllib.parse import urlsplit
 
 from fastapi import Request
 
 from starloom.process.program import written
 from starloom.process.settings import is_loopback
+
+_OF_PROXIES: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+"""Headers that a program between the caller and the hub adds."""
 
 
 class TypedHere:
@@ -22,10 +27,26 @@ class TypedHere:
 
     def more(self, request: Request) -> Mapping[str, str]:
         """Return the member that a refusal carries for a page on this computer."""
-        near = request.client is not None and is_loopback(request.client.host)
-        return {"program": self._program} if near else {}
+        return {"program": self._program} if _near(request) else {}
 
     def html(self, request: Request, page: str) -> str:
         """Return a plain page whose commands can be pasted where it is read."""
         program = self.more(request).get("program")
         return page if program is None else written(page, lambda: escape(program))
+
+
+def _near(request: Request) -> bool:
+    """Tell whether the caller is on this computer.
+
+    A reverse proxy or the end of a tunnel on this computer connects from a loopback address for callers elsewhere. So
+    the address that the caller typed must be one of this computer, too, and no proxy may have passed the request on.
+    """
+    if request.client is None or not is_loopback(request.client.host):
+        return False
+    if any(name in request.headers for name in _OF_PROXIES):
+        return False
+    try:
+        typed = urlsplit(f"//{request.headers.get('host', '')}").hostname
+    except ValueError:
+        return False
+    return typed is not None and is_loopback(typed)

@@ -8,7 +8,7 @@ No id, key, address, folder, host, file or result is in it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -80,6 +80,7 @@ def context(asking: Asking, opening: PromptPart, more_by: str) -> Context:
     shelf = tools.shelf(asking.fleet, devices)
     left_out: list[str] = []
     stable = [opening, *_tools(shelf, left_out, more_by)]
+    asking = replace(asking, recipes=tuple(context_recipes.possible(asking.recipes, asking.fleet)))
     recipes = context_recipes.all_of(asking.recipes)
     if recipes:
         stable.append(_part("Recipes", "The recipes", told.RECIPES, "recipes", recipes))

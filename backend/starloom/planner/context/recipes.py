@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from starloom.planner.context.relevance import ranked
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.quoting import plain, within_a_line
 from starloom.planner.requests.matching import Candidate
 from starloom_protocol.plan import ParamDoc, Recipe
@@ -23,6 +24,20 @@ def call(recipe: Recipe) -> str:
     """Return `recipe(slot: type, other?: type = default) [effects] - title`; a text has no type written."""
     slots = ", ".join(_slot(name, param) for name, param in recipe.params.items())
     return f"{plain(recipe.name, 64)}({slots}) [{','.join(recipe.effects)}] - {plain(recipe.title)}"
+
+
+def possible(recipes: Sequence[Recipe], fleet: FleetSnapshot) -> list[Recipe]:
+    """Return the recipes whose required devices have the tools for them somewhere in the fleet."""
+    return [
+        recipe
+        for recipe in recipes
+        if not fleet.devices
+        or all(
+            fleet.able(param.needs)
+            for param in recipe.params.values()
+            if param.type == "device" and param.needs and not param.optional and param.default is None
+        )
+    ]
 
 
 def all_of(recipes: Sequence[Recipe]) -> list[str]:

@@ -20,6 +20,9 @@ from starloom_protocol.vocabulary import Gate, Reason
 
 _NAMED_MOST: Final = 3
 _ANY: Final = Selector()
+_PICK: Final = "file.pick"
+_HANDING_OVER: Final = frozenset({"artifact.put", "fs.find"})
+"""The tools by which other devices look through their files and give them away."""
 _ORDINARY: Final = frozenset({Gate.SUCCESS, Gate.FINISH, Gate.UNLESS_FAILED, Gate.DATA})
 """The gates that open where all goes as planned."""
 
@@ -71,7 +74,22 @@ def capability_fault(fleet: Fleet, task: str, tool: str, unable: Sequence[Candid
     elsewhere = f"{named} can do it." if named else f"No other device can do {tool} now."
     out = ", ".join(fleet.devices[item.device].name for item in unable[:_NAMED_MOST])
     way = f"Name another device: {named}." if named else f"Leave {out} out, or make {tool} possible there first."
-    return TaskFault(task, f"{task} can never begin: {told}{more}. {here} it would wait without end. {elsewhere}", way)
+    reason = f"{task} can never begin: {told}{more}. {here} it would wait without end. {elsewhere}"
+    return TaskFault(task, reason, _picked(fleet, tool, unable) or way)
+
+
+def _picked(fleet: Fleet, tool: str, unable: Sequence[Candidate]) -> str:
+    """Return the way out where the files are on a browser tab, which hands over only what its owner picks."""
+    tabs = [item.device for item in unable if _PICK in fleet.tools.get(item.device, {})]
+    if not tabs or tool not in _HANDING_OVER:
+        return ""
+    name = fleet.devices[tabs[0]].name
+    others = [fleet.devices[one].name for one in able(fleet, "fs.write", _ANY) if one not in tabs]
+    to = others[0] if others else "SERVER"
+    return (
+        f"{name} is a browser tab: it hands over only files that are picked on it. "
+        f"Say: back up the pictures that I pick on {name} to {to}. A plan uses the tool {_PICK}."
+    )
 
 
 def _nowhere(fleet: Fleet, task: str, tool: str, unable: Sequence[Candidate]) -> TaskFault:

@@ -42,6 +42,7 @@ from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
+from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.profiles import TAB_OS
@@ -583,7 +584,11 @@ def _missing(
             if grant not in given:
                 # A browser tab says itself which switch it is; where a join code forbids it, no line there helps.
                 own = offer.unavailable if device.os == TAB_OS or device.over else None
-                line = own or on_device(grant_line(grant, spec, device), fleet.offers[name].facts)
+                facts = fleet.offers[name].facts
+                edited = facts.get(POLICY_FACT) == POLICY_NOT_IN_FORCE
+                # A device whose policy was edited by hand takes no grant until its owner has accepted the file.
+                typed = ACCEPT_LINE if edited else grant_line(grant, spec, device)
+                line = own or on_device(typed, facts)
                 yield MissingGrant(device.name, grant, line, spec.id)
 
 

@@ -187,6 +187,8 @@ class _Fit:
 
     candidate: Candidate
     literals: int
+    able: bool
+    """Whether each device that it names offers the tools that the recipe needs there."""
     order: int
     sure: bool
     """Whether no person needs to look at it: every value is there and looks like one of its type."""
@@ -194,8 +196,8 @@ class _Fit:
     """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
 
     @property
-    def rank(self) -> tuple[int, int]:
-        return self.literals, self.order
+    def rank(self) -> tuple[int, bool, int]:
+        return self.literals, self.able, self.order
 
 
 def match_all(
@@ -279,7 +281,9 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
             nears.append(near)
     whole = sorted((fit for fit in fits if fit.sure), key=lambda fit: fit.rank, reverse=True)
     # `run the tests of shop everywhere` says more than `run {command} everywhere`: what it leaves open is asked.
-    closer = [fit for fit in fits if whole and not fit.sure and fit.literals > whole[0].literals]
+    # So does one that fits as well where the devices of the other cannot do it.
+    best = (whole[0].literals, whole[0].able) if whole else (0, False)
+    closer = [fit for fit in fits if whole and not fit.sure and (fit.literals, not best[1]) > (best[0], False)]
     if closer:
         ranked = sorted(closer, key=lambda fit: (fit.unsaid, fit.rank), reverse=True)
         found = _first_of_each([*(fit.candidate for fit in ranked), whole[0].candidate])
@@ -378,7 +382,24 @@ def _fit(
         if item.filled
     )
     unsaid = all(not item.reason for item in candidate.missing)
-    return _Fit(candidate, len(phrase.literals), order, trusted and not candidate.missing, trusted and unsaid)
+    able = _able(recipe, candidate.params, fleet)
+    return _Fit(candidate, len(phrase.literals), able, order, trusted and not candidate.missing, trusted and unsaid)
+
+
+def _able(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> bool:
+    """Return whether each device that these values name offers what the recipe needs of it.
+
+    Two recipes may share a phrase where one is for devices that lack the tools of the other.
+    """
+    for name, param in recipe.params.items():
+        value = values.get(name)
+        if param.type != "device" or not isinstance(value, dict):
+            continue
+        able = {device.name for device in fleet.able(param.needs)}
+        named = [one.get("name") for one in value.get("any", [value])]
+        if any(isinstance(one, str) and one not in able for one in named):
+            return False
+    return True
 
 
 def _meets(value: Any, other: Any) -> bool:

@@ -35,14 +35,15 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
         return _fault(Code.REQUEST_AMBIGUOUS, meant)
     if found.gap:
         return _fault(Code.REQUEST_NOT_UNDERSTOOD, found.gap)
-    nearest = ", ".join(candidate.title for candidate in found.candidates)
-    near = f"The nearest: {nearest}. " if nearest else ""
+    nearest = ", ".join(quoted(candidate.title) for candidate in found.candidates)
+    verb = "recipe is" if len(found.candidates) == 1 else "recipes are"
+    near = f"The nearest {verb} {nearest}. " if nearest else ""
     return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet))
 
 
 def what_to_ask(fleet: FleetSnapshot) -> str:
     """Return two sentences about possible requests here, with examples."""
-    shown = ", ".join(f"*{words}*" for words in examples(fleet))
+    shown = ", ".join(quoted(words) for words in examples(fleet))
     first = "Starloom looks after your devices, copies and checks files between them, and runs work on them."
     if not fleet.devices:
         return f"{first} No device has joined yet; add one on the page *Devices*, or by `starloom enroll`."
@@ -65,6 +66,8 @@ _KEEPS: Final = ("fs.write", "archive.verify", "archive.rotate")
 _EXAMPLES: Final = (
     _Example("how are my machines", (("system.info",),)),
     _Example("back up the pictures of {} to {}", (("fs.find", "fs.hash", "artifact.put"), _STORES), of_a_phone=True),
+    # A browser tab has the pictures picked there.
+    _Example("back up the pictures of {} to {}", (("file.pick",), _STORES), of_a_phone=True),
     _Example("back up Documents of {} to {}", (("archive.pack",), _KEEPS)),
     _Example("what fills the disk of {}", (("disk.usage",),)),
     _Example("errors since yesterday on {}", (("log.search",),)),

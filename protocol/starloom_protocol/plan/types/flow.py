@@ -14,6 +14,7 @@ import msgspec
 from starloom_protocol.plan.language.found import Found, joined
 from starloom_protocol.plan.types.gives import gives_shape
 from starloom_protocol.plan.types.schemas import (
+    AS_A_LIST,
     NULL,
     OPEN,
     TEXT,
@@ -269,9 +270,10 @@ class Flow:
             return _WHO
         found = self._pointed(item.source, item.output, joined(place, "output"))
         many = self._is_group(item.source) and not self._is_one(item) and not self._beside(spec, item)
+        one = item.all and item.source in self._specs and not self._is_group(item.source)
         if item.flatten:
             found = listed(self._entries(found, item.output, joined(place, "output")))
-        elif many:
+        elif many or one:
             found = listed(found)
         return either([found, NULL]) if item.optional and not many else found
 
@@ -366,9 +368,10 @@ class Flow:
                 due = takes.at("/" + escaped(name))
                 self._fits(of_value(value, holes(where)), due, tool, where)
         for name, given in drawn.items():
-            self._fits(given, takes.at("/" + escaped(name)), tool, joined(place, source, name))
+            self._fits(given, takes.at("/" + escaped(name)), tool, joined(place, source, name), drawn=source)
 
-    def _fits(self, given: Shape, due: Shape, tool: str | None, place: str) -> None:
+    def _fits(self, given: Shape, due: Shape, tool: str | None, place: str, *, drawn: str = "") -> None:
+        """Note a value that a tool does not take; `drawn` is the field by which it comes from a result, if it does."""
         if not due.forms or not given.forms or given.may_be(due):
             return  # a name that the tool does not take is a fault of its own
         steps, one, other = misfit(given, due)
@@ -381,6 +384,10 @@ class Flow:
             )
         else:
             takes, hint = other.words(), one.lacking(other)
+            if drawn and hint == AS_A_LIST:
+                # A plan cannot write what comes from a result in another form; an input can be made a list of one.
+                wraps = drawn == "inputs" and not steps and listed(given).may_be(due)
+                hint = "Add `all: true` beside `output`: it comes as a list of one." if wraps else ""
         given_as = one.value() if choices or one.words() == other.words() else ""
         self._found.add(Code.WRONG_TYPE, where, f"`{tool}` takes {takes} here, not {given_as or one.words()}", hint)
 

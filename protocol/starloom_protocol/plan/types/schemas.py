@@ -195,7 +195,7 @@ class Shape:
             flat = "array" not in due.entries().kinds() and None not in due.entries().kinds()
             return "Join the lists: add `flatten: true` beside `output`." if nested and flat else ""
         if wanted == ["array"] and "array" not in mine and None not in mine:
-            return "Write it as a list, a single value too."
+            return AS_A_LIST
         names = due.names()
         if wanted == ["object"] and names and "object" not in mine and None not in mine:
             return f"Write a map with some of: {', '.join(names[:_NAMES_MAX])}."
@@ -216,6 +216,7 @@ class Shape:
         return _Fitting().may_be(self, due, _DEPTH_MAX)
 
 
+AS_A_LIST: Final = "Write it as a list, a single value too."
 OPEN: Final = Shape([Form({}, {})])
 NOWHERE: Final = Shape([])
 NULL: Final = Shape([Form({"type": "null"}, {})])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from starloom.planner.fleet import FleetSnapshot as PlannersFleet
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.service import Planning
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from starloom_protocol.wire.frames import Dispatch
-from tests.edge.world import World, an_offer, settle
+from tests.edge.world import World, a_world, an_offer, settle
 
 PLAN = {"starloom": 1, "name": "Look", "tasks": [{"id": "look", "tool": "t.one"}]}
 RISKY = {"starloom": 1, "name": "Change", "tasks": [{"id": "change", "tool": "t.change"}]}
@@ -52,6 +56,18 @@ async def test_it_fires_when_it_is_due_and_shows_the_next_five(world: World) -> 
     assert shown["next"][0] == made["next"][1]
     head = await read(world, f"/constellations/{fired}")
     assert (head["name"], head["schedule"]) == ("Hourly", made["id"])
+
+
+async def test_words_that_say_how_often_are_the_clock(tmp_path: Path) -> None:
+    words = "every night at 02:30 how are my machines"
+    async with a_world(tmp_path, planner=Planning(load_catalogue(), PlannersFleet)) as world:
+        status, seen = await post(world, "/schedule-preview", {"request": words, "zone": "UTC"})
+        assert (status, seen["in_words"], seen["next"][0][11:16]) == (200, "At 02:30 every day", "02:30")
+        status, made = await post(world, "/schedules", {"request": words, "zone": "UTC"})
+        assert (status, made["cron"], made["request"]) == (201, "30 2 * * *", "how are my machines")
+        status, refused = await post(world, "/schedules", {"request": "how are my machines", "zone": "UTC"})
+        assert (status, refused["code"]) == (422, "bad_schedule")
+        assert "every night at 2" in refused["hint"]
 
 
 async def test_a_firing_that_ends_is_shown_with_its_moment(world: World) -> None:

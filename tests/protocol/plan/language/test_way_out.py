@@ -85,6 +85,15 @@ def test_lists_within_a_list_are_told_to_be_joined() -> None:
     assert hints({"tasks": tasks}) == {"tasks[2].inputs.rows": "Join the lists: add `flatten: true` beside `output`."}
 
 
+def test_a_single_result_where_a_list_is_taken_is_told_a_way_that_can_be_followed() -> None:
+    one: dict[str, Any] = {"from": "a", "output": "/rows/0"}
+    tasks: list[dict[str, Any]] = [{"id": "a", "tool": "t"}, {"id": "b", "tool": "t", "inputs": {"rows": one}}]
+    said = hints({"tasks": tasks})
+    assert said == {"tasks[1].inputs.rows": "Add `all: true` beside `output`: it comes as a list of one."}
+    one["all"] = True
+    assert hints({"tasks": tasks}) == {}
+
+
 @pytest.mark.parametrize(
     ("path", "said"),
     [

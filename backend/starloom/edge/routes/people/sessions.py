@@ -35,6 +35,8 @@ from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
 INVITED_FOR_S = 24 * 3600
 """How long the link of another person is good: it travels by a message and is not read at once."""
 
+_NEW_LINK = "Ask the person who invited you for a new link. On the computer of the hub, `starloom open` makes one."
+
 
 def cookie_name(port: int, request: Request) -> str:
     """Return the session cookie's name: WebKit keeps no Secure cookie on a plain loopback listener.
@@ -111,7 +113,7 @@ class Sessions:
 
     def _bad_link(self, request: Request) -> Problem:
         address = request.client.host if request.client else ""
-        reason, hint = "this sign-in link is unknown, used or too old", "Run `starloom open` for a fresh one."
+        reason, hint = "this sign-in link is unknown, used or too old", _NEW_LINK
         wait_s = self._hub.limits.failed("sign_in", address)
         more = self._here.more(request)
         if not wait_s:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -29,6 +29,7 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, json_reply
+from starloom.planner.requests.rhythm import rhythm_in
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.api.schedules import RemovedSchedule, ScheduledWork, SchedulePreview, ScheduleRow
 from starloom_protocol.api.service import Items
@@ -42,6 +43,7 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, Gate
 
 Action = Literal["pause", "resume", "run", "seen"]
 _S = V1 + "/schedules"
+_Body = TypeVar("_Body", bound=ClockAsked)
 _plan_decoder = msgspec.json.Decoder(LoweredPlan)
 
 
@@ -90,6 +92,7 @@ class Schedules:
 
     async def preview(self, request: Request, body: ClockAsked) -> JsonReply[SchedulePreview]:
         """Show the next five firings of a clock, and the plan as it would run now; either may be left out."""
+        body = _with_clock_of_words(body)
         zone = body.zone or hub_zone()
         shown: SchedulePreview = {"next": [], "in_words": "", "zone": zone, "runs": None, "plan": None}
         if body.cron:
@@ -122,6 +125,8 @@ class Schedules:
 
     async def create(self, request: Request, body: NewSchedule) -> JsonReply[ScheduleRow]:
         """Create a schedule. The same body with the same Idempotency-Key makes one schedule."""
+
+        body = _with_clock_of_words(body)
 
         async def make() -> JsonReply[ScheduleRow]:
             hub, caller = self._hub, caller_of(request)
@@ -315,8 +320,17 @@ def _token(request: Request) -> str | None:
     return caller.token if caller.means is Means.BEARER else caller.root or None
 
 
+def _with_clock_of_words(body: _Body) -> _Body:
+    """Return what is asked for with the clock that its words say; a clock beside the words stays."""
+    rhythm = rhythm_in(body.request) if body.request and not body.cron else None
+    return body if rhythm is None else body.model_copy(update={"cron": rhythm.cron, "request": rhythm.rest})
+
+
 def _missing_clock() -> Problem:
-    return Problem(Code.BAD_SCHEDULE, "a schedule needs a clock", errors=[clock_fault("cron", "it is missing")])
+    hint = "Say how often, as in `every night at 2`, or give a cron line: `0 2 * * *`."
+    return Problem(
+        Code.BAD_SCHEDULE, "a schedule needs a clock", hint=hint, errors=[clock_fault("cron", "it is missing")]
+    )
 
 
 def _refused(faults: list[Fault], more: Mapping[str, Any]) -> Problem:

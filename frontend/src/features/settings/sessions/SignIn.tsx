@@ -36,10 +36,8 @@ export function SignInPage({ problem, working, onRetry }: SignInProps) {
               </>
             ) : (
               <>
-                <p>
-                  To sign in, run this on the computer of the hub. It opens this page signed in; the link works once,
-                  for 15 minutes.
-                </p>
+                <p>A link works once. If somebody invited you, ask that person for a new link.</p>
+                <p>To sign in with your own hub, run this on its computer. It opens this page signed in.</p>
                 <CopyLine line="starloom open" label="the command" />
                 <p className="small dim">For a phone: {typed("starloom open --qr")}</p>
               </>

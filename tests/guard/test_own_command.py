@@ -1,0 +1,66 @@
+"""Nobody who is not signed in learns folders of the hub from elsewhere (T134)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.edge.world import URL, World, a_world
+
+PUBLIC = "https://star.example.org"
+HOME = "/srv/ines/.local/share/starloom"
+PROGRAM = f"STARLOOM_HOME={HOME} /srv/ines/starloom/.venv/bin/starloom"
+LINK = {"id": "a", "secret": "b" * 43}
+LAN = "192.168.1.7"
+HERE = "127.0.0.1"
+
+
+async def answers(world: World, base: str, client: str, headers: dict[str, str]) -> list[httpx.Response]:
+    """Return what the hub says to a caller without a sign-in."""
+    through = httpx.ASGITransport(world.app, client=(client, 50_000))
+    async with httpx.AsyncClient(transport=through, base_url=base, headers=headers) as http:
+        ended = {**headers, "cookie": "starloom-8470=sls_x.y"}
+        return [
+            await http.get("/api/v1/devices"),
+            await http.get("/api/v1/session", headers=ended),
+            await http.post("/api/v1/sign-in", json=LINK),
+            await http.get("/"),
+            await http.get("/device"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("base", "client", "headers"),
+    [
+        (URL, LAN, {}),
+        (PUBLIC, HERE, {}),
+        (URL, HERE, {"x-forwarded-for": LAN}),
+        (URL, HERE, {"forwarded": f"for={LAN}"}),
+        (URL, HERE, {"via": "1.1 caddy"}),
+    ],
+    ids=["network", "proxy-by-name", "proxy-by-header", "forwarded", "via"],
+)
+async def test_t134_a_stranger_elsewhere_learns_no_folder_of_the_hub(
+    tmp_path: Path, base: str, client: str, headers: dict[str, str]
+) -> None:
+    async with a_world(tmp_path, program=PROGRAM, public_url=PUBLIC) as world:
+        told = await answers(world, base, client, headers)
+    assert {401} <= {answer.status_code for answer in told}
+    for answer in told:
+        assert "/ines" not in answer.text, answer.url
+        assert "STARLOOM_HOME" not in answer.text, answer.url
+
+
+async def test_a_caller_on_the_computer_of_the_hub_is_told_the_whole_line(tmp_path: Path) -> None:
+    async with a_world(tmp_path, program=PROGRAM, public_url=PUBLIC) as world:
+        told = await answers(world, URL, HERE, {})
+    assert [answer.json()["program"] for answer in told[:3]] == [PROGRAM] * 3
+
+
+async def test_t134_a_used_invitation_says_who_has_a_new_link(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world:
+        refused = (await answers(world, URL, LAN, {}))[2]
+    assert refused.status_code == 401
+    assert "Ask the person who invited you for a new link." in refused.json()["hint"]
