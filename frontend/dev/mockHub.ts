@@ -246,6 +246,17 @@ export class MockHub {
     if (path.startsWith("/secrets/") && method === "DELETE") return { body: null, status: 204 };
     if (path.startsWith("/secrets/") && method === "PUT")
       return { body: { ...SECRETS[0], name: path.split("/")[2] }, status: 201 };
+    if (path === "/sign-in-links" && method === "POST")
+      return {
+        body: {
+          expires_at: iso(this.now() + 864e5),
+          lan_url: "https://192.0.2.7:8471/#/sign-in/sli1.secret",
+          qr: { path: "M0 0h1v1h-1z", size: 29 },
+          token: "t2",
+          url: "http://127.0.0.1:8470/#/sign-in/sli1.secret",
+        },
+        status: 201,
+      };
     if (path === "/tokens")
       return {
         body: {
@@ -258,6 +269,16 @@ export class MockHub {
               label: "Firefox on desktop",
               last_used_at: iso(this.now()),
               role: "owner",
+            },
+            {
+              created_at: iso(this.now()),
+              expires_at: iso(this.now() + 9e8),
+              for: { kind: "person", name: "anna" },
+              id: "t2",
+              kind: "invitation",
+              label: "invited to the page",
+              link_until: null,
+              role: "viewer",
             },
           ],
           next: null,

@@ -232,7 +232,9 @@ describe("New request", () => {
     const values = new URLSearchParams(location.search).get("values");
     expect(JSON.parse(values ?? "null")).toMatchObject({ folder: "Pictures", source: { name: "demo-phone" } });
     act(() => history.back());
-    expect(((await screen.findByRole("textbox", { name: "What should happen?" })) as HTMLTextAreaElement).value).toMatch(/^Back up the pictures/);
+    expect(
+      ((await screen.findByRole("textbox", { name: "What should happen?" })) as HTMLTextAreaElement).value,
+    ).toMatch(/^Back up the pictures/);
   });
 
   it("answers what if a device were missing, with the chance of a deadline, and starts nothing", async () => {

@@ -3459,6 +3459,7 @@ export interface components {
             kind: string;
             label: string;
             last_used_at: string | null;
+            link_until: string | null;
             principal: string;
             revoked_at: string | null;
             role: components["schemas"]["Role"];
@@ -5350,6 +5351,7 @@ export interface components {
         SignInLink: {
             expires_at: string | null;
             lan_url: string | null;
+            qr: components["schemas"]["QrCode"];
             token: string;
             url: string;
         };
@@ -5699,7 +5701,7 @@ export interface components {
         };
         /**
          * TokenRow
-         * @description A token or session with its holder.
+         * @description A token, session or invitation with its holder.
          */
         TokenRow: {
             created_at: string | null;
@@ -5709,6 +5711,7 @@ export interface components {
             kind: string;
             label: string;
             last_used_at: string | null;
+            link_until: string | null;
             principal: string;
             revoked_at: string | null;
             role: components["schemas"]["Role"];
