@@ -6,7 +6,7 @@ import { useResource } from "../../app/workspace/resource.ts";
 import { Schedules } from "../../link/schedules.ts";
 import type { DeviceView } from "../../model/fleet/fleet.ts";
 import type { RecipeRow } from "../../model/types.ts";
-import { firingTime } from "../../model/words/clock.ts";
+import { readerTime } from "../../model/words/clock.ts";
 import { Icon } from "../../ui/Icon.tsx";
 
 const PHRASES_MAX = 5;
@@ -73,9 +73,19 @@ export function NextOnTheClock() {
         <Link key={row.id} className="deviceline" href="/schedules">
           <Icon name="clock" />
           <b className="strong cut">{row.name}</b>
-          <span className="small dim num nowrap end">{firingTime(at).text}</span>
+          <FiringText at={at} zone={row.zone} />
         </Link>
       ))}
     </section>
+  );
+}
+
+function FiringText({ at, zone }: { at: string; zone: string }) {
+  const { text, there } = readerTime(at, zone);
+  return (
+    <span className="small dim num end">
+      <span className="nowrap">{text}</span>
+      {there && <span className="nowrap">, {there}</span>}
+    </span>
   );
 }
