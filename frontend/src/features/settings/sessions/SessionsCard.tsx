@@ -30,6 +30,7 @@ export function SessionsCard() {
         <h2>Sessions and tokens</h2>
         <Button
           asks
+          className="end"
           icon="plus"
           why={session?.role === "owner" ? null : "Only an owner invites people."}
           onClick={() => setInviting(true)}
