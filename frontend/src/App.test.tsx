@@ -114,6 +114,8 @@ describe("Home", () => {
     open("/", { role: "viewer" });
     const field = await screen.findByRole("textbox", { name: "What should happen?" });
     expect(document.getElementById(field.getAttribute("aria-describedby") ?? "")?.textContent).toMatch(/^A viewer can/);
+    await screen.findByRole("region", { name: "Fleet" });
+    expect(screen.queryByRole("link", { name: "how are my machines" })).toBeNull();
   });
 
   it("offers a viewer no change of a schedule", async () => {

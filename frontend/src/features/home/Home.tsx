@@ -248,7 +248,7 @@ function Ask({ phrases }: { phrases: string[] }) {
         value={words}
         onChange={(event) => setWords(event.target.value)}
       />
-      {phrases.map((phrase) => (
+      {(why ? [] : phrases).map((phrase) => (
         <Link key={phrase} className="chip out only-wide" href={`/new?q=${encodeURIComponent(phrase)}`}>
           {phrase}
         </Link>

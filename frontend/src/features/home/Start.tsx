@@ -7,6 +7,7 @@ import { Schedules } from "../../link/schedules.ts";
 import type { DeviceView } from "../../model/fleet/fleet.ts";
 import type { RecipeRow } from "../../model/types.ts";
 import { readerTime } from "../../model/words/clock.ts";
+import { whyNotBy } from "../../ui/away.ts";
 import { Icon } from "../../ui/Icon.tsx";
 
 const PHRASES_MAX = 5;
@@ -22,8 +23,10 @@ export function phrasesOf(recipes: readonly RecipeRow[], most: number): string[]
 
 /** Shown until a device of one's own has joined beside the hub's own computer. */
 export function StartCard({ fleet, recipes }: { fleet: readonly DeviceView[]; recipes: readonly RecipeRow[] }) {
+  const { session } = useWorkspace();
   const own = fleet.filter((view) => !view.device.demo);
-  if (own.length > 1) return null;
+  // Each line of it begins something, which is not for a person who may only look.
+  if (own.length > 1 || whyNotBy(session?.role ?? "", true)) return null;
   return (
     <section className="card" aria-label="Start here">
       <header>

@@ -14,6 +14,7 @@ const ROLES = {
   approver: "Approver: looks and answers questions",
   operator: "Operator: also starts work and lets devices in",
 };
+const AS = { viewer: "a viewer", approver: "an approver", operator: "an operator" };
 export type InvitedRole = keyof typeof ROLES;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
 
@@ -134,11 +135,11 @@ function Link({ made, name, role, busy, onOpen }: LinkProps) {
   return (
     <>
       <p>
-        Send this to {name}. It opens the page once, within a day, for a sign-in as {role}. It is not shown again.
+        Send this to {name}. It opens the page once, within a day, with the rights of {AS[role]}. It is not shown again.
       </p>
       <CopyLine line={made.lan_url || made.url} label="the link" />
       {onlyHere(made) ? (
-        <div className="stack">
+        <div className="row wrap">
           <p className="small">It opens on the hub's own computer only. For another one in the same network:</p>
           <Button asks kind="primary" why={busy ? "The listener is being opened." : null} onClick={onOpen}>
             Allow this network
@@ -148,7 +149,7 @@ function Link({ made, name, role, busy, onOpen }: LinkProps) {
         <QrCode shape={made.qr} label={`The link for ${name}, for the camera of a phone`} />
       )}
       <p className="small dim">
-        The sign-in ends when yours on this page ends. A longer one is made on the command line:{" "}
+        It ends when your own sign-in on this page ends. For one that lasts longer, use the command line:{" "}
         <code className="mono">{typed(`starloom person invite ${name} --role ${role}`)}</code>
       </p>
     </>
