@@ -86,9 +86,9 @@ export function NextOnTheClock() {
 function FiringText({ at, zone }: { at: string; zone: string }) {
   const { text, there } = readerTime(at, zone);
   return (
-    <span className="small dim num end">
-      <span className="nowrap">{text}</span>
-      {there && <span className="nowrap">, {there}</span>}
+    <span className="firing small dim num nowrap end">
+      <span>{text}</span>
+      {there && <span>{there}</span>}
     </span>
   );
 }
