@@ -46,9 +46,11 @@ export function InviteDialog({ onMade, onClose }: { onMade: () => void; onClose:
   const openNetwork = () =>
     asking(async () => {
       await hub.openLan();
-      // The address of the network belongs into the link, so the first link makes room for a second.
+      // The first link has the address of the hub's own computer. It ends once there is one for the network.
+      const wider = await hub.invite(name, role);
+      setMade(wider);
       if (made) await hub.revokeToken(made.token);
-      return hub.invite(name, role);
+      return wider;
     });
   const title = made ? `The link for ${name}` : "Invite a person";
   return (
