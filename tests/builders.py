@@ -111,11 +111,12 @@ class Driver:
             self.add_device(name, slots=slots)
 
     def add_device(self, name: str, *, slots: int = 4, tools: list[ToolOffer] | None = None, **fields: Any) -> None:
-        """Put a device that is online and offers the test tools."""
+        """Put a device that is online and offers the test tools; `facts_told` and `grants` are those of its offer."""
+        facts, grants = fields.pop("facts_told", {}), fields.pop("grants", [])
         device = Device(
             id=f"d-{name}", name=name, key="k", joined_ms=0, link=DeviceLink.ONLINE, session=1, os="linux", **fields
         )
-        offer = Offer(digest="x", slots=slots, tools=TOOLS if tools is None else tools)
+        offer = Offer(digest="x", facts=facts, grants=grants, slots=slots, tools=TOOLS if tools is None else tools)
         load(self.shard, FLEET, 0, {f"device/{device.id}": device, f"offer/{device.id}": offer})
 
     def do(self, item: Any) -> Answer:

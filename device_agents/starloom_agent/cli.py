@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import select
 import shutil
@@ -25,6 +26,7 @@ from starloom_agent.install import background, service, upgrading
 from starloom_agent.owner import agents, answering, leaving, mcp
 from starloom_agent.owner.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
 from starloom_agent.policy.approvals import CannotAnswer
+from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.courtesy import rule_of
 from starloom_agent.policy.file import accept_policy, read_policy, to_toml, write_policy
 from starloom_agent.policy.offers import no_runner
@@ -33,7 +35,6 @@ from starloom_agent.policy.policy import (
     ANSWERS_HUB,
     SHELL_RUN,
     Policy,
-    PolicyFault,
     with_grant,
     without_grant,
     written_beside,
@@ -56,8 +57,9 @@ EXIT_READER_GONE = 141
 
 
 def say(text: str) -> None:
-    """Write one line for the owner, with the time, to stderr."""
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+    """Write one line for the owner, with the time, to stderr. A log on a full disk ends nothing."""
+    with contextlib.suppress(OSError):
+        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 # -- run

@@ -137,6 +137,9 @@ export function preview(body: { request?: string; recipe?: string; plan?: unknow
           candidates,
           examples: ["how are my machines", "back up the pictures of demo-phone to demo-server"],
           outcome: near ? "near" : "none",
+          ...(words.includes("by a model that is not there")
+            ? { model_fault: { hint: "Install them there.", reason: "the libraries for a model are not installed" } }
+            : {}),
         },
       },
       status: 200,

@@ -5,7 +5,7 @@
 
 import { fold } from "../src/model/stream/apply.ts";
 import { stateHash } from "../src/model/stream/canonical.ts";
-import type { Entity, StreamEvent } from "../src/model/types.ts";
+import type { Entity, ProposalRow, StreamEvent } from "../src/model/types.ts";
 import { fleetLog } from "./fleetScenario.ts";
 import { T0 } from "./logBuilder.ts";
 import { type Answered, preview, problem, RECIPES, SCHEDULES, SECRETS, why, whyAll } from "./mockDocuments.ts";
@@ -64,6 +64,10 @@ export class MockHub {
   readonly lab: MockLab | null;
   /** A task that may not be marked. */
   refused = "";
+  /** Tasks that the person has to name before a control repeats them. */
+  repeats: string[] = [];
+  /** Plans that the person may keep as recipes. */
+  proposals: ProposalRow[] = [];
 
   private readonly role: string;
 
@@ -176,7 +180,7 @@ export class MockHub {
   private subscribe(client: LiveClient, stream: string, after: number): void {
     const log = this.logs.get(stream);
     if (!log) {
-      client.send(JSON.stringify({ reason: "there is no such stream", stream, t: "resync" }));
+      client.send(JSON.stringify({ reason: "it is not here", stream, t: "resync", unknown: true }));
       return;
     }
     this.clients.get(client)?.add(stream);
@@ -242,6 +246,7 @@ export class MockHub {
       };
     }
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
+    if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
     if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
     if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };
@@ -498,6 +503,8 @@ export class MockHub {
     if (tasks.length === 0) return problem(404, "unknown_task", `there is no task ${task}`);
     if (control?.[2] === "mark" && task === this.refused)
       return problem(409, "conflict", `${task} was marked by another person`);
+    if (this.repeats.length > 0 && !(body as { confirm?: string[] } | undefined)?.confirm)
+      return { body: { code: "needs_confirm", reason: "begun before", repeats: this.repeats }, status: 409 };
     const change: Entity =
       control?.[2] === "mark"
         ? { state: (body as { state: string }).state }

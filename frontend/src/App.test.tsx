@@ -219,6 +219,26 @@ describe("Constellation", () => {
     );
   });
 
+  it("names the tasks that a retry would repeat, and sends their names once it is confirmed", async () => {
+    const hub = open("/constellations/c-failed/t/send.3?lens=list");
+    hub.repeats = ["send.3", "send, all"];
+    const inspector = await screen.findByRole("complementary", { name: "Task send.3" });
+    await userEvent.click(within(inspector).getByRole("button", { name: "Retry" }));
+    const dialog = await screen.findByRole("dialog");
+    expect(
+      within(dialog)
+        .getAllByRole("listitem")
+        .map((one) => one.textContent),
+    ).toEqual(["send.3", "send, all"]);
+    await userEvent.click(within(dialog).getByRole("button", { name: "Run 2 tasks again" }));
+    await waitFor(() =>
+      expect(hub.calls.filter((call) => call.path.endsWith("/send.3/retry")).map((call) => call.body)).toEqual([
+        {},
+        { confirm: ["send.3", "send, all"] },
+      ]),
+    );
+  });
+
   it("asks before it cancels", async () => {
     const hub = open(`/constellations/${CONSTELLATION}?lens=list`);
     await userEvent.click(await screen.findByRole("button", { name: "Cancel" }));
@@ -275,7 +295,7 @@ describe("New request", () => {
     expect(screen.getByRole("button", { name: "Estimate" }).getAttribute("aria-disabled")).toBe("true");
     await userEvent.clear(deadline);
     await userEvent.type(deadline, "45{Enter}");
-    expect(await screen.findByText("about 40 s (25-50); within 45 s with 84 % (78-88)")).toBeTruthy();
+    expect(await screen.findByText("about 40 s (25 s to 50 s); within 45 s with 84 % (78-88)")).toBeTruthy();
     expect(screen.getByText("Without demo-server")).toBeTruthy();
     expect(screen.getByText("It would take about 30 s longer.")).toBeTruthy();
     expect(hub.calls.find((call) => call.path === "/what-if")?.body).toMatchObject({

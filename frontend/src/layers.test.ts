@@ -89,7 +89,7 @@ const NAMED: Record<string, string[]> = {
   ui: ["model", "model/words"],
   model: ["generated"],
   "model/answer": ["model", "model/words"],
-  "model/fleet": ["model", "model/stream", "model/words"],
+  "model/fleet": ["generated", "model", "model/stream", "model/words"],
   "model/layout": ["model", "model/stream", "model/words"],
   "model/plan": ["model", "model/answer", "model/fleet", "model/stream", "model/tasks", "model/words"],
   "model/rows": ["model/words"],

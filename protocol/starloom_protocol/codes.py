@@ -113,6 +113,7 @@ class Code(StrEnum):
     ARTIFACT_CORRUPT = "artifact_corrupt"
     NETWORK = "network"
     DECLINED = "declined"
+    MARKED_FAILED = "marked_failed"
     GROUP_NEED = "group_need"
     NO_WINNER = "no_winner"
     DEVICE_OUTSIDE = "device_outside"
@@ -424,6 +425,7 @@ CODES: dict[Code, CodeInfo] = {
     ),
     Code.NETWORK: CodeInfo(_T, 422, "The network failed", "It is retried; see the log of the attempt."),
     Code.DECLINED: CodeInfo(_P, 422, "A person declined", "See the answer and its reason."),
+    Code.MARKED_FAILED: CodeInfo(_P, 422, "A person marked it as failed", "Its history names who did, and the reason."),
     Code.GROUP_NEED: CodeInfo(
         _P, 422, "Too few of the group succeeded", "See the failed children; retry of the group retries them."
     ),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
@@ -65,6 +67,11 @@ def canonical(value: Any) -> str:
     if raw.isascii() and (not _float.search(raw) or not _float.search(_text.sub(b"", raw))):
         return raw.decode()
     return _slow(value)
+
+
+def list_key(value: Sequence[Any]) -> str:
+    """Return the name by which `effects_by` of an offer knows a list: its hash, so that an offer shows no command."""
+    return f"sha256:{sha256(canonical(list(value)).encode()).hexdigest()}"
 
 
 def _slow(value: Any) -> str:

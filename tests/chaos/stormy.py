@@ -20,7 +20,7 @@ import psutil
 
 from starloom.client.discovery import HubAddress, read_local
 from starloom.lab.proxy.fault_proxy import FaultProxy, ThreadedProxy
-from starloom_protocol.plan.scenario import Kind
+from starloom_protocol.records.lab import FaultKind
 from tests.chaos.pair import HUBS, Pair
 from tests.chaos.postgres import Postgres
 from tests.chaos.skewed import DAY_S, Skewed
@@ -107,7 +107,7 @@ class Stormy(ABC):
         self.reset_line(FaultProxy.heal)
 
     def line_mangled(self) -> None:
-        kind = self.random.choice((Kind.DROP, Kind.DUPLICATE, Kind.REORDER, Kind.CORRUPT))
+        kind = self.random.choice((FaultKind.DROP, FaultKind.DUPLICATE, FaultKind.REORDER, FaultKind.CORRUPT))
         self.reset_line(lambda proxy: proxy.mangle(kind))
         time.sleep(self.random.choice(LINE_S))
         self.reset_line(FaultProxy.heal)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from starloom.lab.proxy.fault_proxy import FaultProxy
-from starloom_protocol.plan.scenario import Kind
+from starloom_protocol.records.lab import FaultKind
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter
@@ -50,8 +50,12 @@ class Load:
             assert len(self.stack.place.ended(name)) == 1, name
 
 
-@pytest.mark.parametrize("kind", first_in_test([Kind.DROP, Kind.DUPLICATE, Kind.REORDER, Kind.CORRUPT]))
-def test_a_line_that_mangles_messages_costs_time_and_nothing_else(stack: Stack, settled: Settled, kind: Kind) -> None:
+@pytest.mark.parametrize(
+    "kind", first_in_test([FaultKind.DROP, FaultKind.DUPLICATE, FaultKind.REORDER, FaultKind.CORRUPT])
+)
+def test_a_line_that_mangles_messages_costs_time_and_nothing_else(
+    stack: Stack, settled: Settled, kind: FaultKind
+) -> None:
     load = Load(stack, f"line-{kind}")
     assert stack.proxy is not None
     before = stack.proxy.proxy.mangled

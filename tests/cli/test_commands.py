@@ -146,6 +146,27 @@ def test_every_fault_of_a_plan_is_shown_with_its_place(hub: StubHub, tmp_path: P
     assert [fault["place"] for fault in json.loads(said)["problem"]["errors"]] == ["tasks[0].tool", "tasks[1].id"]
 
 
+def test_a_refusal_at_one_place_says_its_reason_once(hub: StubHub) -> None:
+    place = {"place": "tasks.take", "where": "Tasks, take", "code": "tool_unavailable", "reason": "take waits"}
+    refused = {"title": "No", "code": "tool_unavailable", "reason": "take waits", "errors": [place]}
+    hub.answers["POST", "/constellations"] = (422, refused)
+    _, said = starloom(hub, "submit", "take a picture")
+    assert said.count("take waits") == 1
+    assert "tasks.take" in said
+
+
+def test_a_plan_that_no_device_can_begin_is_refused_with_a_way_to_submit_it_all_the_same(hub: StubHub) -> None:
+    refused = {"title": "No", "code": "tool_unavailable", "reason": "take waits", "hint": "Add a phone."}
+    hub.answers["POST", "/constellations"] = (422, refused)
+    code, said = starloom(hub, "submit", "take a picture")
+    assert (code, "Add a phone. For a device that joins later, submit it with --anyway." in said) == (2, True)
+    starloom(hub, "submit", "take a picture", "--anyway")
+    assert [body for _, _, body in hub.asked] == [
+        {"request": "take a picture", "able": True},
+        {"request": "take a picture"},
+    ]
+
+
 def test_what_is_submitted(hub: StubHub) -> None:
     hub.answers["POST", "/constellations"] = (202, {"id": "c-1", "state": "planning", "version": 0})
     words = ["submit", "-r", "copy-folder", "-p", "path=Docs", "-p", "keep:=3", "--hold", "--deadline", "30m"]
@@ -157,6 +178,7 @@ def test_what_is_submitted(hub: StubHub) -> None:
         "plan_hash": "abc",
         "hold": True,
         "deadline_s": 1800,
+        "able": True,
     }
 
 
@@ -390,7 +412,8 @@ def test_a_recipe_runs_by_its_name(hub: StubHub) -> None:
     code, said = starloom(hub, "recipe", "run", "find-file", "-p", "what=letter")
     assert code == 0
     assert "c-9 accepted" in said
-    assert hub.asked[-1] == ("POST", "/constellations", {"recipe": "find-file", "params": {"what": "letter"}})
+    body = {"recipe": "find-file", "params": {"what": "letter"}, "able": True}
+    assert hub.asked[-1] == ("POST", "/constellations", body)
 
 
 def test_the_version_is_told() -> None:

@@ -14,11 +14,14 @@ from tests.e2e.pointer import Hand
 from tests.e2e.screens import ELEMENTS_MOST, FOLDER, Screens
 from tests.e2e.stack import Stack
 from tests.e2e.test_sideways import DESK, LOW
-from tests.e2e.windows import clipped
+from tests.e2e.windows import clipped, room
 from tests.e2e.witness import Seen
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
+
+LANES_LEAST = 110
+"""The axis of the timeline and two lanes, in pixels."""
 
 AXIS = 26
 
@@ -179,6 +182,25 @@ def test_the_timeline_has_room_sideways(page: Page, sample: Seen) -> None:
         until(lambda: (drawing(page).bounding_box() or {"height": 0.0})["height"] > 150, "the bars have room")
         page.screenshot(path=FOLDER / f"timeline-sideways-{size['width']}.png")
         assert clipped(page) == [], size
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_lanes_are_in_sight_at_twice_the_size(page: Page, sample: Seen) -> None:
+    """A desk or a laptop at 200 %, with and without the answer of the run: two lanes are seen before any scroll."""
+    FOLDER.mkdir(exist_ok=True)
+    faults = []
+    for wide, high in ((640, 400), (720, 450), (960, 540)):
+        page.set_viewport_size({"width": wide, "height": high})
+        for answer in ("", "&answer=none"):
+            page.goto(f"/constellations/{sample.constellation}?lens=timeline{answer}")
+            expect(reading(page).get_by_role("option").first).to_be_attached()
+            until(lambda: (drawing(page).bounding_box() or {"height": 0.0})["height"] > 150, "the bars have room")
+            page.screenshot(path=FOLDER / f"timeline-zoomed-{wide}x{high}{answer[1:7]}.png")
+            found = room(page, ".timeline > .bars")
+            if found["first"] < LANES_LEAST:
+                faults.append(f"{wide}x{high}{answer}: {found}")
+            faults += clipped(page)
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)

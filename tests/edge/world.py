@@ -142,6 +142,9 @@ class NoRecipes:
     def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview:
         return preview(plan, PlannersFleet(), words=words, by=by).plain()
 
+    def unable(self, plan: LoweredPlan) -> list[Fault]:
+        return []
+
     def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
         return changing_calls(core_fleet(self.fleet), specs, rules)
 

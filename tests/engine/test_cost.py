@@ -59,8 +59,11 @@ async def test_a_task_costs_no_more_calls_than_today(graph: Graph, most: int) ->
     assert made <= most
 
 
-async def edited(width: int) -> int:
-    """Return the calls for an edit that adds a task behind one of so many that stand side by side."""
+async def edited(width: int, *, approves: bool = True) -> int:
+    """Return the calls for an edit that adds a task behind one of so many that stand side by side.
+
+    One whose author does not approve is held against each task that is still to come.
+    """
     made = plan(*(task(task_id(number)) for number in range(width)), policy=Policy(approval=Approval.NEVER))
     behind = edge(f"{task_id(width - 1)}>more")
     async with hub(check_every=0) as found:
@@ -72,7 +75,7 @@ async def edited(width: int) -> int:
             link = behind if version == 1 else edge(f"{task_id(width - 2)}>again")
             asked = i.EditProposed(
                 id=f"e{version}",
-                approves=True,
+                approves=approves,
                 base_version=version,
                 by="person:ann",
                 constellation="c1",
@@ -88,3 +91,9 @@ async def edited(width: int) -> int:
 async def test_an_edit_costs_what_it_touches() -> None:
     """No part of an edit goes through the plan: in one of ten times as many tasks it makes the same calls."""
     assert await edited(1_000) <= await edited(100) + 10
+
+
+async def test_an_edit_is_held_against_each_task_at_few_calls() -> None:
+    """The effects of a tool are looked up once for an edit, however many tasks call it."""
+    few, many = await edited(100, approves=False), await edited(1_000, approves=False)
+    assert many - few <= 5 * 900

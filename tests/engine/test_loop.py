@@ -15,6 +15,7 @@ from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings, FinishedRetention
+from starloom.store.port import Damaged
 from starloom_protocol.records.entities import Enrollment, Offer
 from starloom_protocol.vocabulary import DeviceLink, Outcome, Profile
 from starloom_protocol.wire.frames import Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
@@ -67,6 +68,9 @@ class Wires:
             return False
         self.sent.extend((device, frame) for frame in frames)
         return True
+
+    def send_along(self, device: str, frames: Any) -> bool:
+        return self.send(device, frames)
 
     def flush(self) -> None:
         self.flushed = len(self.sent)
@@ -310,6 +314,25 @@ async def test_a_restarted_hub_finds_its_state_and_sends_an_open_dispatch_again(
         assert second.wires.dispatches()[-1].at.task == "b"
     finally:
         await kill(second)
+
+
+@pytest.mark.parametrize(
+    ("key", "raw"),
+    [
+        ("device/d-one", b'{"a_later_field":true,"id":"d-one","name":"one","public_key":"k"}'),
+        ("a_later_kind/x", b"{}"),
+    ],
+)
+async def test_state_that_a_later_version_wrote_ends_the_start_with_the_way_out(key: str, raw: bytes) -> None:
+    first = await build(TurningClock(), MemoryRedis(), MemoryHistory(), Wires())
+    await first.join("one")
+    await kill(first)
+    first.redis.entities["fleet"][key] = raw
+    with pytest.raises(Damaged, match="later version of Starloom") as caught:
+        await build(first.clock, first.redis, first.history, Wires())
+    assert key in str(caught.value)
+    assert "docs/backup.md" in str(caught.value)
+    assert first.redis.entities["fleet"][key] == raw
 
 
 async def test_silence_expires_a_lease_and_alive_keeps_it() -> None:

@@ -15,7 +15,7 @@ from starloom_agent.sandbox import levels
 from starloom_agent.toolkit.messages import CallSpec, Ended
 from starloom_agent.work import registry
 from tests.device_agents.played_call import Call, Loop
-from tests.device_agents.wire.test_artifacts import Store, handler
+from tests.device_agents.wire.test_artifacts import KEY, Store, handler
 from tests.guard.links import Place
 
 TOOLS = {tool.name: tool for tool in registry.all_tools()}
@@ -34,7 +34,8 @@ def storing(place: Place) -> Iterator[tuple[Store, Path]]:
         store.whole[kept.name] = kept.read_bytes()
     (place.outside.parent / "run").mkdir()
     connection = place.outside.parent / "run/connection.json"
-    connection.write_text(json.dumps({"hub": f"http://127.0.0.1:{server.server_port}", "token": "t1"}))
+    way = {"hub": f"http://127.0.0.1:{server.server_port}", "key": KEY.hex(), "token": "t1"}
+    connection.write_text(json.dumps(way))
     try:
         yield store, connection
     finally:

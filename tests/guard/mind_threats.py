@@ -9,6 +9,7 @@ _GOALS = "tests/guard/test_hostile_goals.py::"
 _INJECTIONS = "tests/guard/test_injections.py::"
 _KEPT = "tests/guard/test_kept_recipes.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
+_NOTICES = "tests/guard/test_notices.py::"
 _OFFERS = "tests/guard/test_hostile_offers.py::"
 _SCHEDULES = "tests/guard/test_schedules.py::"
 _SCHEMAS = "tests/guard/test_hostile_schemas.py::"
@@ -202,8 +203,7 @@ MIND_THREATS = (
             _OFFERS + "test_t125_a_flood_of_offers_ends_the_connection",
             _OFFERS + "test_t125_what_an_agent_may_offer_is_taken",
         ),
-        part="within its slots, 4,096 at the most, a device may keep work until its timeout; a device that connects "
-        "again and again begins the count of its offers anew",
+        part="within its slots, 4,096 at the most, a device may keep work until its timeout",
     ),
     Threat(
         "T126",
@@ -215,5 +215,41 @@ MIND_THREATS = (
             _TERMINAL + "test_t126_what_waits_for_a_person_steers_no_terminal",
         ),
         part="no check finds a new line of the command line that prints such a text in another way",
+    ),
+    Threat(
+        "T127",
+        "whoever may run work becomes the owner of another person's schedule by a change of nothing or of its name: "
+        "it then runs as them, is judged as theirs, and stops when their token ends",
+        "a change that differs in nothing is not kept, and a new name leaves the owner; who changes what runs, when or "
+        "who hears of it owns it from then on, and so does who approves its plan again",
+        (
+            _SCHEDULES + "test_t127_a_change_of_nothing_makes_nobody_the_owner",
+            _SCHEDULES + "test_t127_a_change_of_its_work_makes_its_author_the_owner",
+        ),
+    ),
+    Threat(
+        "T128",
+        "a program or an assistant marks as seen that a schedule failed, that a recipe went back, or that a device "
+        "remembers work which the hub lost, so that no person learns of it",
+        "only a person marks a notice as seen, whatever the role and the scopes of the token are",
+        (
+            _NOTICES + "test_t128_no_machine_marks_the_notices_of_a_person_as_seen",
+            _NOTICES + "test_t128_a_person_marks_each_as_seen",
+        ),
+        part="a program that holds the token of a person counts as that person; a schedule that is stopped loses its "
+        "notice when it is resumed, and one whose owner chose no notices has none",
+    ),
+    Threat(
+        "T129",
+        "a device connects again and again, so that its changes of its offer and its condition, of which each is an "
+        "event, are counted from nought each time and fill the log",
+        "changes are counted by device over all of its connections; a connection that changes too much ends, and a "
+        "report that says what the one before said is no change",
+        (
+            _OFFERS + "test_t129_a_device_that_connects_again_and_again_changes_its_offer_no_more_often",
+            _OFFERS + "test_t129_a_device_that_connects_again_and_again_with_one_offer_is_taken",
+            _OFFERS + "test_t129_a_condition_is_counted_by_device_too",
+        ),
+        part="each connection writes that the device came and went; a restart of the hub begins the count anew",
     ),
 )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from starloom.edge.agents.aip import OFFERS
+from starloom.edge.agents.change_rates import CONDITIONS, OFFERS
 from starloom.edge.agents.offer_bounds import CHARS_MOST, ENTRIES_MOST, SLOTS_MOST, TOOLS_MOST, offer_fault
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Profile
@@ -73,6 +73,33 @@ async def test_t125_a_flood_of_offers_ends_the_connection(world: World) -> None:
             break
     assert world.hub.fleet.devices[liar.id].link == "offline"
     assert world.engine.shard.fleet.seq - before <= OFFERS.burst + 2
+
+
+async def test_t129_a_device_that_connects_again_and_again_changes_its_offer_no_more_often(world: World) -> None:
+    liar = await world.join("liar")
+    offers, changes = world.engine.shard.fleet.offers, 0
+    for number in range(OFFERS.burst + 10):
+        before = offers.get(liar.id)
+        await liar.connect(world, offer=replace(an_offer(), slots=1 + number))
+        changes += offers.get(liar.id) != before
+    assert changes == OFFERS.burst
+    assert world.hub.fleet.devices[liar.id].link == "offline"
+
+
+async def test_t129_a_device_that_connects_again_and_again_with_one_offer_is_taken(world: World) -> None:
+    honest = await world.join("srv")
+    for _ in range(OFFERS.burst + 10):
+        await honest.connect(world)
+    assert world.hub.fleet.devices[honest.id].link == "online"
+
+
+async def test_t129_a_condition_is_counted_by_device_too(world: World) -> None:
+    liar = await world.join("liar")
+    for number in range(CONDITIONS.burst + 10):
+        await liar.connect(world)
+        await liar.send(f.ConditionFrame(facts={"battery": str(number)}))
+        await settle()
+    assert world.hub.fleet.devices[liar.id].link == "offline"
 
 
 def test_t125_what_an_agent_may_offer_is_taken() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from starloom.edge.access.callers import Scope
 from starloom.edge.access.guard import ROUTES, Door
-from starloom_protocol.vocabulary import Role
+from starloom_protocol.vocabulary import PrincipalKind, Role
 from starloom_protocol.wire.codec import AGENT_FRAMES, HUB_FRAMES, tag_of
 from starloom_protocol.wire.session import TABLE, ProtocolFault, Side, State
 from tests.edge.routes.people.test_sessions import link_of
@@ -44,6 +44,7 @@ async def _tries_all(world: World, token: str, role: Role, scope: Scope, *, acti
             response = await http.request(method, concrete(path), content=b"{}" if method in WRITES else None)
             refused = response.status_code == 403
             may = role in row.roles and row.scope in (None, scope) and row.scope not in closed
+            may = may and (not acting or PrincipalKind.ASSISTANT in row.kinds)
             assert refused != may, (role, scope, acting, method, path, response.text)
 
 

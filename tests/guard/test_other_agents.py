@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from starloom_agent.policy.policy import Always, CommandRule
+from starloom_agent.policy.commands import CommandRule
+from starloom_agent.policy.policy import Always
 from starloom_agent.sandbox import confinement
 from starloom_agent.sandbox.layers import landlock
 from starloom_protocol.values import canonical

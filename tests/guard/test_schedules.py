@@ -2,7 +2,7 @@
 
 A firing has nobody beside it, so the hub keeps no schedule of a plan that does more than read unless a person who may
 approve has sent the hash of that very plan. What was approved, or only read, is then changed underneath: its recipe,
-its clock, its pause. A real hub over REST.
+its clock, its pause, its owner. A real hub over REST.
 """
 
 from __future__ import annotations
@@ -238,3 +238,38 @@ async def test_t123_whoever_may_not_approve_still_names_and_ends_a_schedule(worl
         named = await http.patch(f"{S}/{schedule}", json={"name": "notes"}, headers=ACTING)
         assert (named.status_code, named.json()["approved"]["effects"]) == (200, ["read", "write"])
         assert (await http.post(f"{S}/{schedule}/pause", headers=ACTING)).status_code == 200
+
+
+SAME: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "fields that say nothing": {"cron": None, "name": None},
+    "the clock that it has": CLOCK,
+    "the plan that it has": {"plan": plan({"id": "look", "tool": "t.read"})},
+    "another name": {"name": "mine"},
+}
+
+
+@pytest.mark.parametrize("change", SAME)
+@pytest.mark.parametrize("who", ["assistant", "a token that may not approve"])
+async def test_t127_a_change_of_nothing_makes_nobody_the_owner(world: World, change: str, who: str) -> None:
+    await joined(world)
+    narrow, text = await world.new_token(Role.OPERATOR, ["read", "run"])
+    async with world.client() as person, world.client(text) as http:
+        http.headers.update(ACTING if who == "assistant" else {})
+        schedule = await kept(person, {**CLOCK, "plan": plan({"id": "look", "tool": "t.read"})})
+        before = world.engine.shard.fleet.schedules[schedule]
+        assert (await http.patch(f"{S}/{schedule}", json=SAME[change])).status_code == 200
+        after = world.engine.shard.fleet.schedules[schedule]
+        assert (after.author, after.owner, after.token) == (before.author, before.owner, before.token)
+        assert change == "another name" or after == before
+        assert (await person.delete(f"{V1}/tokens/{narrow}")).status_code < 300
+        assert world.engine.shard.fleet.schedules[schedule].state == "active"
+
+
+async def test_t127_a_change_of_its_work_makes_its_author_the_owner(world: World) -> None:
+    await joined(world)
+    narrow, text = await world.new_token(Role.OPERATOR, ["read", "run"])
+    async with world.client() as person, world.client(text) as http:
+        schedule = await kept(person, {**CLOCK, "plan": plan({"id": "look", "tool": "t.read"})})
+        assert (await http.patch(f"{S}/{schedule}", json={"cron": "30 4 * * *"})).status_code == 200
+    assert world.engine.shard.fleet.schedules[schedule].token == narrow

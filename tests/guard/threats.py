@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from tests.guard.device_threats import DEVICE_THREATS
 from tests.guard.mind_threats import MIND_THREATS
 from tests.guard.threat import Threat
 
@@ -788,6 +789,7 @@ THREATS = (
         ),
         part="a schedule that an earlier release kept without an approval runs on until it is changed",
     ),
+    *DEVICE_THREATS,
     *MIND_THREATS,
 )
 OWN = {"test_matrix.py": "E3"}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from starloom.lab.injection import sentence, size_of
-from starloom_protocol.plan.scenario import BY_S, CAN, AtDoc, FaultDoc, Kind, Target, read_scenario
+from starloom_protocol.plan.scenario import AtDoc, FaultDoc, read_scenario
+from starloom_protocol.records.lab import BY_S, CAN, FaultKind, FaultTarget
 from tests.arch.checkout import ROOT
 
 SCENARIOS = sorted((ROOT / "recipes" / "scenarios").glob("*.yaml"))
@@ -132,10 +133,10 @@ def test_a_wrong_plan_hides_no_fault_of_the_rest(plan: Any) -> None:
     assert len(found) >= 2
 
 
-@pytest.mark.parametrize("target", Target)
-def test_what_cannot_happen_to_a_target_is_refused_and_what_can_is_taken(target: Target) -> None:
-    where = {"device": "north"} if target in (Target.DEVICE, Target.LINK) else {}
-    for kind in Kind:
+@pytest.mark.parametrize("target", FaultTarget)
+def test_what_cannot_happen_to_a_target_is_refused_and_what_can_is_taken(target: FaultTarget) -> None:
+    where = {"device": "north"} if target in (FaultTarget.DEVICE, FaultTarget.LINK) else {}
+    for kind in FaultKind:
         found = places(faults=[fault(target=target, kind=kind, **where)])
         assert found == ([] if kind in CAN[target] else ["faults[0].kind"])
 
@@ -159,8 +160,8 @@ def test_there_are_at_least_ten_and_they_cover_all_targets_and_kinds() -> None:
         scenario = read_scenario(path.read_bytes()).scenario
         assert scenario is not None, path.name
         met |= {(one.target, one.kind) for one in scenario.faults}
-    assert {target for target, _ in met} == set(Target)
-    assert {kind for _, kind in met} == set(Kind)
+    assert {target for target, _ in met} == set(FaultTarget)
+    assert {kind for _, kind in met} == set(FaultKind)
 
 
 def test_the_document_names_every_scenario_and_its_example_is_one() -> None:
@@ -170,8 +171,8 @@ def test_the_document_names_every_scenario_and_its_example_is_one() -> None:
     assert read_scenario(example).faults == []
 
 
-@pytest.mark.parametrize("target", Target)
-def test_every_fault_that_may_be_asked_for_has_a_size_and_its_words(target: Target) -> None:
+@pytest.mark.parametrize("target", FaultTarget)
+def test_every_fault_that_may_be_asked_for_has_a_size_and_its_words(target: FaultTarget) -> None:
     for kind in CAN[target]:
         fault = FaultDoc(at=AtDoc(after_s=1), target=target, kind=kind)
         assert size_of(fault) == BY_S.get(kind, 0.0)

@@ -215,7 +215,7 @@ def test_logs_that_could_not_be_read_come_first_in_the_answer(tmp_path: Path, mo
     _, run = ran(RECIPES["log-hunt"], tmp_path)
     lead = run.done["firsts"].value["lead"]
     assert lead.startswith("Could not read 1 log on laptop; could not read 1 log on nas")
-    assert lead.endswith(". Nothing that speaks of trouble is in the logs that were read.")
+    assert lead.endswith(". No such line is in the logs that were read.")
 
 
 def test_services_that_could_not_be_seen_are_not_healthy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

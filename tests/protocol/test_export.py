@@ -12,6 +12,7 @@ from msgspec import inspect
 
 from starloom_protocol import export
 from starloom_protocol.records import entities
+from starloom_protocol.text.field_docs import field_docs
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,5 +65,7 @@ def test_types_of_typescript() -> None:
 
 
 def test_the_words_of_a_field_stand_above_it_on_the_page() -> None:
-    assert export.field_docs(entities.Job)["calls"] == "The number of calls of a model that it made."
+    assert field_docs(entities.Job)["calls"] == "The number of calls of a model that it made."
     assert "  /** The number of calls of a model that it made. */\n  calls?: number;\n" in export.typescript()
+    calls = export.json_schema()["$defs"]["Job"]["properties"]["calls"]
+    assert calls == {"default": 0, "description": "The number of calls of a model that it made.", "type": "integer"}

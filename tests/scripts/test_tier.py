@@ -54,16 +54,27 @@ def test_flaky():
     seen.write_text("x" * (tries + 1))
     assert tries >= {fails}
 """
-UNUSED = [word for name in ("anyio", "asyncio", "schemathesis", "valkey") for word in ("-p", f"no:{name}")]
-"""Plugins that no test here needs; each of the processes would load them."""
+PLUGINS = [word for name in ("xdist", "pytest_rerunfailures", "pytest_timeout") for word in ("-p", name)]
+"""Those of a tier. Each of the processes would load the others as well, which is a third of all that it does."""
 
 PARALLEL = ("-n", "2", "--dist=loadfile", "--no-loadscope-reorder")
 
 
 def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     (folder / "pytest.ini").write_text(CONFIGURATION, encoding="utf-8")
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", *UNUSED, *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    argv = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.conftest",
+        "-p",
+        "no:cacheprovider",
+        *PLUGINS,
+        *arguments,
+    ]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT), **variables}
     return subprocess.run(
         [*argv, str(folder)],
         cwd=folder,

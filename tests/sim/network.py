@@ -133,6 +133,9 @@ class Sockets:
             self._net.carry(wires[-1], "agent", frame)
         return True
 
+    def send_along(self, device: str, frames: Sequence[HubFrame]) -> bool:
+        return self.send(device, frames)
+
     def flush(self) -> None:
         """Nothing is kept back: what was sent is under way."""
 

@@ -128,11 +128,13 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
         return
     lines = [str(problem)]
     for place in problem.places:
-        if place.reason == problem.reason and len(problem.places) == 1 and not place.place:
-            continue  # the title line has said it
+        at = ", ".join(part for part in (place.code, place.place) if part)
+        if place.reason == problem.reason and len(problem.places) == 1:
+            # The title line has said the reason; the place is all that is left.
+            lines.extend([f"  {place.where} [{at}]"] if place.place else [])
+            continue
         where = f"{place.where}: " if place.where else ""
         hint = f" - {place.hint}" if place.hint and place.hint != problem.hint else ""
-        at = ", ".join(part for part in (place.code, place.place) if part)
         lines.append(f"  {where}{place.reason} [{at}]{hint}")
     for candidate in problem.document.get("candidates") or []:
         title, *rest = candidate_lines(candidate)

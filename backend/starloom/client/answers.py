@@ -80,7 +80,7 @@ class FindsJson(TypedDict):
 
 
 class ForEachJson(TypedDict):
-    """A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`."""
+    """A group's list: `source` with `output`, `devices`, `same`, `times` or `repeat`."""
 
     after_s: NotRequired[int]
     devices: NotRequired[SelectorJson | None]
@@ -326,7 +326,7 @@ class ReuseJson(TypedDict):
 
 
 class RunReportJson(TypedDict):
-    """The report of a constellation as of `seq`; `spans` only if they were asked for."""
+    """The report of a constellation as of `seq`."""
 
     attempts: int
     busy_ms: int
@@ -439,6 +439,7 @@ class SnapshotJson(TypedDict):
     tasks: list[TaskRowJson]
     undone_from: str | None
     version: int
+    waited_ms: int
     waiting: list[WaitingRow]
 
 
@@ -496,7 +497,7 @@ class TaskRowJson(TypedDict):
 
 
 class TaskSpecJson(TypedDict):
-    """The specification of a task; only edits write it."""
+    """A task's specification, by edits alone."""
 
     again_of: NotRequired[str | None]
     any_of: NotRequired[list[OtherCallJson]]

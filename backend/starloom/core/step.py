@@ -83,7 +83,7 @@ def step(work: Work, item: AnyInput) -> None:
         _settle(work, work.begun[1])
     except Refusal as refusal:
         work.undo_input()
-        work.answers.append(Answer(input_id=item.id, faults=refusal.faults))
+        work.answers.append(Answer(input_id=item.id, faults=refusal.faults, value=refusal.value))
         return
     if len(work.answers) == work.answered:
         work.answer(None, after="commit")

@@ -18,6 +18,7 @@ from starloom.edge.access.guard import V1
 from starloom.edge.access.rate_limits import Denials, Denied
 from starloom.edge.access.refusals import Refused
 from starloom.edge.agents.aip import AipEndpoint, AipParts, AipTimings
+from starloom.edge.agents.change_rates import ChangeRates
 from starloom.edge.agents.handshake import Handshake
 from starloom.edge.agents.progress_lines import ProgressLines
 from starloom.edge.hub import Hub
@@ -226,7 +227,10 @@ def _sockets(hub: Hub) -> tuple[AipEndpoint, LiveEndpoint]:
         lease_ttl_s=settings.scaled_lease_ttl_s,
     )
     faults: dict[str, int] = {}
+    changes = ChangeRates(hub.monotonic_s)
+    hub.fleet.on_revoked.append(lambda device: changes.forget(device.id))
     aip = AipParts(
+        changes=changes,
         faults=faults,
         fanout=hub.fanout,
         given=hub.given,

@@ -231,7 +231,11 @@ class Engine:
             self.lose(f"the task {task.get_name()} has died; its state is loaded again")
 
     async def _load(self, own: Ownership) -> None:
-        """Load the live streams: `access` and `fleet`, then the others by name. The order influences decisions."""
+        """Load the live streams: `access` and `fleet`, then the others by name. The order influences decisions.
+
+        Raises:
+            Damaged: a record is of a later version; nothing is written.
+        """
         loaded = await self._store.load()
         shard = Shard(self._settings.shard())
         shard.incarnation = own.incarnation

@@ -72,6 +72,10 @@ class DeviceSender(Protocol):
         """Queue frames for a device's open connection; False if it has none."""
         ...
 
+    def send_along(self, device: str, frames: Sequence[HubFrame]) -> bool:
+        """Queue frames that may leave a moment later, with the next of `send`; False as there."""
+        ...
+
     def flush(self) -> None:
         """Send the frames queued in this turn before anything else runs; otherwise they leave a turn later."""
         ...

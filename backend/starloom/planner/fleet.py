@@ -71,6 +71,28 @@ class DeviceSnapshot:
         """Return whether it offers all these tools; a device that has never sent an offer may."""
         return not self.tools or all(tool in self.tools for tool in needs)
 
+    def can_now(self, needs: tuple[str, ...]) -> bool:
+        """Return whether it has said that it can do all this, and that its owner allows it."""
+        return all(tool in self.tools and self.tools[tool].unavailable is None for tool in needs)
+
+    def may(self, needs: tuple[str, ...]) -> bool:
+        """Return whether it can do all this, or could once its owner allows it: its reason names the grant then."""
+        offers = [self.tools.get(tool) for tool in needs]
+        return all(
+            offer is not None
+            and (offer.unavailable is None or (offer.grant is not None and offer.grant in offer.unavailable))
+            for offer in offers
+        )
+
+    def named_in(self, said: str) -> bool:
+        """Return whether words, in lower case, have its name as whole words: *nas* is no part of *nasturtium*."""
+        return self.name_pattern.search(said) is not None
+
+    @cached_property
+    def name_pattern(self) -> re.Pattern[str]:
+        """The pattern of its name as whole words, in lower case."""
+        return re.compile(rf"(?<![\w-]){re.escape(self.name.casefold())}(?![\w-])")
+
 
 @dataclass(frozen=True)
 class FleetSnapshot:

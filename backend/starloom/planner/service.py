@@ -89,6 +89,14 @@ class Planning:
             found["estimate"] = estimate_of(foreseen)
         return found
 
+    def unable(self, plan: LoweredPlan) -> list[Fault]:
+        """Return a fault for each task that no device of now can ever begin, with the way out."""
+        found = preview(plan, self._fleet()).unable
+        return [
+            Fault(code=Code.TOOL_UNAVAILABLE, hint=one.way_out, place=f"tasks.{one.task}", reason=one.reason)
+            for one in found
+        ]
+
     def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf:
         """Return the expected time of a plan now and after a change of the fleet, which `words` name."""
         return what_if(plan, self._fleet(), change, words=words, within_ms=within_ms)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 NAME = "starloom"
@@ -19,6 +19,8 @@ UPGRADE = f"{AGENT} upgrade"
 _COMMAND = re.compile(rf"(?<![\w./~-]){NAME}(?= (?:[a-z]|--[a-z]))")
 """A command: `starloom` before a word or an option. `Starloom`, `starloom-agent`, paths and files do not match."""
 _AGENT_COMMAND = re.compile(rf"(?<![\w./~-]){AGENT} ([a-z][a-z-]*)")
+_GIVING = re.compile(rf"(?<![\w./~-])(?:{AGENT} grant|{NAME} secret) [^;]*")
+"""The line that gives a grant or a secret; it ends at the end of its clause."""
 _PLACE = re.compile(r"(?:/[\w. @+-]+)+|[A-Za-z]:(?:\\[\w.@+-]+)+", re.ASCII)
 _PLACE_CHARS_MAX = 400
 
@@ -43,6 +45,12 @@ def of_hub(home: Path, usual: Path) -> str:
 def written(text: str, program: Callable[[], str]) -> str:
     """Return a text with `program()` in place of this program's name in commands; not called if there are none."""
     return _COMMAND.sub(lambda _: program(), text)
+
+
+def line_giving(texts: Iterable[str]) -> str:
+    """Return the first line in these texts that gives a grant or a secret; empty where there is none."""
+    found = (_GIVING.search(text) for text in texts)
+    return next((line[0].strip().rstrip(".,") for line in found if line), "")
 
 
 def on_device(text: str, facts: Mapping[str, str]) -> str:

@@ -498,4 +498,4 @@ class SketchPort(Protocol):
 
 
 class Damaged(Exception):
-    """Redis and SQL do not match, or lack commits of each other; a person must decide which one counts."""
+    """Redis and SQL do not match, lack commits of each other, or are of a later version; a person must decide."""

@@ -157,3 +157,14 @@ class AgentHome:
 
     def join(self, record: Joined) -> None:
         write_private(self.hub, msgspec.json.format(msgspec.json.encode(record)) + b"\n")
+
+
+def is_removed_empty(folder: Path) -> bool:
+    """Remove a folder if nothing is in it, which costs less than a thread; False if it is still there."""
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

@@ -24,8 +24,9 @@ from xml.sax.saxutils import escape
 
 from starloom_agent.home.directory import AgentHome
 from starloom_agent.install.environments import starting_python
+from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.file import read_policy
-from starloom_agent.policy.policy import NET_REACH, Policy, PolicyFault
+from starloom_agent.policy.policy import NET_REACH, Policy
 from starloom_protocol.tools.profiles import PROFILE_GRANTS
 from starloom_protocol.vocabulary import Profile
 

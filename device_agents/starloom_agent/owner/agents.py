@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
-import stat
 import tempfile
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -20,6 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from starloom_agent.home.directory import AgentHome
+from starloom_agent.home.owner_files import OwnerFileFault, parsed_toml, read_owner_file
 from starloom_agent.policy.file import read_policy
 from starloom_agent.policy.policy import Policy, exposed_by, grant_line
 from starloom_agent.toolkit.clients.a2a.card import read_card
@@ -86,21 +85,10 @@ def read_agents(home: Path) -> tuple[dict[str, Told], list[str]]:
     """
     path = home / FILE
     try:
-        mode = path.stat().st_mode
-        with path.open("rb") as file:
-            data = file.read(_BYTES_MOST + 1)
-    except FileNotFoundError:
-        return {}, []
-    except OSError as error:
-        raise AgentsFault(f"{path} cannot be read: {error}") from error
-    if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise AgentsFault(f"{path} may be written by others; type: chmod 600 {path}")
-    if len(data) > _BYTES_MOST:
-        raise AgentsFault(f"{path} is larger than {_BYTES_MOST} bytes")
-    try:
-        whole = tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise AgentsFault(f"{path} is not TOML: {error}") from error
+        data = read_owner_file(path, _BYTES_MOST)
+        whole = parsed_toml(path, data) if data is not None else {}
+    except OwnerFileFault as fault:
+        raise AgentsFault(str(fault)) from fault
     entries = whole.get("agents", {})
     if not isinstance(entries, dict) or set(whole) - {"agents"}:
         raise AgentsFault(f"{path}: it has one table for each agent, [agents.NAME], and nothing else")

@@ -8,8 +8,6 @@ most careful ones (it may take control, it asks each time, it is never repeated)
 from __future__ import annotations
 
 import re
-import stat
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from starloom_agent.home.owner_files import OwnerFileFault, parsed_toml, read_owner_file
 from starloom_agent.toolkit.clients.http_streams import address_fault, header_fault
 from starloom_agent.toolkit.clients.mcp.conversation import ServerFault
 from starloom_agent.toolkit.clients.mcp.keeping import Keep
@@ -105,18 +104,10 @@ def read_servers(path: Path) -> dict[str, Server]:
         McpFault: if it cannot be read, is wrong, or others may write it.
     """
     try:
-        mode = path.stat().st_mode
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise McpFault(f"{path} cannot be read: {error}") from error
-    if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise McpFault(f"{path} may be written by others; type: chmod 600 {path}")
-    try:
-        servers = msgspec.convert(tomllib.loads(data.decode()), _File).servers
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise McpFault(f"{path} is not TOML: {error}") from error
+        data = read_owner_file(path)
+        servers = msgspec.convert(parsed_toml(path, data), _File).servers if data is not None else {}
+    except OwnerFileFault as fault:
+        raise McpFault(str(fault)) from fault
     except msgspec.ValidationError as error:
         raise McpFault(f"{path}: {error}") from error
     if len(servers) > _SERVERS_MOST:

@@ -11,9 +11,10 @@ from typing import Any
 
 from starloom_agent.home.directory import AgentHome
 from starloom_agent.policy.approvals import Asks
+from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.file import read_policy
 from starloom_agent.policy.offers import make_offer
-from starloom_agent.policy.policy import ANSWERS_HUB, Decision, Policy, PolicyFault, action_of, ask_id, cage_for, decide
+from starloom_agent.policy.policy import ANSWERS_HUB, Decision, Policy, action_of, ask_id, cage_for, decide
 from starloom_agent.sandbox.levels import Sandbox
 from starloom_agent.toolkit.interface import Folders, Tool
 from starloom_protocol.text.scrubbing import Scrubber

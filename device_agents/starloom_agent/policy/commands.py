@@ -90,9 +90,13 @@ class CommandRule:
     def asks(self) -> bool:
         """Whether its owner is asked before each call: no if every word of the command was typed into the rule, and no
         if the rule says that it does no harm."""
-        exact = all(word.literal is not None for word in self.words)
         harmless = bool(self.effects) and not RISKY_EFFECTS & set(self.effects)
-        return not exact and not harmless
+        return not self.typed and not harmless
+
+    @property
+    def typed(self) -> bool:
+        """Whether its owner typed every word of the command."""
+        return all(word.literal is not None for word in self.words)
 
     def beside(self, call: Mapping[str, Any], folder: str) -> str:
         """Return in words the parts of a call that the owner did not type: input, variables, another folder; or "".

@@ -10,14 +10,14 @@ import hmac
 import json
 import os
 import secrets
-import stat
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from starloom_agent.home.directory import write_private
-from starloom_agent.policy.policy import Policy, PolicyFault, exposed_by, policy_of
+from starloom_agent.home.owner_files import OwnerFileFault, parsed_toml, read_owner_file
+from starloom_agent.policy.commands import PolicyFault
+from starloom_agent.policy.policy import Policy, exposed_by, policy_of
 
 _HEAD = "# What this device allows. Change it with `starloom-agent grant | ungrant | policy`.\n"
 _SEAL = b"# seal: "
@@ -72,22 +72,16 @@ def adopt_policy(path: Path) -> None:
 
 def _bytes_of(path: Path) -> bytes | None:
     try:
-        mode = path.stat().st_mode
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise PolicyFault(f"{path} cannot be read: {error}") from error
-    if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise PolicyFault(f"{path} may be written by others; type: chmod 600 {path}")
-    return data
+        return read_owner_file(path)
+    except OwnerFileFault as fault:
+        raise PolicyFault(str(fault)) from fault
 
 
 def _parsed(path: Path, data: bytes) -> Policy:
     try:
-        return policy_of(tomllib.loads(data.decode()))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PolicyFault(f"{path} is not TOML: {error}") from error
+        return policy_of(parsed_toml(path, data))
+    except OwnerFileFault as fault:
+        raise PolicyFault(str(fault)) from fault
     except PolicyFault as fault:
         raise PolicyFault(f"{path}: {fault}") from fault
 

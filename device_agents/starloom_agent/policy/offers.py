@@ -18,13 +18,13 @@ import msgspec
 
 import starloom_agent
 from starloom_agent.platforms import processes
-from starloom_agent.policy.policy import Policy, cage_for, why_not_offered
+from starloom_agent.policy.policy import SHELL_RUN, Policy, cage_for, why_not_offered
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.tools.results import name_of
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, list_key
 from starloom_protocol.vocabulary import Effect
 from starloom_protocol.wire.frames import OfferFrame
 
@@ -60,6 +60,22 @@ def effects_of(tool: Tool, policy: Policy, sandbox: Sandbox) -> list[Effect]:
     return list(tool.effects)
 
 
+def effects_by(tool: Tool, policy: Policy) -> dict[str, dict[str, list[Effect]]]:
+    """Return how arguments narrow the effects of a tool here.
+
+    A command that its owner typed whole, with the most that it may do, does no more. One with patterns is left out: the
+    hub chooses a part of its words. So is one with a folder of its own, whose files decide what the command does.
+    """
+    if tool.grant == SHELL_RUN:
+        typed = [rule for rule in policy.commands if rule.effects and rule.typed and not rule.cwd]
+        declared = {list_key(rule.plain()): list(rule.effects) for rule in typed}
+        return {"argv": declared} if declared else {}
+    return {
+        argument: {value: list(effects) for value, effects in by_value.items()}
+        for argument, by_value in tool.effects_by.items()
+    }
+
+
 def facts(folder: Path, sandbox: Sandbox = NOT_TRIED) -> dict[str, str]:
     """Return the facts that the hub may show and select by."""
     return {
@@ -90,10 +106,7 @@ def make_offer(
         ToolOffer(
             args=tool.schema or schema_of(tool.args),
             effects=effects_of(tool, policy, sandbox),
-            effects_by={
-                argument: {value: list(effects) for value, effects in by_value.items()}
-                for argument, by_value in tool.effects_by.items()
-            },
+            effects_by=effects_by(tool, policy),
             grant=tool.grant,
             name=tool.name,
             repeatability=tool.repeatability,

@@ -23,8 +23,6 @@ from starloom_protocol.tools.profiles import PROFILE_GRANTS
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Profile
 
-__all__ = ["CommandRule", "Decision", "Policy", "PolicyFault", "decide", "policy_of", "with_grant", "without_grant"]
-
 FILES_READ: Final = "files:read"
 FILES_WRITE: Final = "files:write"
 SHELL_RUN: Final = "shell:run"

@@ -189,6 +189,12 @@ AgentLine = Begin | Order
 RunnerLine = Ready | Grouped | Left | Over
 ToolLine = Said | Ended | Asking | Listening
 
+
+def sendable(text: str) -> str:
+    """Return a text with what is no text written out: the name of a file may have bytes that are none."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 encode = msgspec.json.Encoder().encode
 decode_spec = msgspec.json.Decoder(CallSpec).decode
 decode_agent_line = msgspec.json.Decoder(AgentLine).decode

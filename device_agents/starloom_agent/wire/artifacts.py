@@ -14,11 +14,13 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
 
+from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import OutputPort, ToolFailed
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.wire.dialling import Route
@@ -30,12 +32,27 @@ CHUNK_BYTES = 256 * 1024
 _TRY_TIMEOUT_S = 20.0
 """A line that moves nothing for so long is broken; the next try goes on at its offset."""
 _BACKOFF_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.0)
+_SAID_BYTES_MAX = 4096
+"""A refusal has some words; a stranger may send anything."""
 _FREE_BYTES_KEPT = 16 * 1024 * 1024
 """A full disk would stop the ledger of the agent, and so every other call."""
 
 
 class _Again(Exception):
-    """This try failed, but another one may succeed."""
+    """This try failed on the way to the hub, but another one may succeed. A fault of this device is none."""
+
+
+@contextmanager
+def _on_the_line() -> Iterator[None]:
+    """Around what needs the hub alone: a fault of the connection is another try.
+
+    Raises:
+        _Again: the connection failed.
+    """
+    try:
+        yield
+    except (OSError, http.client.HTTPException) as error:
+        raise _Again(str(error) or type(error).__name__) from error
 
 
 def hash_file(file: BinaryIO) -> tuple[str, int]:
@@ -87,10 +104,12 @@ class HubArtifacts:
             return target
         partial = into / f"{sha256}.part"
         self._retry(f"fetching {sha256[:12]}", lambda: self._fetch_once(sha256, partial))
-        if _hash_of(partial) != sha256:
-            partial.unlink()
-            raise ToolFailed(Code.ARTIFACT_CORRUPT, f"the bytes fetched for {sha256} have another hash", effect=False)
-        partial.rename(target)
+        with plain(partial, "keeping"):
+            if _hash_of(partial) != sha256:
+                partial.unlink()
+                reason = f"the bytes fetched for {sha256} have another hash"
+                raise ToolFailed(Code.ARTIFACT_CORRUPT, reason, effect=False)
+            partial.rename(target)
         return target
 
     # -- one try
@@ -100,14 +119,12 @@ class HubArtifacts:
         while True:
             try:
                 once()
-            except (_Again, OSError, http.client.HTTPException) as error:
+            except _Again as error:
                 wait_s = _BACKOFF_S[min(tries, len(_BACKOFF_S) - 1)]
                 tries += 1
                 if self._clock() + wait_s >= self._deadline:
-                    raise ToolFailed(
-                        Code.NETWORK, f"{what} failed after {tries} tries; the last: {error or type(error).__name__}"
-                    ) from error
-                self._output.log(f"{what}: {error or type(error).__name__}; trying again in {wait_s:g} s")
+                    raise ToolFailed(Code.NETWORK, f"{what} failed after {tries} tries; the last: {error}") from error
+                self._output.log(f"{what}: {error}; trying again in {wait_s:g} s")
                 self._sleep(wait_s)
             else:
                 return
@@ -124,7 +141,7 @@ class HubArtifacts:
         exchange = self._open()
         try:
             response = exchange.ask("HEAD", sha256)
-            response.read()
+            exchange.read(response)
             if response.status == 200:
                 self._output.progress(done_bytes=size, fraction=1.0, note=f"{name}: the hub has it")
                 return
@@ -132,8 +149,9 @@ class HubArtifacts:
                 raise _refusal(response.status, f"HEAD {name}", b"")
             offset = _offset(response)
             while True:
-                file.seek(offset)
-                chunk = file.read(min(CHUNK_BYTES, size - offset))
+                with plain(name, "reading"):
+                    file.seek(offset)
+                    chunk = file.read(min(CHUNK_BYTES, size - offset))
                 if not chunk and offset < size:
                     detail = f"{name} became shorter while it was sent: it had {size} bytes, {offset} of them were left"
                     raise ToolFailed(Code.TOOL_FAILED, f"{detail}; send it when nothing writes it", effect=False)
@@ -153,7 +171,7 @@ class HubArtifacts:
             "Upload-Length": str(size),
         }
         response = exchange.ask("PATCH", sha256, more, chunk)
-        body = response.read(4096)
+        body = exchange.read(response)
         if response.status == 204:
             return _offset(response, offset + len(chunk))
         if response.status == 409 and response.getheader("Upload-Offset") is not None:
@@ -163,28 +181,50 @@ class HubArtifacts:
     def _fetch_once(self, sha256: str, partial: Path) -> None:
         exchange = self._open()
         try:
-            have = partial.stat().st_size if partial.exists() else 0
+            with plain(partial, "looking at"):
+                have = partial.stat().st_size if partial.exists() else 0
             response = exchange.ask("GET", sha256, {"Range": f"bytes={have}-"} if have else {})
             if response.status == 416:
-                response.read()
+                exchange.read(response)
                 return
             if response.status not in (200, 206):
-                raise _refusal(response.status, f"GET {sha256[:12]}", response.read(4096))
-            length = int(response.getheader("Content-Length") or 0)
-            if shutil.disk_usage(partial.parent).free < length + _FREE_BYTES_KEPT:
-                raise ToolFailed(Code.NO_SPACE, f"{length} bytes are needed in {partial.parent}", effect=False)
-            with partial.open("ab" if response.status == 206 else "wb") as file:
-                done = 0
-                while chunk := response.read(CHUNK_BYTES):
-                    file.write(chunk)
-                    done += len(chunk)
-                    self._output.progress(done_bytes=have + done, fraction=None, note=sha256[:12])
-                file.flush()
-                os.fsync(file.fileno())
-            if done < length:
-                raise _Again(f"the connection ended after {done} of {length} bytes")
+                raise _refusal(response.status, f"GET {sha256[:12]}", exchange.read(response))
+            have = have if response.status == 206 else 0
+            with plain(partial, "writing"):
+                _judge_room(partial.parent, response.length or 0)
+                with partial.open("ab" if have else "wb") as file:
+                    self._take(exchange, response, file, have, sha256[:12])
+                    file.flush()
+                    os.fsync(file.fileno())
         finally:
             exchange.close()
+
+    def _take(
+        self, exchange: _Exchange, response: http.client.HTTPResponse, file: BinaryIO, have: int, name: str
+    ) -> None:
+        """Write the body of an answer to a file. An answer need not say how long it is.
+
+        Raises:
+            _Again: the connection ended before the body did; what came stays in the file.
+        """
+        length, done = response.length or 0, 0
+        while chunk := exchange.read(response, CHUNK_BYTES):
+            _judge_room(Path(file.name).parent, len(chunk))
+            file.write(chunk)
+            done += len(chunk)
+            self._output.progress(done_bytes=have + done, fraction=None, note=name)
+        if done < length:
+            raise _Again(f"the connection ended after {done} of {length} bytes")
+
+
+def _judge_room(folder: Path, needed_bytes: int) -> None:
+    """Check that a folder has room and keeps some for the agent.
+
+    Raises:
+        ToolFailed: it does not.
+    """
+    if shutil.disk_usage(folder).free < needed_bytes + _FREE_BYTES_KEPT:
+        raise ToolFailed(Code.NO_SPACE, f"{needed_bytes} bytes are needed in {folder}", effect=False)
 
 
 def _refusal(status: int, what: str, body: bytes) -> Exception:
@@ -209,8 +249,12 @@ class _Exchange:
         self._prefix = f"{route.url.path.rstrip('/')}/aip/v1/artifacts/"
         self._token = token
         self._key = key
+        self._response: http.client.HTTPResponse | None = None
 
     def close(self) -> None:
+        # An answer that ends with its connection has taken the socket.
+        if self._response is not None:
+            self._response.close()
         self._http.close()
 
     def ask(
@@ -230,12 +274,22 @@ class _Exchange:
             span=headers.get("Range", ""),
         )
         sent = {**headers, "Authorization": f"Starloom {self._token} {proof}"}
-        self._http.request(method, self._prefix + sha256, body=body, headers=sent)
-        response = self._http.getresponse()
+        with _on_the_line():
+            self._http.request(method, self._prefix + sha256, body=body, headers=sent)
+            response = self._response = self._http.getresponse()
         expected = answer_proof(self._key, proof, response.status, response.getheader("Upload-Offset") or "")
         if not hmac.compare_digest((response.getheader(ANSWER_PROOF) or "").encode(), expected.encode()):
             raise _Again(f"the answer {response.status} to {method} does not prove to be the hub's")
         return response
+
+    def read(self, response: http.client.HTTPResponse, most_bytes: int = _SAID_BYTES_MAX) -> bytes:
+        """Return the next bytes of an answer.
+
+        Raises:
+            _Again: the connection failed.
+        """
+        with _on_the_line():
+            return response.read(most_bytes)
 
 
 def _offset(response: http.client.HTTPResponse, otherwise: int = 0) -> int:

@@ -26,12 +26,21 @@ _ASK_EVERY_S = 2.0
 """A person reads and compares words meanwhile; the answer is seen soon after the click."""
 _TIMEOUT_S = 15.0
 """A person waits at the terminal; a hub in reach answers within a second."""
+_SILENCE_MOST_S = 600.0
+"""As long as a join code is good where its person chose no other time; the hub may be restarted meanwhile."""
+_PASSING_STATUS = 500
+"""From here on it is a hub that starts or is overloaded, or something before it that cannot reach it."""
+_TOO_MANY = 429
 _ANSWER_BYTES_MAX = 64 * 1024
 """The hub is not proved yet: its answer is a small object, and a stranger may send anything."""
 
 
 class JoinRefused(Exception):
     """The hub refuses the device, or cannot be reached; the text says why and what to do."""
+
+
+class HubSilent(JoinRefused):
+    """The hub gives no answer now; it may give one later."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,7 @@ def _exchange(route: Route, method: str, path: str, body: dict[str, Any] | None,
         raise JoinRefused(f"{hub} is not trusted: {said}{clock}") from error
     except (OSError, http.client.HTTPException) as error:
         through = f" through the tunnel at {route.via}" if route.via else ""
-        raise JoinRefused(
+        raise HubSilent(
             f"{hub} does not answer{through}: {error or type(error).__name__}. Is `starloom up` running?"
         ) from error
     finally:
@@ -112,7 +121,7 @@ def _answer(route: Route, status: int, raw: bytes) -> dict[str, Any]:
     """Return the JSON of an answer.
 
     Raises:
-        JoinRefused: if the hub refuses.
+        JoinRefused: if the hub refuses; HubSilent if another try may succeed.
     """
     try:
         answer = json.loads(raw)
@@ -122,7 +131,10 @@ def _answer(route: Route, status: int, raw: bytes) -> dict[str, Any]:
         answer = {}
     if status >= 400:
         reason = answer.get("reason") or answer.get("detail") or answer.get("title") or f"HTTP status {status}"
-        raise JoinRefused(f"{route.hub} refuses: {reason}. {answer.get('hint', '')}".strip())
+        passing = status >= _PASSING_STATUS or status == _TOO_MANY
+        raise (HubSilent if passing else JoinRefused)(
+            f"{route.hub} refuses: {reason}. {answer.get('hint', '')}".strip()
+        )
     return answer
 
 
@@ -139,8 +151,9 @@ def join(
     *,
     say: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Joined:
-    """Ask to join and wait for the answer; shows the words meanwhile.
+    """Ask to join and wait for the answer; shows the words meanwhile. The hub may be out of reach for a while.
 
     Raises:
         JoinRefused: denied, expired, a bad code, words that differ, or no hub.
@@ -163,13 +176,9 @@ def join(
     words = words_of(hub_key, identity.key, asked.code)
     if answer.get("words") and answer["words"] != words:
         raise JoinRefused("the hub's words do not fit the keys that were exchanged: something stands between")
-    shown = False
-    while answer.get("state") == "asking":
-        if not shown:
-            say(f"Compare these words with those on the hub's screen, and approve the device there:\n\n    {words}\n")
-            shown = True
-        sleep(_ASK_EVERY_S)
-        answer = request(route, "GET", f"/agent/join/{quote(enrollment, safe='')}")
+    if answer.get("state") == "asking":
+        say(f"Compare these words with those on the hub's screen, and approve the device there:\n\n    {words}\n")
+        answer = _decided(route, enrollment, say, sleep, clock)
     if answer.get("state") not in ("approved", "used"):
         raise JoinRefused(
             f"{hub} did not let this device in: {answer.get('reason') or answer.get('state') or 'no reason'}"
@@ -180,3 +189,47 @@ def join(
     if missing:
         say(f"Without the labels {', '.join(missing)}: nobody saw them. At the hub: starloom device label {name} LABEL")
     return Joined(hub=hub, hub_key=hub_key, name=name, pin=route.pin, via=route.via)
+
+
+def _decided(
+    route: Route,
+    enrollment: str,
+    say: Callable[[str], None],
+    sleep: Callable[[float], None],
+    clock: Callable[[], float],
+) -> dict[str, Any]:
+    """Return the answer of the hub once a person has decided, or the code has expired there.
+
+    Raises:
+        JoinRefused: the hub refuses, or was silent for too long.
+    """
+    silent_since: float | None = None
+    while True:
+        sleep(_ASK_EVERY_S)
+        try:
+            answer = _pairing(route, enrollment)
+        except HubSilent as fault:
+            now = clock()
+            if silent_since is None:
+                silent_since = now
+                say(f"{fault} This device goes on asking.")
+            elif now - silent_since >= _SILENCE_MOST_S:
+                minutes = round(_SILENCE_MOST_S / 60)
+                reason = f"{fault} So it was for {minutes} minutes; once it answers, join again with the same code."
+                raise JoinRefused(reason) from fault
+            continue
+        silent_since = None
+        if answer["state"] != "asking":
+            return answer
+
+
+def _pairing(route: Route, enrollment: str) -> dict[str, Any]:
+    """Return the state of a pairing.
+
+    Raises:
+        JoinRefused: if the hub refuses; HubSilent if it does not answer, or a page of the network does for it.
+    """
+    answer = request(route, "GET", f"/agent/join/{quote(enrollment, safe='')}")
+    if "state" not in answer:
+        raise HubSilent(f"{route.hub} does not answer: something else does at its address.")
+    return answer

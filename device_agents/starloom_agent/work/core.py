@@ -15,6 +15,10 @@ from starloom_protocol.wire.frames import Cancel, Dispatch, LeaseRef, PlanEntry,
 
 FENCES_KEPT: Final = 4_096
 """Tasks whose fences stay in memory; those of older durable work are recalled from the ledger when they are named."""
+WAITING_MOST: Final = 1_000
+"""A hub gives a device what its slots take; more than a few wait here only where it has lost count."""
+WAITING_CHARS_MOST: Final = 64_000_000
+"""The arguments of calls that wait lie in memory; one message brings a megabyte of them at most."""
 TaskKey = tuple[str, str]
 Fence = tuple[int, int]
 
@@ -42,6 +46,7 @@ class AgentState:
     fences: dict[TaskKey, Fence] = field(default_factory=dict)
     held: dict[LeaseRef, Held] = field(default_factory=dict)
     waiting: list[LeaseRef] = field(default_factory=list)
+    waiting_chars: int = 0
     running: int = 0
 
 
@@ -229,6 +234,10 @@ def _begun_before(state: AgentState, dispatch: Dispatch) -> LeaseRef | None:
     return LeaseRef(attempt=begun[1], constellation=at.constellation, incarnation=begun[0], task=at.task)
 
 
+def _chars_of(dispatch: Dispatch) -> int:
+    return len(dispatch.args) + sum(len(part.value or "") for item in dispatch.inputs for part in item.parts)
+
+
 def _dispatched(state: AgentState, dispatch: Dispatch) -> list[Action]:
     at = dispatch.at
     if at in state.held:
@@ -242,17 +251,21 @@ def _dispatched(state: AgentState, dispatch: Dispatch) -> list[Action]:
         return [AnswerFromLedger(at, SayResult(at, Outcome.REFUSED, Code.FENCED, detail))]
     _note_fence(state, task_of(at), fence_of(at))
     fence_at = state.base_at + dispatch.fence_after_s if dispatch.fence_after_s > 0 else None
+    if len(state.waiting) >= WAITING_MOST or state.waiting_chars + _chars_of(dispatch) > WAITING_CHARS_MOST:
+        detail = f"{len(state.waiting)} calls wait here already"
+        return [SayResult(at, Outcome.NEVER_STARTED, Code.TOOL_UNAVAILABLE, detail)]
     # An older attempt of the same task that still runs has been given away: it ends before this one begins.
     older = [held_at for held_at in state.held if task_of(held_at) == task_of(at)] if highest is not None else []
     state.held[at] = Held(dispatch, fence_at=fence_at)
     state.waiting.append(at)
+    state.waiting_chars += _chars_of(dispatch)
     actions = [action for held_at in older for action in _end(state, held_at, "replaced")]
     return actions + _start_waiting(state)
 
 
 def _start_waiting(state: AgentState) -> list[Action]:
     actions: list[Action] = []
-    if not state.waiting:
+    if not state.waiting or state.running >= state.slots:
         return actions
     busy = {task_of(at) for at, held in state.held.items() if held.running} if len(state.held) > 1 else set()
     left = []
@@ -263,6 +276,7 @@ def _start_waiting(state: AgentState) -> list[Action]:
             continue
         held.running = True
         state.running += 1
+        state.waiting_chars -= _chars_of(held.dispatch)
         if held.dispatch.repeatability not in REPEATABLE:
             _note_begun(state, task_of(at), fence_of(at))
         actions.append(Start(held.dispatch, held.fence_at))
@@ -274,8 +288,9 @@ def _release(state: AgentState, at: LeaseRef) -> Held | None:
     held = state.held.pop(at, None)
     if held is not None and held.running:
         state.running -= 1
-    if held is not None and at in state.waiting:
+    if held is not None and not held.running:
         state.waiting.remove(at)
+        state.waiting_chars -= _chars_of(held.dispatch)
     return held
 
 

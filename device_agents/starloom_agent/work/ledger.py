@@ -7,6 +7,7 @@ nothing that depends on a write may leave the agent, and no effect may begin, be
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import sqlite3
 import time
@@ -16,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from starloom_agent.toolkit.messages import sendable
 from starloom_agent.work.device_conditions import LEAST_FREE_BYTES, free_bytes, full_words
 from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame, Started
 
@@ -268,7 +270,7 @@ class Ledger:
         self._decided += 1
         self._write(
             "INSERT INTO decisions (at_s, lease, tool, allowed, reason, profile, asked) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (row.at_s, row.lease, row.tool, int(row.allowed), row.reason, row.profile, int(row.asked)),
+            (row.at_s, row.lease, row.tool, int(row.allowed), sendable(row.reason), row.profile, int(row.asked)),
             sync=False,
         )
 
@@ -292,10 +294,14 @@ class Ledger:
             for sql, values in self._pending:
                 self._db.execute(sql, values)
             self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise _fault(self._path, "written", error) from error
+        except BaseException as error:
+            # A disk that fails may refuse this as well; SQLite has rolled back then, or says so at the next BEGIN.
+            with contextlib.suppress(sqlite3.Error):
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise _fault(self._path, "written", error) from error
+            raise
         self._reserved = self._asked
         self.writes += 1
         self._pending.clear()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from starloom_agent.toolkit.messages import Ended
+from starloom_agent.toolkit.messages import Ended, sendable
 from starloom_agent.work.ledger import Ledger, Report
 from starloom_protocol.vocabulary import EffectSeen
 from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame, Started
@@ -63,7 +63,8 @@ class Outbox:
         for number in gone:
             del self.pending[number]
         if gone:
-            self._ledger.drop_reports(durable)
+            # A number of this ledger, whatever the hub said.
+            self._ledger.drop_reports(gone[-1])
 
     def end_of(self, at: LeaseRef) -> ResultFrame | Receipt | None:
         """Return the last report of an attempt, if it is still pending."""
@@ -122,7 +123,7 @@ def report_end(outbox: Outbox, ledger: Ledger, at: LeaseRef, ended: Ended, *, du
             at=at,
             bytes=ended.bytes,
             code=ended.code,
-            detail=ended.detail,
+            detail=sendable(ended.detail),
             effect=ended.effect,
             facts=ended.facts,
             facts_too_big=ended.facts_too_big,

@@ -10,14 +10,15 @@ import asyncio
 import contextlib
 import random
 import shutil
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from starloom_agent.home.directory import AgentHome, write_private
+from starloom_agent.home.directory import AgentHome, is_removed_empty, write_private
 from starloom_agent.home.identity import Identity
 from starloom_agent.home.status_file import write_status
 from starloom_agent.platforms import presence, processes
@@ -31,6 +32,7 @@ from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
 from starloom_agent.wire.link import RECONNECT_MOST_S, Link, pause_most_s
 from starloom_agent.work import core, recovery
 from starloom_agent.work.calls.chatter import Chatter
+from starloom_agent.work.calls.faults import following, not_begun, said_of
 from starloom_agent.work.calls.judging import judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.work.calls.later_facts import look_up
 from starloom_agent.work.calls.leftovers import Leftovers
@@ -50,6 +52,7 @@ from starloom_protocol.wire.frames import (
     Cancel,
     Dispatch,
     DrainFrame,
+    FactsFrame,
     FetchFacts,
     Frame,
     HintFrame,
@@ -70,6 +73,8 @@ from starloom_protocol.wire.frames import (
     Welcome,
 )
 
+_PUT_DOWN_AGAIN_S: Final = 1.0
+"""A person who has made room waits for it, and a full disk stays full for longer."""
 _WATCH_EVERY_S: Final = 1.0
 """An owner who edits the policy sees it used at once; looking costs the time stamp of one file."""
 _STOP_WITHIN_S: Final = 8.0
@@ -109,19 +114,12 @@ def _none_later(*_: Any) -> tuple[str, list[Tool]]:
     return "", []
 
 
-def _is_removed_empty(folder: Path) -> bool:
-    """Remove a folder if nothing is in it, which costs less than a thread; False if it is still there."""
-    try:
-        folder.rmdir()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return True
-
-
 class Agent:
-    """One agent process. `run` returns why it stopped for good."""
+    """One agent process. `run` returns why it stopped for good.
+
+    Each call has an end whatever fails around it. A message that cannot be followed costs its connection, and a turn
+    that cannot be put down is tried again. Only a corrupt ledger ends the agent, as a whole.
+    """
 
     def __init__(
         self,
@@ -161,6 +159,7 @@ class Agent:
         self.runners = Runners(settings.slots, say)
         self._calls: dict[LeaseRef, _Call] = {}
         self._to_spawn: list[LeaseRef] = []
+        self._owed: deque[Callable[[], None]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._chatter = Chatter(self._push)
         self._link = Link(
@@ -219,9 +218,11 @@ class Agent:
             for task in (watch, chatter):
                 task.cancel()
             await asyncio.gather(watch, chatter, return_exceptions=True)
-            await self._end_calls()
-            await self.runners.close()
-            await self.sessions.close()
+            for end in (self._end_calls, self.runners.close, self.sessions.close):
+                try:
+                    await end()
+                except Exception as error:
+                    self._say(f"while the agent ends: {said_of(error)}")
             self._leftovers.end_all()
             self._flushed(lazy=True)
 
@@ -248,6 +249,10 @@ class Agent:
         return self.ledger.next_report
 
     def welcomed(self, welcome: Welcome, proved_at: float) -> list[Frame]:
+        with following("the welcome", self._take_fault):
+            return self._greeting(welcome, proved_at)
+
+    def _greeting(self, welcome: Welcome, proved_at: float) -> list[Frame]:
         self._link.opened()
         self._do(core.Proved(proved_at))
         if not self.outbox.connected(welcome.received):
@@ -280,7 +285,8 @@ class Agent:
 
     def received(self, frames: list[Frame]) -> None:
         for frame in frames:
-            self._handlers[type(frame)](self, frame)
+            with following(type(frame).__name__, self._take_fault):
+                self._handlers[type(frame)](self, frame)
         # One message is one turn; until the loop comes round the hub would wait. A timer is set by a disk that refuses.
         if self._turn is not None and not isinstance(self._turn, asyncio.TimerHandle):
             self._turn.cancel()
@@ -348,7 +354,12 @@ class Agent:
         task.add_done_callback(self._tasks.discard)
 
     async def _answer_facts(self, frame: FetchFacts, kept: ResultFrame | Receipt | None) -> None:
-        self._push([await asyncio.to_thread(look_up, frame, kept, self.home.run / "connection.json")])
+        try:
+            answer = await asyncio.to_thread(look_up, frame, kept, self.home.run / "connection.json")
+        except Exception as error:
+            self._say(f"{lease_name(frame.at)}: its facts could not be looked up: {said_of(error)}")
+            answer = FactsFrame(at=frame.at, kept=False)
+        self._push([answer])
 
     def _on_answer(self, frame: OwnerAnswer) -> None:
         self._say(self.allowance.take_answer(frame))
@@ -411,9 +422,19 @@ class Agent:
     # -- actions of the core
 
     def _do(self, event: core.Event) -> None:
-        for action in core.step(self.state, event):
-            self._act(action)
+        self._carry_on(core.step(self.state, event))
         self._end_of_turn()
+
+    def _carry_on(self, actions: Iterable[core.Action]) -> None:
+        """Carry out the actions of one step. The core counts on each, so one that fails takes no other with it."""
+        faults: list[Exception] = []
+        for action in actions:
+            try:
+                self._act(action)
+            except Exception as error:
+                faults.append(error)
+        if faults:
+            raise faults[0]
 
     def _act(self, action: core.Action) -> None:
         if isinstance(action, core.Start):
@@ -456,6 +477,8 @@ class Agent:
             ended = judge(self.allowance, dispatch, tool, self.ledger.decided)
         except ToolFailed as failed:
             ended = Ended(outcome=Outcome.ERROR, code=failed.code, detail=failed.detail)
+        except Exception as error:
+            ended = not_begun(f"the agent could not judge this call: {said_of(error)}")
         if ended is not None:
             if ended.outcome is Outcome.REFUSED:
                 self._say(f"{lease_name(dispatch.at)}: {tool.name} refused: {ended.detail}")
@@ -471,8 +494,7 @@ class Agent:
 
     def _ended_at_once(self, call: _Call, ended: Ended) -> None:
         call.ended = ended
-        for action in core.step(self.state, core.CallEnded(call.dispatch.at, stopped=False)):
-            self._act(action)
+        self._carry_on(core.step(self.state, core.CallEnded(call.dispatch.at, stopped=False)))
 
     def _stop_call(self, action: core.Stop) -> None:
         call = self._calls[action.at]
@@ -513,16 +535,30 @@ class Agent:
     def _report_end(self, at: LeaseRef, ended: Ended, *, durable: bool, verified: bool) -> None:
         if ended.code in _WITH_A_LINE:
             ended = msgspec.structs.replace(ended, detail=self.home.written(ended.detail))
-        report_end(self.outbox, self.ledger, at, ended, durable=durable, verified=verified)
-        self._schedule_turn()
+        self._report(lambda: report_end(self.outbox, self.ledger, at, ended, durable=durable, verified=verified))
 
     def _report_receipt(self, action: core.SayReceipt) -> None:
         call = self._calls.pop(action.at, None)
         effect = action.effect
         if effect is None:
             effect = call.ended.effect if call is not None and call.ended is not None else EffectSeen.MAYBE
-        report_receipt(self.outbox, self.ledger, action.at, effect=effect, known=action.known)
+        self._report(lambda: report_receipt(self.outbox, self.ledger, action.at, effect=effect, known=action.known))
+
+    def _report(self, report: Callable[[], None]) -> None:
+        """Report now, or in order as soon as the ledger has a number for it."""
+        self._owed.append(report)
         self._schedule_turn()
+        self._report_owed()
+
+    def _report_owed(self) -> None:
+        while self._owed:
+            report = self._owed.popleft()
+            try:
+                report()
+            except LedgerFault as fault:
+                self._owed.appendleft(report)
+                self._take_fault(fault)
+                return
 
     # -- the end of a turn: one flush, then effects
 
@@ -538,14 +574,21 @@ class Agent:
         """Flush the ledger now; False, with a message, while the disk refuses: the caller tries again."""
         try:
             self.ledger.flush(lazy=lazy)
-        except LedgerFull as fault:
-            self._wait_for_room(fault)
-            return False
         except LedgerFault as fault:
-            self._say(f"{fault}; it is tried again")
+            self._take_fault(fault)
             return False
         self._conditions.unwritten = False
         return True
+
+    def _take_fault(self, fault: LedgerFault) -> None:
+        """Report a fault of the ledger; one that lasts ends the agent, any other is tried again."""
+        if isinstance(fault, LedgerFull):
+            self._wait_for_room(fault)
+        elif isinstance(fault, LedgerCorrupt):
+            self._broken = self._broken or fault
+            self._stopping.set()
+        else:
+            self._say(f"{fault}; it is tried again, and until then nothing starts and no report leaves")
 
     def _wait_for_room(self, fault: LedgerFull) -> None:
         """Report the full disk here once, and to the hub; the writers try again."""
@@ -567,23 +610,31 @@ class Agent:
         try:
             self.ledger.flush()
         except LedgerFault as fault:
-            if isinstance(fault, LedgerFull):
-                self._wait_for_room(fault)
-            elif isinstance(fault, LedgerCorrupt):
-                self._broken = fault
-                self._stopping.set()
-                return
-            else:
-                self._say(f"{fault}; nothing starts and no report leaves until it can be written")
-            self._turn = asyncio.get_running_loop().call_later(1.0, self._put_down)
+            self._take_fault(fault)
+        except Exception as error:
+            self._take_fault(LedgerFault(f"the ledger cannot be written: {said_of(error)}"))
+        else:
+            self._go_on()
             return
+        # Without a ledger no turn comes any more: the agent ends.
+        if self._broken is None:
+            self._turn = asyncio.get_running_loop().call_later(_PUT_DOWN_AGAIN_S, self._put_down)
+
+    def _go_on(self) -> None:
+        """Start and send what the ledger has now."""
         if self._conditions.unwritten:
             self._say("there is room again: the ledger is written, and work goes on")
         self._conditions.unwritten = False
         self._turn = None
+        if self._owed:
+            self._schedule_turn()
+            self._report_owed()
         spawn, self._to_spawn = self._to_spawn, []
         for at in spawn:
-            self._spawn(at)
+            try:
+                self._spawn(at)
+            except Exception as error:
+                self._call_ended(at, not_begun(f"the agent could not prepare this call: {said_of(error)}"))
         self._link.wake()
 
     # -- processes
@@ -628,26 +679,42 @@ class Agent:
             detail = f"the agent could not follow the call: {type(error).__name__}: {error}"
             effect = EffectSeen.NONE if running.spec.effectless else EffectSeen.MAYBE
             ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=effect)
-        self.sessions.give_back(running.spec.session)
-        if not _is_removed_empty(workdir):
-            await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
+        try:
+            self.sessions.give_back(running.spec.session)
+            if not is_removed_empty(workdir):
+                await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
+        except Exception as error:
+            self._say(f"{lease_name(at)}: what it left could not be tidied: {said_of(error)}")
         self._call_ended(at, ended)
 
     def _call_ended(self, at: LeaseRef, ended: Ended) -> None:
-        self._chatter.end(at)
-        self._leftovers.take(ended.detached)
         call = self._calls[at]
         call.ended = ended
+        try:
+            self._let_go(at, call)
+        except Exception as error:
+            self._say(f"{lease_name(at)}: what it left could not be let go: {said_of(error)}")
+        how = ended.stopped or ended.outcome
+        self._say(f"{lease_name(at)}: {call.dispatch.tool} {how} {ended.detail}".rstrip())
+        try:
+            self._do(core.CallEnded(at, stopped=bool(ended.stopped)))
+        except Exception as error:
+            self._say(f"{lease_name(at)}: its end could not be reported: {said_of(error)}")
+
+    def _let_go(self, at: LeaseRef, call: _Call) -> None:
+        """Send the last output of a call, and take over what it leaves."""
+        self._chatter.end(at)
         if call.questions is not None:
             if call.questions.unheard:
                 self._say(f"{lease_name(at)}: {call.questions.unheard} hints came after the last turn")
             call.questions.end()
-        how = ended.stopped or ended.outcome
-        self._say(f"{lease_name(at)}: {call.dispatch.tool} {how} {ended.detail}".rstrip())
-        self._do(core.CallEnded(at, stopped=bool(ended.stopped)))
+        if call.ended is not None:
+            self._leftovers.take(call.ended.detached)
 
     def _grouped(self, at: LeaseRef, grouped: Grouped) -> None:
-        call = self._calls[at]
+        call = self._calls.get(at)
+        if call is None:
+            return  # it was given up on before its process began
         if call.durable:
             self.ledger.grouped(at, grouped.group, grouped.mark, self._boot)
             self._flushed(lazy=True)

@@ -14,8 +14,8 @@ from typing import Final
 from starloom_agent.home.directory import AgentHome
 from starloom_agent.home.identity import load_or_make
 from starloom_agent.home.locking import AlreadyRunning, hold_home
+from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.file import adopt_policy
-from starloom_agent.policy.policy import PolicyFault
 from starloom_agent.work.device_conditions import full_words, has_no_room
 from starloom_agent.work.ledger import Ledger, LedgerFull
 

@@ -1618,7 +1618,7 @@ export interface paths {
         head?: never;
         /**
          * Patch
-         * @description Change a schedule; fields that are not given stay. The author of the change owns it from then on.
+         * @description Change a schedule; fields that are not given stay. Who changes more than its name owns it from then on.
          */
         patch: operations["patch_api_v1_schedules__schedule__patch"];
         trace?: never;
@@ -2076,9 +2076,11 @@ export interface components {
          */
         ActivityRow: {
             about: string;
+            /** @description The name of the device, or of the holder of the token or link, that it is about; empty where it has none. */
             about_name: string;
             at: string | null;
             by: string;
+            /** @description The author by name, without the token: a device by its present name. */
             by_name: string;
             category: components["schemas"]["Category"];
             kind: string;
@@ -2086,6 +2088,7 @@ export interface components {
             pos: number;
             seq: number;
             stream: string;
+            /** @description The name of the constellation whose event it is; empty for the fleet and access, and for one that is pruned. */
             stream_name: string;
         };
         /**
@@ -2245,11 +2248,16 @@ export interface components {
          * @description An open question to a person, beside the explanation of what waits for it.
          */
         AskedRow: {
+            /** @description Who asks, as the subject of a sentence. */
             by: string;
+            /** @description `CONSTELLATION:QUESTION`, as `starloom approve` takes it. */
             id: string;
+            /** @description The task or group that waits for the answer; null: the whole constellation does. */
             task: string | null;
             text: string;
+            /** @description The values that answer it. */
             values: string[];
+            /** @description Whether words of a person's own answer it as well. */
             words: boolean;
         };
         /**
@@ -2536,7 +2544,7 @@ export interface components {
          * @description Stable error codes; each has a row in `CODES` and in `docs/errors.md`.
          * @enum {unknown}
          */
-        Code: "agent_too_old" | "answered_there" | "artifact_corrupt" | "bad_arguments" | "bad_code" | "bad_host" | "bad_origin" | "bad_request" | "bad_schedule" | "bad_signature" | "bad_token" | "check_failed" | "condition_unmet" | "conflict" | "csrf" | "declined" | "device_outside" | "device_revoked" | "disk_exceeded" | "disk_full" | "downstream_started" | "duplicate_id" | "edit_conflict" | "exit_code" | "fact_too_big" | "fault_impossible" | "fenced" | "file_not_found" | "forbidden" | "frame_too_large" | "goal_unmet" | "group_need" | "has_dependents" | "history_corrupt" | "hub_too_old" | "hub_unreachable" | "idempotency_mismatch" | "illegal_control" | "internal" | "interrupted" | "lost" | "memory_exceeded" | "missing_grant" | "missing_param" | "model_answer" | "model_budget" | "model_not_set" | "model_unreachable" | "moment_outside" | "needs_approval" | "needs_confirm" | "network" | "no_device" | "no_space" | "no_value" | "no_winner" | "not_a_list" | "not_approved" | "not_found" | "not_in_time" | "not_repeatable" | "not_signed_in" | "not_simulated" | "output_too_big" | "overloaded" | "person_editing" | "plan_cycle" | "plan_hash_mismatch" | "plan_invalid" | "plan_too_big" | "policy_refused" | "protocol_error" | "pruned" | "quarantined" | "rate_limited" | "recipe_on_trial" | "request_ambiguous" | "request_not_understood" | "rights_lost" | "scenario_busy" | "secret_in_file" | "secret_not_taken" | "secret_unreadable" | "store_unavailable" | "taken_over" | "task_started" | "timed_out" | "too_large" | "too_many_recipes" | "too_many_schedules" | "too_many_secrets" | "tool_failed" | "tool_unavailable" | "unknown_device" | "unknown_field" | "unknown_key" | "unknown_output" | "unknown_param" | "unknown_recipe" | "unknown_task" | "unknown_tool" | "unknown_topic" | "wrong_type";
+        Code: "agent_too_old" | "answered_there" | "artifact_corrupt" | "bad_arguments" | "bad_code" | "bad_host" | "bad_origin" | "bad_request" | "bad_schedule" | "bad_signature" | "bad_token" | "check_failed" | "condition_unmet" | "conflict" | "csrf" | "declined" | "device_outside" | "device_revoked" | "disk_exceeded" | "disk_full" | "downstream_started" | "duplicate_id" | "edit_conflict" | "exit_code" | "fact_too_big" | "fault_impossible" | "fenced" | "file_not_found" | "forbidden" | "frame_too_large" | "goal_unmet" | "group_need" | "has_dependents" | "history_corrupt" | "hub_too_old" | "hub_unreachable" | "idempotency_mismatch" | "illegal_control" | "internal" | "interrupted" | "lost" | "marked_failed" | "memory_exceeded" | "missing_grant" | "missing_param" | "model_answer" | "model_budget" | "model_not_set" | "model_unreachable" | "moment_outside" | "needs_approval" | "needs_confirm" | "network" | "no_device" | "no_space" | "no_value" | "no_winner" | "not_a_list" | "not_approved" | "not_found" | "not_in_time" | "not_repeatable" | "not_signed_in" | "not_simulated" | "output_too_big" | "overloaded" | "person_editing" | "plan_cycle" | "plan_hash_mismatch" | "plan_invalid" | "plan_too_big" | "policy_refused" | "protocol_error" | "pruned" | "quarantined" | "rate_limited" | "recipe_on_trial" | "request_ambiguous" | "request_not_understood" | "rights_lost" | "scenario_busy" | "secret_in_file" | "secret_not_taken" | "secret_unreadable" | "store_unavailable" | "taken_over" | "task_started" | "timed_out" | "too_large" | "too_many_recipes" | "too_many_schedules" | "too_many_secrets" | "tool_failed" | "tool_unavailable" | "unknown_device" | "unknown_field" | "unknown_key" | "unknown_output" | "unknown_param" | "unknown_recipe" | "unknown_task" | "unknown_tool" | "unknown_topic" | "wrong_type";
         /** Comparison */
         Comparison: {
             added: components["schemas"]["PlanItem"][];
@@ -2597,6 +2605,8 @@ export interface components {
             sentence: string;
             state: components["schemas"]["ConstellationState"];
             version: number;
+            /** @description Of an ended one, the time in which a question to a person was open. */
+            waited_ms: number;
         };
         /**
          * ConstellationState
@@ -2652,8 +2662,14 @@ export interface components {
          * @description A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
          *
          *     `priority` takes precedence over that of the plan. `sharing` narrows the part of results that a model is shown.
+         *     `able`: a plan is refused that has a task which no device of now can ever begin.
          */
         Create: {
+            /**
+             * Able
+             * @default false
+             */
+            able?: boolean;
             /** Attempts */
             attempts?: number | null;
             /** Budget */
@@ -3251,43 +3267,74 @@ export interface components {
         };
         /**
          * ForEach
-         * @description A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`.
+         * @description A group's list: `source` with `output`, `devices`, `same`, `times` or `repeat`.
          *
-         *         With `devices`, `times` is how many of them take part, each once; alone it is a number of like calls.
-         *
-         *         Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join.
-         *         With `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as
-         *         it does.
-         *         `repeat`: a turn of the one call is added when the turn before it has ended, and the group counts as its last turn.
-         *         `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
-         *         `when_off`: a device that is off is waited for, or reported (`report`) once it has been off for `after_s`.
+         *         Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join. With
+         *         `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as it
+         *         does.
          */
         ForEach: {
-            /** @default 0 */
+            /**
+             * @description How long a device must be off until it is reported (`when_off`).
+             * @default 0
+             */
             after_s?: number;
-            /** @default null */
+            /**
+             * @description A task on each of these devices.
+             * @default null
+             */
             devices?: components["schemas"]["Selector"] | null;
             /** @default false */
             flatten?: boolean;
-            /** @default false */
+            /**
+             * @description The whole family goes through one item after the other and stops where one does not succeed.
+             * @default false
+             */
             in_turn?: boolean;
-            /** @default 0 */
+            /**
+             * @description How many of its children run at once; 0: no bound.
+             * @default 0
+             */
             max_parallel?: number;
-            /** @default all */
+            /**
+             * @description How many of its children must succeed.
+             * @default all
+             */
             need?: components["schemas"]["Need"];
-            /** @default 0 */
+            /**
+             * @description The number that `need` counts with.
+             * @default 0
+             */
             need_count?: number;
-            /** @default  */
+            /**
+             * @description The pointer to the list in the result of `source`.
+             * @default
+             */
             output?: string;
-            /** @default null */
+            /**
+             * @description A turn of the one call is added when the turn before has ended; the group counts as its last turn.
+             * @default null
+             */
             repeat?: components["schemas"]["Repeat"] | null;
-            /** @default null */
+            /**
+             * @description The family over whose list it goes, too.
+             * @default null
+             */
             same?: string | null;
-            /** @default null */
+            /**
+             * @description The task whose output is the list.
+             * @default null
+             */
             source?: string | null;
-            /** @default 0 */
+            /**
+             * @description With `devices`, how many of them take part, each once; alone, a number of like calls.
+             * @default 0
+             */
             times?: number;
-            /** @default wait */
+            /**
+             * @description A device that is off is waited for (`wait`), or reported (`report`).
+             * @default wait
+             */
             when_off?: string;
         };
         /**
@@ -3358,23 +3405,41 @@ export interface components {
          */
         Goal: {
             aim: string;
-            /** @default [] */
+            /**
+             * @description The topics of the findings that it may publish.
+             * @default []
+             */
             finds?: string[];
-            /** @default {} */
+            /**
+             * @description The fields of its result with their types, as canonical text.
+             * @default {}
+             */
             gives?: string;
             /** @default [] */
             hosts?: string[];
-            /** @default 0 */
+            /**
+             * @description Millionths of a dollar; 0: it has no bound of its own.
+             * @default 0
+             */
             micros?: number;
-            /** @default [] */
+            /**
+             * @description The folders of its steps; without any, the folders that the devices grant are the only bound.
+             * @default []
+             */
             paths?: string[];
             /** @default 20 */
             steps?: number;
             /** @default 60000 */
             tokens?: number;
-            /** @default [] */
+            /**
+             * @description The tools of its steps; without any, those of its devices that only read.
+             * @default []
+             */
             tools?: string[];
-            /** @default [] */
+            /**
+             * @description The conditions that its result must meet.
+             * @default []
+             */
             until?: components["schemas"]["Check"][];
             /** @default 600 */
             within_s?: number;
@@ -3418,33 +3483,52 @@ export interface components {
         /**
          * Input
          * @description One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`.
-         *
-         *         `off`: in place of outputs, a row for each device of the group `source` that was off; `who`: a row with task and
-         *         device for each child of it that succeeded, in the order of their outputs.
-         *
-         *         With a `topic` there is no `source`: the newest finding of that topic is handed over, at most `fresh_s` old if that
-         *         is given, or else the value `otherwise` (canonical text).
          */
         Input: {
-            /** @default false */
+            /**
+             * @description The outputs of all children of the group `source`, as a list.
+             * @default false
+             */
             all?: boolean;
-            /** @default false */
+            /**
+             * @description With `all`, each output is a list, and these are joined.
+             * @default false
+             */
             flatten?: boolean;
-            /** @default 0 */
+            /**
+             * @description How old the finding of `topic` may be; 0: any age.
+             * @default 0
+             */
             fresh_s?: number;
             name: string;
-            /** @default false */
+            /**
+             * @description In place of outputs, a row for each device of the group `source` that was off.
+             * @default false
+             */
             off?: boolean;
-            /** @default false */
+            /**
+             * @description The task runs without it where `source` gives none.
+             * @default false
+             */
             optional?: boolean;
-            /** @default null */
+            /**
+             * @description The value where there is no finding of `topic`, as canonical text.
+             * @default null
+             */
             otherwise?: string | null;
             /** @default  */
             output?: string;
+            /** @description The task or group that gives it; empty with a `topic`. */
             source: string;
-            /** @default  */
+            /**
+             * @description The newest finding of this topic is handed over.
+             * @default
+             */
             topic?: string;
-            /** @default false */
+            /**
+             * @description In place of outputs, a row with task and device for each child that succeeded, in their order.
+             * @default false
+             */
             who?: boolean;
         };
         /**
@@ -3785,34 +3869,48 @@ export interface components {
         /**
          * ModelCall
          * @description One call of a model for a job: the texts that went and came, and the cost.
-         *
-         *         `prompt` and `reply` name artifacts by hash, canonical JSON of `{instructions, stage, turns}` and `{cut, refused,
-         *         text}`; they are absent where the worker has no folder of artifacts. `fault` says why no reply came. `number` counts
-         *         the calls of the job from 1, `micros` are millionths of a dollar. `tier` is that of a goal with several.
          */
         ModelCall: {
             asked_ms: number;
             /** @default 0 */
             cached_tokens?: number;
-            /** @default  */
+            /**
+             * @description Why no reply came.
+             * @default
+             */
             fault?: string;
             /** @default 0 */
             input_tokens?: number;
             job: string;
-            /** @default 0 */
+            /**
+             * @description Its cost in millionths of a dollar.
+             * @default 0
+             */
             micros?: number;
             /** @default  */
             model?: string;
-            /** @default 0 */
+            /**
+             * @description Counts the calls of the job from 1.
+             * @default 0
+             */
             number?: number;
             /** @default 0 */
             output_tokens?: number;
-            /** @default null */
+            /**
+             * @description The artifact with `{instructions, stage, turns}` as canonical JSON; null: the worker has no artifacts.
+             * @default null
+             */
             prompt?: string | null;
-            /** @default null */
+            /**
+             * @description The artifact with `{cut, refused, text}` as canonical JSON; null as that of `prompt`.
+             * @default null
+             */
             reply?: string | null;
             stage: string;
-            /** @default  */
+            /**
+             * @description That of a goal with several.
+             * @default
+             */
             tier?: string;
             /** @default 0 */
             took_ms?: number;
@@ -4426,17 +4524,29 @@ export interface components {
         Policy: {
             /** @default risky */
             approval?: components["schemas"]["Approval"];
-            /** @default null */
+            /**
+             * @description The question about the whole answer; no change of the policy removes it.
+             * @default null
+             */
             judge?: components["schemas"]["Judge"] | null;
-            /** @default fail */
+            /**
+             * @description `fail`, or `ask`: a person decides before a task has failed for good.
+             * @default fail
+             */
             on_failure?: string;
-            /** @default false */
+            /**
+             * @description Whether the constellation may end in part.
+             * @default false
+             */
             partial?: boolean;
             /** @default normal */
             priority?: components["schemas"]["Priority"];
             /** @default never */
             review?: string;
-            /** @default [] */
+            /**
+             * @description Tasks and groups after whose end a model reviews the plan, whatever they gave.
+             * @default []
+             */
             review_at?: string[];
         };
         /**
@@ -4975,60 +5085,63 @@ export interface components {
         };
         /**
          * RunReport
-         * @description The report of a constellation as of `seq`; `spans` only if they were asked for.
-         *
-         *         `tasks`: that were on a device at least once. `makespan_ms`: from the request to the end, or until now.
-         *         `work_ms`: the time of all tasks on devices, added up, every attempt with it; `repeated_ms` is the part of it whose
-         *         attempts gave no result, `starting_ms` the part between the choice of a device and the begin there, in which inputs
-         *         are sent. `busy_ms`: the time in which at least one task was on a device.
-         *
-         *         `width_most`, `width_mean`: tasks on devices at once, at most and on average over the busy time (work / busy).
-         *         `path`: the critical path, each task the last of those that the next one needed; it tells why the run took as long
-         *         as it did. `path_ms`: the time on devices of the longest chain of tasks that followed each other, which is
-         *         `critical_path_length` of UFO; `parallelism` is work / path, its `parallelism_ratio`.
-         *
-         *         `one_at_a_time_ms`: work, and the time in which nothing was on a device, which waiting for people and planning take
-         *         in any order. `gain` is 1 - makespan / one at a time.
-         *
-         *         `for_person_ms`: the time in which at least one task waited for something that a person ends. `planning_ms`: until
-         *         the first version of the plan. `device_names` has the names of the devices that the report names by their ids.
+         * @description The report of a constellation as of `seq`.
          */
         RunReport: {
             attempts: number;
+            /** @description The time in which at least one task was on a device. */
             busy_ms: number;
             checks_passed: number;
             constellation: string;
             created_at: string;
+            /** @description The names of the devices that the report names by their ids. */
             device_names: {
                 [key: string]: string;
             };
             devices: number;
             ended: boolean;
+            /** @description The time in which at least one task waited for something that a person ends. */
             for_person_ms: number;
+            /** @description 1 - makespan / one at a time. */
             gain: number;
             hedge_ms: number;
+            /** @description From the request to the end, or until now. */
             makespan_ms: number;
             model: components["schemas"]["ModelUse"];
             name: string;
+            /** @description Work, and the time in which nothing was on a device: people and planning take it in any order. */
             one_at_a_time_ms: number;
+            /** @description Work / path, the `parallelism_ratio` of UFO. */
             parallelism: number;
+            /** @description The critical path, each task the last of those that the next one needed: why the run took so long. */
             path: components["schemas"]["PathStep"][];
+            /** @description The time on devices of the longest chain of tasks that followed each other: `critical_path_length` of UFO. */
             path_ms: number;
+            /** @description Until the first version of the plan. */
             planning_ms: number;
             recoveries: components["schemas"]["Recoveries"];
+            /** @description The part of the work whose attempts gave no result. */
             repeated_ms: number;
             result_bytes: number;
             seq: number;
-            /** @default null */
+            /**
+             * @description Only if they were asked for.
+             * @default null
+             */
             spans?: components["schemas"]["Spans"] | null;
+            /** @description The part of the work between the choice of a device and the begin there, in which inputs are sent. */
             starting_ms: number;
             state: components["schemas"]["ConstellationState"];
+            /** @description Those that were on a device at least once. */
             tasks: number;
             ticks: components["schemas"]["Tick"][];
             versions: number;
             waits: components["schemas"]["Wait"][];
+            /** @description Tasks on devices at once, on average over the busy time (work / busy). */
             width_mean: number;
+            /** @description Tasks on devices at once, at most. */
             width_most: number;
+            /** @description The time of all tasks on devices, added up, with every attempt. */
             work_ms: number;
         };
         /**
@@ -5351,7 +5464,9 @@ export interface components {
         SignInLink: {
             expires_at: string | null;
             lan_url: string | null;
+            /** @description The QR code of the address in the local network, or of `url` where that is closed. */
             qr: components["schemas"]["QrCode"];
+            /** @description The token whose end is the end of the session. */
             token: string;
             url: string;
         };
@@ -5432,6 +5547,7 @@ export interface components {
             tasks: components["schemas"]["TaskRow"][];
             undone_from: components["schemas"]["ConstellationState"] | null;
             version: number;
+            waited_ms: number;
             waiting: components["schemas"]["WaitingRow"][];
         };
         /**
@@ -5601,17 +5717,25 @@ export interface components {
         };
         /**
          * TaskSpec
-         * @description The specification of a task; only edits write it.
-         *
-         *         A group has `for_each`, or is `nested`, or has a `goal`; any other has a `tool`, or a question to a `person`.
+         * @description A task's specification, by edits alone. A group has `for_each`, `nested` or `goal`, others `tool` or `person`.
          */
         TaskSpec: {
-            /** @default null */
+            /**
+             * @description The task whose call this one makes again, because its finding had grown too old.
+             * @default null
+             */
             again_of?: string | null;
-            /** @default [] */
+            /**
+             * @description The calls that are as good and were not taken yet, in their order.
+             * @default []
+             */
             any_of?: components["schemas"]["OtherCall"][];
-            /** @default {} */
+            /**
+             * @description The arguments as canonical text.
+             * @default {}
+             */
             args?: string;
+            /** @description The version of the plan that changed it last. */
             changed_in: number;
             /** @default [] */
             checks?: components["schemas"]["Check"][];
@@ -5619,38 +5743,71 @@ export interface components {
             choices?: components["schemas"]["Choice"][];
             /** @default null */
             device?: components["schemas"]["Selector"] | null;
-            /** @default null */
+            /**
+             * @description The family of the group that it belongs to: groups over the same list, row by row.
+             * @default null
+             */
             family?: string | null;
             /** @default [] */
             files_out?: components["schemas"]["FileOut"][];
-            /** @default null */
+            /**
+             * @description The topic under which it publishes a part of its result.
+             * @default null
+             */
             finds?: components["schemas"]["Finds"] | null;
             /** @default null */
             for_each?: components["schemas"]["ForEach"] | null;
-            /** @default null */
+            /**
+             * @description It is a goal, which grows by its steps; its result is that of the child `goals.goal_answer` names.
+             * @default null
+             */
             goal?: components["schemas"]["Goal"] | null;
-            /** @default null */
+            /**
+             * @description The group whose child it is.
+             * @default null
+             */
             group?: string | null;
             id: string;
             /** @default [] */
             inputs?: components["schemas"]["Input"][];
-            /** @default  */
+            /**
+             * @description Which call this one was taken for, and why, in words.
+             * @default
+             */
             instead_of?: string;
             /** @default null */
             judge?: components["schemas"]["Judge"] | null;
-            /** @default null */
+            /**
+             * @description The key of the item for which it is, in its family.
+             * @default null
+             */
             key?: string | null;
-            /** @default 0 */
+            /**
+             * @description The round in which a planner or a reviewer looked by it; it is of no version and not in the outcome.
+             * @default 0
+             */
             look?: number;
-            /** @default false */
+            /**
+             * @description It is a plan within the plan, whose tasks are its children from the beginning.
+             * @default false
+             */
             nested?: boolean;
-            /** @default null */
+            /**
+             * @description The moment before which it does not begin.
+             * @default null
+             */
             not_before?: components["schemas"]["Moment"] | null;
             /** @default {} */
             on_absence?: components["schemas"]["OnAbsence"];
-            /** @default false */
+            /**
+             * @description Its failure does not fail the constellation.
+             * @default false
+             */
             optional?: boolean;
-            /** @default null */
+            /**
+             * @description The question to a person, in place of a tool.
+             * @default null
+             */
             person?: string | null;
             /** @default null */
             repeatability?: components["schemas"]["Repeatability"] | null;
@@ -5658,25 +5815,49 @@ export interface components {
             retry?: components["schemas"]["Retry"];
             /** @default null */
             reuse?: components["schemas"]["Reuse"] | null;
-            /** @default [] */
+            /**
+             * @description The names that its arguments ask for, as the author wrote them: no rule and no item adds one.
+             * @default []
+             */
             secrets?: string[];
-            /** @default null */
+            /**
+             * @description The part of a result that stands beside its question.
+             * @default null
+             */
             shows?: components["schemas"]["Shows"] | null;
-            /** @default null */
+            /**
+             * @description The rule on its progress by which it ends as hopeless.
+             * @default null
+             */
             stop_when?: components["schemas"]["StopWhen"] | null;
-            /** @default null */
+            /**
+             * @description The task that counts in its place in the outcome, where it ended without success.
+             * @default null
+             */
             superseded_by?: string | null;
             /** @default {} */
             timeouts?: components["schemas"]["Timeouts"];
             /** @default null */
             tool?: string | null;
-            /** @default null */
+            /**
+             * @description The call that takes its work back.
+             * @default null
+             */
             undo?: components["schemas"]["UndoCall"] | null;
-            /** @default null */
+            /**
+             * @description The task whose work it takes back.
+             * @default null
+             */
             undoes?: string | null;
-            /** @default null */
+            /**
+             * @description The attempt (`task/number`) of which it checks whether it had its effect.
+             * @default null
+             */
             verifies?: string | null;
-            /** @default null */
+            /**
+             * @description The call that tells whether an attempt of it had its effect.
+             * @default null
+             */
             verify?: components["schemas"]["VerifyCall"] | null;
         };
         /**
@@ -5711,6 +5892,7 @@ export interface components {
             kind: string;
             label: string;
             last_used_at: string | null;
+            /** @description Until when the link of an invitation opens the page; none once it was used or is too old. */
             link_until: string | null;
             principal: string;
             revoked_at: string | null;
@@ -5833,6 +6015,8 @@ export interface components {
             by_model?: boolean;
             candidates: components["schemas"]["RecipeCandidate"][];
             examples?: string[];
+            /** @description The reason for which the model that is set cannot be asked. */
+            model_fault?: components["schemas"]["ModelFaultRow"];
             outcome: string;
             rhythm?: components["schemas"]["RhythmRow"];
             said?: string;
@@ -5998,6 +6182,7 @@ export interface components {
             attention: components["schemas"]["AttentionRow"][];
             items: components["schemas"]["WhyRow"][];
             more: number;
+            /** @description All its open questions, the oldest first. */
             questions: components["schemas"]["AskedRow"][];
             state: components["schemas"]["ConstellationState"];
         };
@@ -6006,20 +6191,31 @@ export interface components {
          * @description The explanation of a task, or of the whole constellation where `task` is null, which has no field of a task.
          */
         WhyRow: {
+            /** @description Controls or command lines, the most useful first. */
             actions?: string[];
+            /** @description The browser tabs for which the task waits, by name. */
             asleep?: string[];
             candidates: components["schemas"]["CandidateRow"][];
+            /** @description The tasks that a retry has to confirm. */
             confirm?: string[];
+            /** @description Of a group, the calls that may have happened: a mark of the group ends them all. */
             doubted?: string[];
+            /** @description The first of `actions`. */
             fix: string | null;
+            /** @description The command line that gives the grant or the secret that it lacks; empty where it lacks none. */
+            line?: string;
+            /** @description The page that wakes them. */
             open?: components["schemas"]["PageAddress"] | null;
+            /** @description The controls that the task allows now. */
             possible?: string[];
+            /** @description The open questions whose answer it waits for. */
             questions?: components["schemas"]["AskedRow"][];
             reason?: components["schemas"]["Reason"] | null;
             sentence: string;
             state: string;
             task: string | null;
             waits_for?: string[];
+            /** @description The consequence of moving the task to another device. */
             warning?: string;
             word?: string;
         };

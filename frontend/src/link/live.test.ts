@@ -78,7 +78,7 @@ function sinkOf(model: StreamModel): Sink {
     afterSeq: () => (model.ready ? model.seq : -1),
     beside: (items) => model.readBeside(items),
     events: (events) => model.readEvents(events),
-    missing: (reason) => model.readMissing(reason),
+    missing: (reason, unknown) => model.readMissing(reason, unknown),
     snapshot: (frame) => model.snapshotSteps(frame),
   };
 }
@@ -202,9 +202,9 @@ describe("LiveLink", () => {
     const model = new StreamModel("c1");
     await live(held, model);
     const before = held.sent.length;
-    held.say({ reason: "there is no such stream", stream: "c1", t: "resync" });
+    held.say({ reason: "it is not here", stream: "c1", t: "resync", unknown: true });
     expect(held.sent).toHaveLength(before);
-    expect(model.absent).toBe("there is no such stream");
+    expect([model.absent, model.unknown]).toEqual(["it is not here", true]);
     expect(held.link.status.state).toBe("live");
     await held.pass(3000);
     expect(held.sent).toHaveLength(before + 1);

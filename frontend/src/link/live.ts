@@ -17,7 +17,7 @@ export interface Sink {
   events(events: StreamEvent[]): boolean;
   beside(items: BesideItem[]): void;
   /** The hub has no such stream now, or cannot read it; it is asked again by itself. */
-  missing(reason: string): void;
+  missing(reason: string, unknown: boolean): void;
 }
 
 export interface LinkState {
@@ -203,7 +203,7 @@ export class LiveLink {
         for (const [stream, items] of byStream(frame.items)) this.sinks.get(stream)?.beside(items);
         break;
       case "resync":
-        this.resync(frame.stream, frame.reason);
+        this.resync(frame.stream, frame.reason, frame.unknown ?? false);
         break;
       case "refuse":
         this.drop();
@@ -238,12 +238,12 @@ export class LiveLink {
    * A resync in answer to the wish for a snapshot means that there is none, or that this page takes it too slowly: asking
    * at once again would never end. It is asked for later, also by a page that has an older state of the stream.
    */
-  private resync(stream: string, reason: string): void {
+  private resync(stream: string, reason: string, unknown: boolean): void {
     if (!this.awaited.has(stream)) {
       this.ask(stream, -1);
       return;
     }
-    this.sinks.get(stream)?.missing(reason);
+    this.sinks.get(stream)?.missing(reason, unknown);
     this.caughtUp(stream);
     this.lacking.add(stream);
     this.options.setTimer(() => {

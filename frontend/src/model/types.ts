@@ -168,6 +168,6 @@ export type LiveFrame =
   | SnapshotFrame
   | { t: "events"; events: StreamEvent[] }
   | { t: "beside"; items: BesideItem[] }
-  | { t: "resync"; stream: string; reason: string }
+  | { t: "resync"; stream: string; reason: string; unknown?: boolean }
   | { t: "refuse"; code: string; fix: string; reason: string }
   | { t: "pong"; at_ms: number; now_ms: number };

@@ -1,7 +1,7 @@
 /** Small parts without data access: pills, chips, bars, buttons, tabs, a line to copy, an empty state, a problem. */
 import { type ButtonHTMLAttributes, type KeyboardEvent, type ReactNode, useId, useRef, useState } from "react";
 import type { Count, Shown } from "../model/words/presentation.ts";
-import { type Asks, useWhyNot } from "./away.ts";
+import { type Asks, useReason, useWhyNot } from "./away.tsx";
 import { Glyph } from "./Glyph.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
 import { Said } from "./Said.tsx";
@@ -63,18 +63,24 @@ export function Button({ icon, kind, large, why: own, asks, children, className 
   const whyNot = useWhyNot(asks ?? false);
   const why = own || whyNot;
   const blocked = Boolean(why);
+  const { bubble, onPress, onFocus, onBlur } = useReason(why);
   return (
-    <button
-      type="button"
-      className={`btn ${kind ?? ""} ${large ? "large" : ""} ${children ? "" : "square"} ${className}`}
-      aria-disabled={blocked || undefined}
-      title={why ?? rest.title}
-      onClick={blocked ? (event) => event.preventDefault() : onClick}
-      {...rest}
-    >
-      {icon && <Icon name={icon} />}
-      {children}
-    </button>
+    <>
+      <button
+        type="button"
+        className={`btn ${kind ?? ""} ${large ? "large" : ""} ${children ? "" : "square"} ${className}`}
+        aria-disabled={blocked || undefined}
+        title={why ?? rest.title}
+        onClick={blocked ? onPress : onClick}
+        onFocus={blocked ? onFocus : undefined}
+        onBlur={onBlur}
+        {...rest}
+      >
+        {icon && <Icon name={icon} />}
+        {children}
+      </button>
+      {bubble}
+    </>
   );
 }
 

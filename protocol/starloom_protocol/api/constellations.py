@@ -35,6 +35,8 @@ class ConstellationRow(TypedDict):
     created_at: str | None
     ended_at: str | None
     sentence: str
+    waited_ms: int
+    """Of an ended one, the time in which a question to a person was open."""
 
 
 class AttemptRow(TypedDict):
@@ -316,6 +318,8 @@ class WhyRow(TypedDict):
     waits_for: NotRequired[list[str]]
     actions: NotRequired[list[str]]
     """Controls or command lines, the most useful first."""
+    line: NotRequired[str]
+    """The command line that gives the grant or the secret that it lacks; empty where it lacks none."""
     possible: NotRequired[list[str]]
     """The controls that the task allows now."""
     warning: NotRequired[str]

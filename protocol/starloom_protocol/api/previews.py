@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from starloom_protocol.api.constellations import AnswerShape
+from starloom_protocol.api.models import ModelFaultRow
 from starloom_protocol.vocabulary import ConstellationState, Effect, Repeatability
 
 
@@ -223,6 +224,8 @@ class Understood(TypedDict):
     title: NotRequired[str]
     examples: NotRequired[list[str]]
     by_model: NotRequired[bool]
+    model_fault: NotRequired[ModelFaultRow]
+    """The reason for which the model that is set cannot be asked."""
 
 
 class RequestPreview(TypedDict):

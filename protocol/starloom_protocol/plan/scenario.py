@@ -17,10 +17,7 @@ from starloom_protocol.plan.language.document import DocumentRefused, read_docum
 from starloom_protocol.plan.language.found import Found, joined
 from starloom_protocol.plan.language.models import Doc, Label, Name, TaskId
 from starloom_protocol.records.entities import Fault
-from starloom_protocol.records.lab import ANY_DEVICE as ANY_DEVICE
-from starloom_protocol.records.lab import BY_S as BY_S
-from starloom_protocol.records.lab import CAN as CAN
-from starloom_protocol.records.lab import FAULT_MAX_S, FaultKind, FaultTarget
+from starloom_protocol.records.lab import ANY_DEVICE, BY_S, CAN, FAULT_MAX_S, FaultKind, FaultTarget
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
 
@@ -31,9 +28,6 @@ DEVICES_MAX: Final = 8
 """Each is a process with a home of its own on this machine."""
 WITHIN_MAX_S: Final = 600.0
 """A scenario that takes longer waits for something that does not come."""
-
-Target = FaultTarget
-Kind = FaultKind
 
 EVENTS: Final = (
     "request_accepted",
@@ -87,8 +81,8 @@ class FaultDoc(Doc):
     """
 
     at: AtDoc
-    target: Annotated[Target, Field(strict=False)]
-    kind: Annotated[Kind, Field(strict=False)]
+    target: Annotated[FaultTarget, Field(strict=False)]
+    kind: Annotated[FaultKind, Field(strict=False)]
     device: Name | None = None
     for_s: Annotated[float, Field(strict=False, gt=0, le=FAULT_MAX_S)] = 1.0
     by_s: Annotated[float, Field(strict=False, ge=-86_400.0 * 366, le=86_400.0 * 366)] | None = None
@@ -149,7 +143,7 @@ def read_scenario(text: str | bytes) -> ScenarioCheck:
     return ScenarioCheck(faults=found.faults) if found.faults else ScenarioCheck(scenario=scenario)
 
 
-def _sound(model: type[_Part], raw: Any) -> tuple[_Part | None, set[Any]]:
+def _with_neutral(model: type[_Part], raw: Any) -> tuple[_Part | None, set[Any]]:
     """Return a part and the names of its wrong fields, which hold a neutral value; None where it is no map."""
     if not isinstance(raw, dict):
         return None, set()
@@ -163,7 +157,7 @@ def _sound(model: type[_Part], raw: Any) -> tuple[_Part | None, set[Any]]:
 
 
 def _check(document: dict[str, Any], found: Found) -> None:
-    scenario, wrong = _sound(Scenario, document)
+    scenario, wrong = _with_neutral(Scenario, document)
     if scenario is None:
         return
     if scenario.starloom_scenario != SCENARIO_FORMAT:
@@ -181,16 +175,16 @@ def _check(document: dict[str, Any], found: Found) -> None:
     listed = document.get("faults")
     for index, raw in enumerate(listed[:FAULTS_MAX] if isinstance(listed, list) else []):
         place = joined("faults", index)
-        fault, wrong_here = _sound(FaultDoc, raw)
+        fault, wrong_here = _with_neutral(FaultDoc, raw)
         if fault is None:
             continue
-        at, wrong_at = _sound(AtDoc, raw.get("at"))
+        at, wrong_at = _with_neutral(AtDoc, raw.get("at"))
         if at is not None:
             _check_when(at, wrong_at, joined(place, "at"), tasks, found)
         elsewhere = {"at"} if at is None or "task" in wrong_at else set()
         about = at.task if at is not None else None
         _check_fault(fault, wrong_here - {"at"} | elsewhere, about, place, devices, found)
-    expect, _ = _sound(ExpectDoc, document.get("expect"))
+    expect, _ = _with_neutral(ExpectDoc, document.get("expect"))
     if expect is not None:
         _check_expectation(expect, tasks, found)
 
@@ -238,14 +232,14 @@ def _check_fault(
     if fault.kind not in BY_S:
         reason = f"`by_s` belongs to {' and '.join(BY_S)}, not to {fault.kind}"
         found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Remove it; `for_s` is how long the fault lasts.")
-    if fault.kind is Kind.DELAY and not 0 < fault.by_s <= FAULT_MAX_S:
+    if fault.kind is FaultKind.DELAY and not 0 < fault.by_s <= FAULT_MAX_S:
         reason = f"a delay is above 0 and at most {FAULT_MAX_S:g} s"
         found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Write another number.")
 
 
 def _check_device(fault: FaultDoc, alone: bool, place: str, devices: list[str] | None, found: Found) -> None:
     """Check whose process or link is hit; `alone` if no task says it."""
-    if fault.target not in (Target.DEVICE, Target.LINK):
+    if fault.target not in (FaultTarget.DEVICE, FaultTarget.LINK):
         if fault.device is not None:
             found.add(Code.PLAN_INVALID, place, f"the {fault.target} belongs to no device", "Remove it.")
     elif devices is None:

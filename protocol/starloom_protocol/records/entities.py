@@ -222,15 +222,14 @@ class Answer(Record, frozen=True, kw_only=True):
     """Sentences of the model's with a figure or a name that no cited value holds."""
     verdict: Verdict | None = None
     """The verdict of the judge of the whole answer."""
+    waited_ms: int = 0
+    """The time in which at least one question to a person was open."""
     words: str = ""
     """A model's answer in words; empty: the sentence stands alone."""
 
 
 class TaskSpec(Record, frozen=True, kw_only=True):
-    """The specification of a task; only edits write it.
-
-    A group has `for_each`, or is `nested`, or has a `goal`; any other has a `tool`, or a question to a `person`.
-    """
+    """A task's specification, by edits alone. A group has `for_each`, `nested` or `goal`, others `tool` or `person`."""
 
     again_of: str | None = None
     """The task whose call this one makes again, because its finding had grown too old."""

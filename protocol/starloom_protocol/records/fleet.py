@@ -5,6 +5,8 @@ The vital figures of devices, as the hub sends them, stand here too; they are ke
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from starloom_protocol.records.record import Record
@@ -27,25 +29,37 @@ class Health(Record, frozen=True, kw_only=True):
     trying: bool = False
 
 
+PACE_OCTAVE: Final = 1024
+"""The difference of two logarithms of a pace where one time is twice the other."""
+PACE_CALLS_LEAST: Final = 3
+"""Fewer calls of a tool on a device are a guess at its pace."""
+
+
 class Pace(Record, frozen=True, kw_only=True):
     """The pace of a tool on a device, for inputs of one size class: how long its calls took, how much they gave.
 
-    Times are counted from lease to end by the hub's clock. `logs` and `squares` are the sums of their logarithms (1024
-    for a doubling) and of the squares of these, `byte_logs` and `byte_squares` the same of the bytes of results; all
-    lose half of their weight at a fixed number of calls, so that old ones fade. `failures` counts ends by a fault of
-    the device. The empty tool is the transfer to a device: milliseconds for a MiB.
+    Times are counted from lease to end by the hub's clock. All sums lose half of their weight at a fixed number of
+    calls, so that old ones fade.
     """
 
     byte_logs: int = 0
+    """The sum of the logarithms of the bytes of results; `PACE_OCTAVE` stands for a doubling."""
     byte_squares: int = 0
+    """The sum of the squares of these logarithms."""
     count: int = 0
+    """The calls in the sums."""
     device: str
     failures: int = 0
+    """Ends by a fault of the device."""
     last_ms: int
     logs: int = 0
+    """The sum of the logarithms of the times in milliseconds; `PACE_OCTAVE` stands for a doubling."""
     size: int = 0
+    """The size class of the inputs."""
     squares: int = 0
+    """The sum of the squares of these logarithms."""
     tool: str = ""
+    """Empty: the transfer of a MiB to the device."""
 
 
 class Stopping(Record, frozen=True, kw_only=True):
@@ -65,24 +79,27 @@ class Stopping(Record, frozen=True, kw_only=True):
 
 
 class ToolOffer(Record, frozen=True, kw_only=True):
-    """One tool as a device offers it; `args` is the canonical text of the JSON schema of its arguments.
-
-    `returns` is the schema of its result, or the name of one that both ends know (`tools.results`); empty if unknown.
-    `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects. `stands_for` is a tool in
-    whose place the device's owner says that this one may be called.
-    """
+    """One tool as a device offers it."""
 
     args: str = "{}"
+    """The canonical text of the JSON schema of its arguments."""
     effects: list[Effect] = []
     effects_by: dict[str, dict[str, list[Effect]]] = {}
+    """Narrows `effects` by the value of an argument: argument -> value -> effects. A list stands there by its
+    `list_key`."""
     grant: str | None = None
+    """The grant of the device that it needs; null: none."""
     name: str
     repeatability: Repeatability = Repeatability.NEVER
     returns: str = ""
+    """The schema of its result, or the name of one that both ends know (`tools.results`); empty: unknown."""
     self_verified: bool = False
+    """It has verified its own effect where it succeeds."""
     stands_for: str = ""
+    """A tool in whose place the device's owner says that this one may be called."""
     title: str = ""
     unavailable: str | None = None
+    """Why it cannot be called now; null: it can."""
 
 
 class Offer(Record, frozen=True, kw_only=True):
@@ -96,83 +113,107 @@ class Offer(Record, frozen=True, kw_only=True):
 
 
 class Device(Record, frozen=True, kw_only=True):
-    """One device; its id is made from its key. `session` rises with each connection.
-
-    `remembers` describes work that it has begun and this history lacks, until a person has seen it. `ledger_ms` is the
-    time when its present ledger was first seen: that ledger proves nothing about work given to the device before.
-    While it drains, movable work is moved away at `drain_due_ms` (0: never). `aside` is the reason of its quarantine;
-    `probing` lets it have one task in spite of it, to test whether it works again. `profile_most` is the profile that
-    its join code allowed; `over` names the part of its present offer that exceeds it and was not accepted. `left`: the
-    device left of its own accord, and is `revoked`, too. A person had it `forgotten` after that: no list shows it, and
-    its record stays for the log, which has its id. `expected_until_ms`: the hub that it was connected to ended, and the
-    device is expected back until then. `former_names`, the latest first, still mean this device in plans and schedules;
-    none is the name of a device, or the former name of another one.
-    """
+    """One device; its id is made from its key."""
 
     aside: str = ""
+    """The reason of its quarantine."""
     condition: dict[str, str] = {}
+    """Its newest facts beside the offer, by `DeviceFact`."""
     demo: bool = False
+    """It is one of the demo devices that a hub runs on its own computer."""
     drain_due_ms: int = 0
+    """The time at which movable work is moved away while it drains; 0: never."""
     drain_reason: str = ""
     draining: bool = False
+    """It is given no new work."""
     expected_until_ms: int = 0
+    """The hub that it was connected to ended, and it is expected back until then; 0: it is not."""
     forgotten: bool = False
+    """It was revoked, and no list shows it. Its record stays for the log, which has its id."""
     former_names: list[str] = []
+    """They still mean this device in plans and schedules, the latest first. None is the name of another device, or a
+    former one of it."""
     id: str
     instance: str | None = None
+    """The process of its agent, which is another one after each start."""
     joined_ms: int
     key: str
     labels: list[str] = []
     left: bool = False
+    """It left of its own accord, and is `revoked`, too."""
     ledger: str | None = None
+    """The id of the ledger of its agent."""
     ledger_ms: int = 0
+    """The first time of its present ledger, which proves nothing about work given to the device before."""
     link: DeviceLink = DeviceLink.OFFLINE
     link_since_ms: int = 0
+    """The time since which `link` is as it is."""
     name: str
     os: str = ""
     over: str = ""
+    """The part of its present offer that exceeds `profile_most` and was not accepted."""
     probing: bool = False
+    """It may have one task in spite of its quarantine, to test whether it works again."""
     profile: Profile = Profile.OBSERVE
+    """The profile that its owner gave it."""
     profile_most: Profile = Profile.OPERATE
+    """The profile that its join code allowed."""
     quarantined: bool = False
+    """It is given no work, because of `aside`."""
     remembers: str = ""
+    """Work that it has begun and this history lacks, until a person has seen it."""
     reports: int = 0
+    """Written by no release any more; a record of an earlier one may have it."""
     revoked: bool = False
     session: int = 0
+    """Rises with each connection."""
     version: str = ""
+    """The version of its agent."""
 
 
 class Enrollment(Record, frozen=True, kw_only=True):
-    """One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is a hash, never the code.
+    """One pairing of a device, or the code of several.
 
-    `replaces` is the device whose name and labels this one takes on approval; it is revoked then. `labels` are those
-    that the device asks for; a person who approves the device grants them. A code for several devices is a pairing of
-    its own, open until `devices` of them have `used` it; each of these has a pairing with its own words, whose
-    `code_of` is the id of the code's pairing.
+    A code for several devices is a pairing of its own, open until `devices` of them have `used` it; each of these has a
+    pairing with its own words.
     """
 
     attempts: int = 0
+    """How often a device asked with it."""
     code_hash: str
+    """A hash, never the code."""
     code_of: str = ""
+    """The id of the pairing that the several devices' code stands for; empty: it has a code of its own."""
     created_ms: int
     demo: bool = False
     device: str | None = None
+    """The device that asks, or has joined; null: none has yet."""
     devices: int = 1
+    """How many devices the code is for."""
     expires_ms: int
     id: str
     key: str | None = None
     label: str = ""
     labels: list[str] = []
+    """Those that the device asks for; a person who approves it grants them."""
     name: str = ""
     os: str = ""
     owner: str
+    """The one who made the code."""
     preapproved: bool = False
+    """The device joins without a person who compares the words."""
     profile_most: Profile = Profile.OPERATE
+    """The profile that the code allows."""
     reason: str = ""
+    """Why it was denied."""
     replaces: str = ""
+    """The device whose name and labels this one takes on approval; it is revoked then."""
     state: str = "open"
+    """open, asking, approved, denied, used or expired."""
     used: int = 0
+    """How many devices have used the code."""
     words: str = ""
+    """The words that both screens show."""
 
 
 class DeviceVitals(msgspec.Struct, frozen=True, kw_only=True):

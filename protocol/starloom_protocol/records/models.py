@@ -15,26 +15,27 @@ class ModelDay(Record, frozen=True, kw_only=True):
 
 
 class ModelCall(Record, frozen=True, kw_only=True):
-    """One call of a model for a job: the texts that went and came, and the cost.
-
-    `prompt` and `reply` name artifacts by hash, canonical JSON of `{instructions, stage, turns}` and `{cut, refused,
-    text}`; they are absent where the worker has no folder of artifacts. `fault` says why no reply came. `number` counts
-    the calls of the job from 1, `micros` are millionths of a dollar. `tier` is that of a goal with several.
-    """
+    """One call of a model for a job: the texts that went and came, and the cost."""
 
     asked_ms: int
     cached_tokens: int = 0
     fault: str = ""
+    """Why no reply came."""
     input_tokens: int = 0
     job: str
     micros: int = 0
+    """Its cost in millionths of a dollar."""
     model: str = ""
     number: int = 0
+    """Counts the calls of the job from 1."""
     output_tokens: int = 0
     prompt: str | None = None
+    """The artifact with `{instructions, stage, turns}` as canonical JSON; null: the worker has no artifacts."""
     reply: str | None = None
+    """The artifact with `{cut, refused, text}` as canonical JSON; null as that of `prompt`."""
     stage: str
     tier: str = ""
+    """That of a goal with several."""
     took_ms: int = 0
 
 

@@ -178,55 +178,55 @@ class Spans(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The report of a constellation as of `seq`; `spans` only if they were asked for.
-
-    `tasks`: that were on a device at least once. `makespan_ms`: from the request to the end, or until now.
-    `work_ms`: the time of all tasks on devices, added up, every attempt with it; `repeated_ms` is the part of it whose
-    attempts gave no result, `starting_ms` the part between the choice of a device and the begin there, in which inputs
-    are sent. `busy_ms`: the time in which at least one task was on a device.
-
-    `width_most`, `width_mean`: tasks on devices at once, at most and on average over the busy time (work / busy).
-    `path`: the critical path, each task the last of those that the next one needed; it tells why the run took as long
-    as it did. `path_ms`: the time on devices of the longest chain of tasks that followed each other, which is
-    `critical_path_length` of UFO; `parallelism` is work / path, its `parallelism_ratio`.
-
-    `one_at_a_time_ms`: work, and the time in which nothing was on a device, which waiting for people and planning take
-    in any order. `gain` is 1 - makespan / one at a time.
-
-    `for_person_ms`: the time in which at least one task waited for something that a person ends. `planning_ms`: until
-    the first version of the plan. `device_names` has the names of the devices that the report names by their ids.
-    """
+    """The report of a constellation as of `seq`."""
 
     attempts: int
     busy_ms: int
+    """The time in which at least one task was on a device."""
     checks_passed: int
     constellation: str
     created_at: str
     device_names: dict[str, str]
+    """The names of the devices that the report names by their ids."""
     devices: int
     ended: bool
     for_person_ms: int
+    """The time in which at least one task waited for something that a person ends."""
     gain: float
+    """1 - makespan / one at a time."""
     hedge_ms: int
     makespan_ms: int
+    """From the request to the end, or until now."""
     model: ModelUse
     name: str
     one_at_a_time_ms: int
+    """Work, and the time in which nothing was on a device: people and planning take it in any order."""
     parallelism: float
+    """Work / path, the `parallelism_ratio` of UFO."""
     path: list[PathStep]
+    """The critical path, each task the last of those that the next one needed: why the run took so long."""
     path_ms: int
+    """The time on devices of the longest chain of tasks that followed each other: `critical_path_length` of UFO."""
     planning_ms: int
+    """Until the first version of the plan."""
     recoveries: Recoveries
     repeated_ms: int
+    """The part of the work whose attempts gave no result."""
     result_bytes: int
     seq: int
     spans: Spans | None = None
+    """Only if they were asked for."""
     starting_ms: int
+    """The part of the work between the choice of a device and the begin there, in which inputs are sent."""
     state: ConstellationState
     tasks: int
+    """Those that were on a device at least once."""
     ticks: list[Tick]
     versions: int
     waits: list[Wait]
     width_mean: float
+    """Tasks on devices at once, on average over the busy time (work / busy)."""
     width_most: int
+    """Tasks on devices at once, at most."""
     work_ms: int
+    """The time of all tasks on devices, added up, with every attempt."""

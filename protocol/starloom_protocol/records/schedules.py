@@ -54,39 +54,59 @@ class Firing(Record, frozen=True, kw_only=True):
 
 
 class Schedule(Record, frozen=True, kw_only=True):
-    """Work on a clock. `due_ms` is its next moment, 0 when it has none; a firing is known by (id, due moment).
+    """Work on a clock; a firing is known by (id, due moment).
 
-    It runs `request` (words), `recipe` with `params`, or the plan kept under `scheduled_plan/ID`.
-    `fired` and `skipped` count since its creation; `queued` are due moments that wait for the firing before them.
-    `strict`: its firings are judged as it was when it was saved. Earlier releases kept schedules without it.
+    It runs `request`, `recipe` with `params`, or the plan kept under `scheduled_plan/ID`.
     """
 
     author: str
+    """The author of its firings: the one who saved it, or last changed more than its name."""
     catch_up: CatchUp = CatchUp.LAST
+    """Which moments that were missed while no hub ran it makes up for."""
     consent: Consent | None = None
+    """The approval of what its firings may do; null: none was needed when it was saved."""
     created_ms: int
     cron: str
+    """Five fields, or a word such as `@daily`; read in `zone`."""
     deadline_s: int = 0
+    """A firing that takes longer is cancelled; 0: no bound."""
     due_ms: int = 0
+    """Its next moment; 0: it has none, since it is paused or stopped."""
     fired: int = 0
+    """The number of its firings since its creation."""
     id: str
     last: Firing | None = None
+    """The newest firing that has ended."""
     name: str
     notice: Notice | None = None
+    """The news for a person who has not seen it yet; null: there is none."""
     notify: NotifyWhen = NotifyWhen.FAILURE
+    """The ends of firings of which it gives a notice."""
     notify_device: str | None = None
+    """The device that shows its notices, too; null: none does."""
     overlap: Overlap = Overlap.SKIP
+    """The rule for a moment that comes while a firing goes on."""
     owner: str
+    """The id of the principal by whose rights it runs."""
     params: str = "{}"
+    """The values of `recipe`, as canonical text."""
     queued: list[int] = []
+    """Due moments that wait for the firing before them."""
     recipe: str | None = None
+    """The name of the recipe that it runs; null: words, or a plan."""
     request: str = ""
+    """The words that it runs; empty: a recipe, or a plan."""
     running: dict[str, int] = {}
+    """The constellations of its firings that go on, each with its due moment."""
     skipped: int = 0
+    """The number of moments since its creation that were missed, left out or refused."""
     state: ScheduleState = ScheduleState.ACTIVE
     stopped: Fault | None = None
+    """Why the hub stopped it."""
     strict: bool = False
+    """Its firings are judged as it was when it was saved; earlier releases kept schedules without it."""
     token: str | None = None
+    """The id of the token with which it was saved, and with which it ends; null: that of a session."""
     zone: str
 
 

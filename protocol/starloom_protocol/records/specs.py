@@ -58,31 +58,38 @@ class Repeat(Record, frozen=True, kw_only=True):
 
 
 class ForEach(Record, frozen=True, kw_only=True):
-    """A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`.
+    """A group's list: `source` with `output`, `devices`, `same`, `times` or `repeat`.
 
-    With `devices`, `times` is how many of them take part, each once; alone it is a number of like calls.
-
-    Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join.
-    With `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as
-    it does.
-    `repeat`: a turn of the one call is added when the turn before it has ended, and the group counts as its last turn.
-    `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
-    `when_off`: a device that is off is waited for, or reported (`report`) once it has been off for `after_s`.
+    Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join. With
+    `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as it
+    does.
     """
 
     after_s: int = 0
+    """How long a device must be off until it is reported (`when_off`)."""
     devices: Selector | None = None
+    """A task on each of these devices."""
     flatten: bool = False
     in_turn: bool = False
+    """The whole family goes through one item after the other and stops where one does not succeed."""
     max_parallel: int = 0
+    """How many of its children run at once; 0: no bound."""
     need: Need = Need.ALL
+    """How many of its children must succeed."""
     need_count: int = 0
+    """The number that `need` counts with."""
     output: str = ""
+    """The pointer to the list in the result of `source`."""
     repeat: Repeat | None = None
+    """A turn of the one call is added when the turn before has ended; the group counts as its last turn."""
     same: str | None = None
+    """The family over whose list it goes, too."""
     source: str | None = None
+    """The task whose output is the list."""
     times: int = 0
+    """With `devices`, how many of them take part, each once; alone, a number of like calls."""
     when_off: str = "wait"
+    """A device that is off is waited for (`wait`), or reported (`report`)."""
 
 
 def by_result(for_each: ForEach) -> bool:
@@ -96,26 +103,28 @@ def counts_as_one(for_each: ForEach) -> bool:
 
 
 class Input(Record, frozen=True, kw_only=True):
-    """One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`.
-
-    `off`: in place of outputs, a row for each device of the group `source` that was off; `who`: a row with task and
-    device for each child of it that succeeded, in the order of their outputs.
-
-    With a `topic` there is no `source`: the newest finding of that topic is handed over, at most `fresh_s` old if that
-    is given, or else the value `otherwise` (canonical text).
-    """
+    """One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`."""
 
     all: bool = False
+    """The outputs of all children of the group `source`, as a list."""
     flatten: bool = False
+    """With `all`, each output is a list, and these are joined."""
     fresh_s: int = 0
+    """How old the finding of `topic` may be; 0: any age."""
     name: str
     off: bool = False
+    """In place of outputs, a row for each device of the group `source` that was off."""
     optional: bool = False
+    """The task runs without it where `source` gives none."""
     otherwise: str | None = None
+    """The value where there is no finding of `topic`, as canonical text."""
     output: str = ""
     source: str
+    """The task or group that gives it; empty with a `topic`."""
     topic: str = ""
+    """The newest finding of this topic is handed over."""
     who: bool = False
+    """In place of outputs, a row with task and device for each child that succeeded, in their order."""
 
 
 class Finds(Record, frozen=True, kw_only=True):

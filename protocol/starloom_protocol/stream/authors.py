@@ -46,6 +46,11 @@ def may_decide(author: str) -> bool:
     return any(author.startswith(f"{kind}:") for kind in _DECIDING)
 
 
+def is_person(author: str) -> bool:
+    """Return whether an author is a person: one who reads a notice, which a program or an assistant cannot do."""
+    return author.startswith(f"{PrincipalKind.PERSON}:")
+
+
 def is_model(author: str) -> bool:
     """Return whether a model chose the words: a planner's model, a reviewer's, or that of an assistant."""
     return author == MODEL or author.startswith(f"{PrincipalKind.ASSISTANT}:")

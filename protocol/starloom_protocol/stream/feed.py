@@ -114,11 +114,15 @@ class BesideFrame(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag=
     items: list[msgspec.Raw]
 
 
-class Resync(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="resync"):
-    """The stream cannot continue from the client's position: the client must ask for a snapshot."""
+class Resync(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="t", tag="resync"):
+    """The stream cannot continue from the client's position: the client must ask for a snapshot.
+
+    `unknown` says that there is none: the hub has never had this stream, or has kept nothing of it.
+    """
 
     reason: str
     stream: str
+    unknown: bool = False
 
 
 class LiveRefuse(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="refuse"):

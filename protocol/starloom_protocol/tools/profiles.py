@@ -28,6 +28,8 @@ PROFILE_EFFECTS: Final[dict[Profile, frozenset[Effect]]] = {
 
 TAB: Final = "tab:"
 """The prefix of a browser tab's grants: each is a switch in the tab, and most ask for a tap. They have no profile."""
+TAB_OS: Final = "browser"
+"""The operating system that a browser tab tells."""
 
 
 def exceeds(profile: Profile, most: Profile) -> bool:

@@ -9,7 +9,7 @@ stable code and a sentence; `session` decides when a connection closes.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -26,12 +26,16 @@ class Frame(Part, frozen=True, kw_only=True, tag_field="t"):
     """The base of every frame."""
 
 
+Counter = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""Both ends keep it: in a column of 64 bits, and as a number of JavaScript."""
+
+
 class LeaseRef(Part, frozen=True, kw_only=True):
     """Names one attempt; (incarnation, attempt) is its fence."""
 
-    attempt: int
+    attempt: Counter
     constellation: str
-    incarnation: int
+    incarnation: Counter
     task: str
 
 

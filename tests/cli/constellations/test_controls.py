@@ -130,10 +130,10 @@ def test_work_that_would_run_again_names_the_line_to_type(hub: StubHub) -> None:
     fault = {
         "code": "needs_confirm",
         "place": "confirm",
-        "reason": "would run again: slow, big one",
+        "reason": "slow, big one have begun before",
         "hint": "Send confirm: [slow, big one].",
     }
-    refusal = {"title": "A person must confirm", **fault, "errors": [fault]}
+    refusal = {"title": "A person must confirm", **fault, "errors": [fault], "repeats": ["slow", "big one"]}
     hub.answers["POST", f"{TASKS}/slow/retry"] = (409, refusal)
     code, said = starloom(hub, "retry", "slow")
     line = f"starloom retry slow {SOME_ID} --confirm slow --confirm 'big one'"

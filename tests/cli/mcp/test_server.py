@@ -17,14 +17,14 @@ from starloom.cli.mcp import server
 from starloom.cli.mcp.command import describe
 from starloom.cli.mcp.http import Bearer, token_in
 from starloom.cli.mcp.own_tools import TOOLS
-from starloom.cli.mcp.tools import Tools, told
+from starloom.cli.mcp.tools import Tools, refusal_text
 from starloom.client.discovery import HubAddress
 from starloom.client.problems import Problem, problem_of
 
 
 def test_a_refusal_tells_every_fault_with_its_place() -> None:
     faults = [{"place": f"tasks[{at}]", "code": "x", "reason": "wrong", "hint": "mend it"} for at in range(50)]
-    text = told(problem_of(422, {"title": "Faults", "code": "plan_invalid", "errors": faults}))
+    text = refusal_text(problem_of(422, {"title": "Faults", "code": "plan_invalid", "errors": faults}))
     assert "- tasks[39]: wrong (mend it)" in text
     assert "and 10 more" in text
 

@@ -19,7 +19,7 @@ from starloom.client.discovery import hub_option
 from starloom.client.terminal.typed import program, typed
 from starloom.edge.web.own_command import TypedHere
 from starloom.host.agents import computer_name
-from starloom.process.program import on_device, written
+from starloom.process.program import line_giving, on_device, written
 from tests.installation import READY_WITHIN_S, Installation
 from tests.waiting import SLOWER, until
 
@@ -219,3 +219,19 @@ def test_a_stranger_in_the_network_sees_no_path(tmp_path: Path) -> None:
         assert here.html(far, "<code>starloom open</code>") == "<code>starloom open</code>"
     near = Request({"type": "http", "client": ("127.0.0.1", 1), "headers": []})
     assert here.html(near, "<code>starloom open</code>") == "<code>/opt/hub/starloom open</code>"
+
+
+@pytest.mark.parametrize(
+    ("texts", "line"),
+    [
+        (
+            ["look at it", "type starloom-agent grant change on nas; or choose another device"],
+            "starloom-agent grant change on nas",
+        ),
+        (["starloom secret set smtp."], "starloom secret set smtp"),
+        (["see /h/starloom-agent grant", "choose another device"], ""),
+    ],
+    ids=["grant", "secret", "none"],
+)
+def test_the_line_that_gives_a_grant_or_a_secret_stands_alone(texts: list[str], line: str) -> None:
+    assert line_giving(texts) == line

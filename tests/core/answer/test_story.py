@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.answer import story
-from starloom_protocol.records.entities import ForEach, ResultSpec, Selector
-from starloom_protocol.vocabulary import Code, Outcome
-from tests.builders import MAYBE, NONE, Driver, edge, plan, task
+from starloom.core.state.inputs import QuestionAnswered
+from starloom_protocol.records.entities import Choice, ForEach, ResultSpec, Selector, ToolOffer
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code, Effect, Outcome
+from tests.builders import MAYBE, NEVER, NONE, PURE, TOOLS, Driver, edge, plan, task
 
 LONG = "it is outside the folders " + "of this device " * 12
 
@@ -53,6 +55,36 @@ def test_the_work_of_a_device_is_called_by_the_device_s_name() -> None:
     assert "Skipped because look on nas failed: then on nas." in sentence
     answer = made.tables["answer"][""]
     assert [item.title for item in answer.items] == ["Seen, look on vps"]
+
+
+def test_the_folder_that_nobody_named_is_named_in_the_answer() -> None:
+    driver = Driver()
+    write = ToolOffer(name="fs.write", repeatability=PURE, effects=[Effect.WRITE], grant="files:write")
+    told = {"writes": "/srv/backup\n/srv/more"}
+    driver.add_device("nas", tools=[*TOOLS, write], facts_told=told, grants=["files:write"])
+    named = task("named", tool="fs.write", args=canonical({"under": "Copies"}))
+    made = driver.submit(plan(task("copy", tool="fs.write", args=canonical({"under": "."})), named, name="Copy"))
+    for dispatch in driver.take():
+        driver.result(dispatch, {})
+    driver.run()
+    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    assert sentence == "Copy is done: 2 tasks on nas. Its files are in '/srv/backup' on nas."
+
+
+def test_a_notice_that_nobody_could_see_is_no_failure_of_the_work() -> None:
+    driver = Driver()
+    notify = ToolOffer(name="notify", repeatability=NEVER, effects=[Effect.WRITE])
+    driver.add_device("nas", tools=[*TOOLS, notify])
+    tell = task("tell", tool="notify", optional=True)
+    made = driver.submit(plan(task("copy"), tell, edge("copy>tell"), name="Copy"))
+    (copied,) = driver.take()
+    driver.result(copied, {})
+    (told,) = driver.take()
+    detail = "this device has no desktop"
+    driver.result(told, outcome=Outcome.ERROR, code=Code.TOOL_UNAVAILABLE, effect=NONE, detail=detail)
+    driver.run()
+    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    assert sentence == "Copy is done: 1 task on nas. No notice was shown on nas: this device has no desktop."
 
 
 def test_the_first_cause_is_what_failed_first_not_what_stands_first() -> None:
@@ -102,4 +134,19 @@ def test_the_reason_for_which_a_person_marked_work_as_failed_is_quoted() -> None
     driver.submit(plan(task("a", tool="t.never")))
     driver.result(driver.take()[0], outcome=Outcome.INTERRUPTED, effect=MAYBE)
     driver.control("mark", "a", state="failed", reason="the phone is lost")
-    assert "First cause: a - a person declined: the phone is lost." in driver.folded["c1"]["answer"].decode()
+    answer = driver.folded["c1"]["answer"].decode()
+    assert "First cause: a - ann says that it did not happen: the phone is lost." in answer
+
+
+def test_the_answer_counts_the_time_in_which_a_person_was_asked() -> None:
+    driver = Driver("one")
+    driver.submit(
+        plan(task("ask", person="Go on?", choices=[Choice(label="Go", value="go")]), task("a"), edge("ask>a"))
+    )
+    driver.now_ms += 180_000
+    question = next(iter(driver.shard.constellations["c1"].tables["question"]))
+    said = QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question=question, value="go")
+    assert not driver.do(said).faults
+    driver.run()
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert 180_000 <= answer.waited_ms < 200_000

@@ -7,15 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.core.answer.why import TAB_OS, Why, explain, shard_of
+from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position, position
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.edge.routes.work.why import explain_all
-from starloom_protocol.records.entities import Choice, ForEach, ToolOffer, encode_entity
+from starloom_protocol.records.entities import Choice, ForEach, Selector, ToolOffer, encode_entity
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.text.folder_grants import NO_LINE
+from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Op, Outcome, Reason
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task, when
 
@@ -455,3 +456,13 @@ def test_work_that_is_stopped_on_a_device_that_is_off_says_how_it_ends() -> None
     assert "revoke" not in why(driver, "b").sentence
     control_device(driver, "one", "revoke")
     assert driver.states()["a"] == "unknown"
+
+
+def test_a_task_that_waits_too_long_is_told_with_the_devices_it_waits_for() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("look"), task("scan", device=Selector(any=[Selector(name="nas"), Selector(name="vps")]))))
+    timer = next(one for one in driver.timers if one.kind == "waits_long" and one.entity == "scan")
+    driver.fire(timer)
+    told = explain_all(driver.shard, "c1", {})["attention"]
+    said = "scan waits longer than its limit for nas or vps."
+    assert told[-1] == {"reason": Attention.WAITS_LONG, "sentence": said}

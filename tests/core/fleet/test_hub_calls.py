@@ -140,6 +140,43 @@ def test_a_device_that_the_hub_lost_by_its_own_end_is_not_down_until_it_had_time
     one.folded_equals_state()
 
 
+def test_a_call_that_waits_goes_on_once_the_last_device_has_connected() -> None:
+    one = WatchedDriver("one", "two", "three")
+    off(one, "three")
+    restart(one, "one", "two")
+    one.submit(made({"id": "look", "tool": "fleet.devices"}))
+    one.submit(made({"id": "look", "tool": "fleet.devices", "args": {"names": ["one"]}}), "c2")
+    began = one.now_ms
+    one.connect("one")
+    assert one.states()["look"] == "ready"
+    assert [row["state"] for row in value(one, "look", "c2")["rows"]] == ["on"]
+    one.connect("two")
+    assert ([row["device"] for row in value(one, "look")["off"]], one.now_ms) == (["three"], began)
+    assert not one.shard.fleet.expected
+    one.folded_equals_state()
+
+
+def test_a_call_with_a_time_of_its_own_begins_no_earlier_because_a_device_connects() -> None:
+    one = WatchedDriver("one", "two")
+    look = {"id": "look", "tool": "fleet.devices", "repeat": {"max": 2, "every_s": 30}}
+    one.submit(made(look))
+    restart(one, "one")
+    one.connect("one")
+    assert one.shard.constellations["c1"].tasks["look.2"].reason is Reason.MOMENT
+    assert one.now_ms < one.shard.constellations["c1"].tasks["look.2"].not_before_ms
+
+
+def test_a_held_call_that_waits_stays_held_when_the_devices_have_connected() -> None:
+    one = WatchedDriver("one")
+    restart(one, "one")
+    found = one.submit(made({"id": "look", "tool": "fleet.devices"}))
+    one.control("hold", "look")
+    one.connect("one")
+    assert (found.tasks["look"].state, found.tasks["look"].reason) == ("ready", Reason.HELD)
+    one.control("release", "look")
+    assert value(one, "look")["down"] == 0
+
+
 def test_a_look_at_devices_by_name_waits_for_no_other() -> None:
     one = WatchedDriver("one", "two")
     restart(one, "one", "two")
@@ -160,7 +197,6 @@ def test_a_drain_after_a_restart_waits_for_the_devices_that_may_take_the_work() 
     assert (found.tasks["drain"].reason, one.shard.fleet.devices[mine.device].draining) == (Reason.MOMENT, False)
     one.connect("one")
     one.connect("two")
-    come(one)
     assert [item["task"] for item in value(one, "drain")["moving"]] == ["may"]
     assert one.shard.fleet.devices[mine.device].draining
     one.folded_equals_state()

@@ -15,7 +15,7 @@ from starloom.core.state.model import Constellation, ShardSettings
 from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, UpdateTask
 from starloom_protocol.records.entities import ForEach, Policy, Question, RuleRecord, Selector, TaskSpec, ToolOffer
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, list_key
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Effect, Repeatability, TaskState
 from tests.builders import TOOLS, Driver, plan, task
 
@@ -85,8 +85,65 @@ def test_question_says_what_it_may_do_and_where_without_ids_of_tools() -> None:
     driver = fleet("one")
     constellation = driver.submit(risky(task("look")), request="tidy up")
     asked = constellation.questions["approve-plan"]
-    assert asked.text == "Run Restart? It may read and change on one."
+    assert asked.text == "Run Restart? It may change on one. Its other tasks only read."
     assert [call.tool for call in asked.calls] == ["t.restart"]
+
+
+def test_question_says_each_effect_beside_its_own_device() -> None:
+    driver = fleet("one")
+    remove = ToolOffer(name="t.remove", repeatability=Repeatability.NEVER, effects=[Effect.DESTROY])
+    driver.add_device("two", tools=[*TOOLS, remove])
+    constellation = driver.submit(risky(task("remove", tool="t.remove"), task("store", tool="t.idem")))
+    assert asked(constellation).text == "Run Restart? It may change on one; destroy on two. Its other tasks may write."
+
+
+def test_question_names_the_device_of_a_call_that_a_rule_adds() -> None:
+    driver = fleet("one", "two")
+    spec = {"args": NGINX, "device": {"name": "two"}, "id": "again", "tool": "t.restart"}
+    added = canonical([{"op": "add_task", "spec": spec}])
+    rule = RuleRecord(event="failed", name="r", operations=added, order=0, reason="mend", task="look")
+    constellation = driver.submit(plan(task("look"), name="Look", rules=[rule]))
+    assert asked(constellation).text == "Run Look? It may change on two. Its other tasks only read."
+
+
+UPTIME: dict[str, Any] = {"argv": ["uptime"], "device_name": "one"}
+
+
+@pytest.mark.parametrize(
+    ("args", "device", "asks"),
+    [
+        (UPTIME, "one", False),
+        (UPTIME, "two", True),
+        (UPTIME, None, True),
+        ({**UPTIME, "argv": ["uptime", "-p"]}, "one", True),
+        ({**UPTIME, "stdin": "x"}, "one", True),
+        ({**UPTIME, "cwd": "/srv"}, "one", True),
+        ({**UPTIME, "env": {"PATH": "/tmp"}}, "one", True),
+    ],
+    ids=str,
+)
+def test_a_command_that_its_owner_declared_to_read_asks_nobody_on_that_device(
+    args: dict[str, Any], device: str | None, asks: bool
+) -> None:
+    run = ToolOffer(name="shell.run", repeatability=Repeatability.NEVER, effects=[Effect.READ, Effect.DESTROY])
+    driver = fleet()
+    declared = {"argv": {list_key(["uptime"]): [Effect.READ]}}
+    driver.add_device("one", tools=[replace(run, effects_by=declared)])
+    driver.add_device("two", tools=[run])
+    found = driver.submit(plan(task("run", tool="shell.run", args=canonical(args), device=device)))
+    assert (found.head.state is STATE.AWAITING_APPROVAL) == asks
+
+
+@pytest.mark.parametrize(("under", "told"), [(".", " (in '/srv/backup box')"), ("Copies", "")])
+def test_question_names_the_folder_that_a_call_means_by_a_dot(under: str, told: str) -> None:
+    driver = fleet()
+    write = ToolOffer(name="fs.write", repeatability=Repeatability.NEVER, effects=[Effect.CHANGE], grant="files:write")
+    facts = {"reads": "/home/ann", "writes": "/srv/backup box\n/srv/more"}
+    driver.add_device("one", tools=[*TOOLS, write], facts_told=facts)
+    driver.add_device("two", tools=TOOLS)
+    copy = task("copy", tool="fs.write", args=canonical({"under": under}))
+    constellation = driver.submit(plan(copy, name="Copy"))
+    assert asked(constellation).text == f"Run Copy? It may change on one{told}."
 
 
 def test_question_about_a_plan_called_run_says_it_once() -> None:

@@ -95,7 +95,10 @@ def test_an_unknown_fate_is_retried_with_confirm_in_its_round_or_marked_without(
     driver.submit(plan(task("a", tool="t.never"), task("b", tool="t.never"), task("c", "x=b")))
     for dispatch in driver.take():
         driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE)
-    assert codes(driver.control("retry", "a")) == [Code.NEEDS_CONFIRM]
+    refused = driver.control("retry", "a")
+    assert (codes(refused), refused.value) == ([Code.NEEDS_CONFIRM], {"repeats": ["a"]})
+    # The title says that it would run again, so the reason does not.
+    assert refused.faults[0].reason == "a has begun before"
     assert not driver.control("retry", "a", confirm=["a"]).faults
     found = driver.shard.constellations["c1"]
     assert (found.tasks["a"].round, found.tasks["a"].state) == (1, TaskState.LEASED)
@@ -103,6 +106,10 @@ def test_an_unknown_fate_is_retried_with_confirm_in_its_round_or_marked_without(
     assert codes(driver.control("mark", "b", value="{")) == [Code.BAD_REQUEST]
     driver.control("mark", "b", state="failed")
     assert found.tasks["c"].state is TaskState.SKIPPED
+    assert (found.tasks["b"].code, found.attempts["b/1"].detail) == (
+        Code.MARKED_FAILED,
+        "ann says that it did not happen",
+    )
     assert found.head.attention == []
     # A marked task does not run: no confirm for itself.
     assert not driver.control("mark", "b", value="5").faults

@@ -168,6 +168,14 @@ def test_work_that_a_fence_ended_while_the_hub_was_away_is_no_fault_of_its_devic
     assert not any(row.failures for row in driver.shard.fleet.paces.values())
 
 
+def test_a_device_without_a_desktop_is_as_sound_as_its_peers() -> None:
+    driver = WatchedDriver("one", "two")
+    for number in range(4):
+        driver.submit(plan(task("tell", tool="t.never", device="one", optional=True)), name=f"n{number}")
+        driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.TOOL_UNAVAILABLE, effect=EffectSeen.NONE)
+    assert state(driver, "one") == "sound"
+
+
 def test_revoking_a_device_forgets_its_faults() -> None:
     driver = WatchedDriver("one", "two")
     fails(driver, "one", 2)

@@ -18,13 +18,12 @@ from starloom_agent.owner import answering
 from starloom_agent.policy import approvals
 from starloom_agent.policy.allowance import Allowance
 from starloom_agent.policy.approvals import ANSWER_WITHIN_S, Asks, CannotAnswer
-from starloom_agent.policy.commands import CommandRule
+from starloom_agent.policy.commands import CommandRule, PolicyFault
 from starloom_agent.policy.file import read_policy, write_policy
 from starloom_agent.policy.policy import (
     Always,
     Decision,
     Policy,
-    PolicyFault,
     decide,
     policy_of,
     with_grant,

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.courtesy import CourtesyRule, Seen, courtesy_now, rule_of
-from starloom_agent.policy.policy import Policy, PolicyFault, policy_of
+from starloom_agent.policy.policy import Policy, policy_of
 from starloom_protocol.vocabulary import Courtesy, CourtesyCause
 
 NO, LESS, YES = Courtesy.NO, Courtesy.LESS, Courtesy.YES

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starloom_agent.cli import main
+from starloom_agent.policy.commands import CommandRule, PolicyFault
 from starloom_agent.policy.file import accept_policy, adopt_policy, read_policy, to_toml, write_policy
+from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import (
-    CommandRule,
     Policy,
-    PolicyFault,
     decide,
     policy_of,
     why_not_offered,
@@ -26,7 +26,8 @@ from starloom_agent.policy.policy import (
 )
 from starloom_agent.toolkit.interface import Args, Tool
 from starloom_agent.work.registry import all_tools
-from starloom_protocol.vocabulary import Code, Profile, Repeatability
+from starloom_protocol.values import list_key
+from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
 
 pytestmark = pytest.mark.short
 
@@ -360,3 +361,17 @@ def test_the_command_line_takes_a_folder_on_either_side(
     assert "so it chooses what this command finds" in "".join(capsys.readouterr())
     assert main(["ungrant", *at, "shell:run", "--", "make", "-k"]) == 0
     assert read_policy(home / "policy.toml").commands == ()
+
+
+def test_the_offer_tells_the_effects_of_commands_that_were_typed_whole(tmp_path: Path) -> None:
+    rules = (
+        CommandRule.of(["df", "-h"], effects=["read"]),
+        CommandRule.of(["df", {"word": "-[a-z]+"}], effects=["read"]),
+        CommandRule.of(["make"], effects=["read"], cwd="/srv"),
+        CommandRule.of(["uptime"]),
+    )
+    policy = Policy(profile=Profile.OPERATE, commands=rules)
+    made = make_offer(all_tools(), policy, slots=1, folder=tmp_path).offer
+    (run,) = [tool for tool in made.tools if tool.name == "shell.run"]
+    assert run.effects_by == {"argv": {list_key(["df", "-h"]): [Effect.READ]}}
+    assert Effect.DESTROY in run.effects

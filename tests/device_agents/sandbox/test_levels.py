@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.file import accept_policy, read_policy, write_policy
 from starloom_agent.policy.offers import make_offer
-from starloom_agent.policy.policy import PYTHON_UNCONFINED, Policy, PolicyFault, cage_for, decide, with_grant
+from starloom_agent.policy.policy import PYTHON_UNCONFINED, Policy, cage_for, decide, with_grant
 from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.cage import Cage, Layer

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools.programs import containers
-from starloom_agent.tools.system import services
+from starloom_agent.tools.system import kill, services
 from starloom_agent.tools.system.kill import own_family
 from starloom_agent.tools.system.processes import find_process
 from starloom_agent.tools.system.services import Restart, restart
@@ -181,6 +183,82 @@ def test_the_agent_never_ends_what_it_lives_in(device: Device) -> None:
     assert row is not None
     with pytest.raises(ToolFailed, match="what this agent runs in"):
         device.call("process.kill", pid=pid, name=row["name"])
+
+
+@pytest.fixture
+def sent_by_number(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Records the signals that would go to whichever process has a number now; none is sent."""
+    sent: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "kill", lambda pid, number: sent.append((pid, number)))
+    return sent
+
+
+@pytest.fixture(params=["descriptor", "number"])
+def held_by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Runs a test on this kernel and on one without descriptors of processes."""
+
+    def refuse(*_: int) -> int:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    if request.param == "number":
+        monkeypatch.setattr(os, "pidfd_open", refuse)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("held_by")
+def test_a_number_that_is_free_again_is_not_signalled(
+    device: Device, monkeypatch: pytest.MonkeyPatch, sent_by_number: list[tuple[int, int]]
+) -> None:
+    family = own_family()
+    brief = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+
+    def end_it() -> set[int]:
+        brief.communicate()
+        return family
+
+    monkeypatch.setattr(kill, "own_family", end_it)
+    assert device.call("process.kill", pid=brief.pid, name="cat")["ended"] == "before"
+    assert sent_by_number == []
+
+
+def test_a_signal_goes_to_the_process_and_not_to_its_number(
+    device: Device, victim: subprocess.Popen[bytes], sent_by_number: list[tuple[int, int]]
+) -> None:
+    assert device.call("process.kill", pid=victim.pid, name="sleep")["ended"] == "asked"
+    assert victim.wait(PATIENCE_S) == -signal.SIGTERM
+    assert sent_by_number == []
+
+
+def test_a_kernel_without_descriptors_of_processes_still_ends_one(
+    device: Device, victim: subprocess.Popen[bytes], held_by: str
+) -> None:
+    assert device.call("process.kill", pid=victim.pid, name="sleep")["ended"] == "asked", held_by
+    assert victim.wait(PATIENCE_S) == -signal.SIGTERM
+
+
+def test_a_zombie_has_ended_before(device: Device, held_by: str) -> None:
+    gone = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, gone.pid, os.WEXITED | os.WNOWAIT)
+    assert device.call("process.kill", pid=gone.pid, name="true")["ended"] == "before", held_by
+    gone.wait()
+
+
+@pytest.mark.usefixtures("held_by")
+def test_a_thread_of_the_agent_is_no_way_around_its_own_number(
+    device: Device, sent_by_number: list[tuple[int, int]]
+) -> None:
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        row = find_process(thread.native_id or 0)
+        assert row is not None
+        with pytest.raises(ToolFailed, match=f"is a thread of process {os.getpid()}"):
+            device.call("process.kill", pid=row["pid"], name=row["name"])
+    finally:
+        over.set()
+        thread.join()
+    assert sent_by_number == []
 
 
 def test_containers_and_what_they_say(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -39,6 +41,7 @@ class Store:
     said: list[str] = field(default_factory=list)
     proves: bool = True
     deaf: bool = False
+    tells_length: bool = True
     closes: int = 0
     """After so many questions for a file it closes the connection, which it had promised to keep."""
 
@@ -52,7 +55,11 @@ def handler(store: Store) -> type[BaseHTTPRequestHandler]:
             for name, value in headers.items():
                 self.send_header(name.replace("_", "-"), str(value))
             self.prove(status, str(headers.get("Upload_Offset", "")))
-            self.send_header("Content-Length", str(len(body)))
+            if store.tells_length or self.command != "GET":
+                self.send_header("Content-Length", str(len(body)))
+            else:
+                self.send_header("Connection", "close")
+                self.close_connection = True
             self.end_headers()
             self.wfile.write(body)
 
@@ -292,6 +299,66 @@ def test_tries_end_at_the_deadline(tmp_path: Path, picture: Path) -> None:
         put(client, picture, name="p", media="x/y")
     assert failed.value.code is Code.NETWORK
     assert "not connected" in failed.value.detail
+
+
+def test_a_full_disk_is_no_fault_of_the_line(client: HubArtifacts, store: Store, picture: Path, tmp_path: Path) -> None:
+    store.whole[sha(picture)] = picture.read_bytes()
+    (tmp_path / f"{sha(picture)}.part").symlink_to("/dev/full")
+    with pytest.raises(ToolFailed) as failed:
+        client.fetch(sha(picture), tmp_path)
+    assert failed.value.code is Code.NO_SPACE
+    assert store.ranges == [None], "one request, and no other try"
+
+
+def test_a_place_that_cannot_be_written_is_no_fault_of_the_line(
+    client: HubArtifacts, store: Store, picture: Path, tmp_path: Path
+) -> None:
+    store.whole[sha(picture)] = picture.read_bytes()
+    (tmp_path / f"{sha(picture)}.part").mkdir()
+    with pytest.raises(ToolFailed, match=r"\.part failed") as failed:
+        client.fetch(sha(picture), tmp_path)
+    assert failed.value.code is Code.TOOL_FAILED
+    assert len(store.ranges) <= 1
+
+
+def test_an_answer_without_a_length_leaves_the_agent_its_room(
+    client: HubArtifacts, store: Store, picture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.whole[sha(picture)] = picture.read_bytes()
+    store.tells_length = False
+    least = 16 * 1024 * 1024 + 3 * CHUNK_BYTES
+
+    def usage(folder: Path) -> Any:
+        taken = sum(one.stat().st_size for one in folder.glob("*.part"))
+        return type("Usage", (), {"free": least - taken})
+
+    monkeypatch.setattr("shutil.disk_usage", usage)
+    with pytest.raises(ToolFailed, match="bytes are needed") as failed:
+        client.fetch(sha(picture), tmp_path)
+    assert failed.value.code is Code.NO_SPACE
+    assert (tmp_path / f"{sha(picture)}.part").stat().st_size <= 3 * CHUNK_BYTES
+
+
+class Failing(BytesIO):
+    """A file whose disk fails once its hash is known."""
+
+    failed = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        if size == CHUNK_BYTES:
+            self.failed += 1
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return found
+
+
+def test_a_disk_that_fails_while_a_file_is_sent_is_no_fault_of_the_line(client: HubArtifacts, store: Store) -> None:
+    file = Failing(b"x" * (2 * CHUNK_BYTES))
+    with pytest.raises(ToolFailed, match="reading log failed") as failed:
+        client.put(file, name="log", media="text/plain")
+    assert failed.value.code is Code.TOOL_FAILED
+    assert file.failed == 1
+    assert store.whole == {}
 
 
 @pytest.mark.parametrize("left", [0, 10, CHUNK_BYTES])

@@ -27,8 +27,11 @@ ASKED = Asked(code="ABCD-EFGH", name="laptop", os="linux", profile=Profile.OBSER
 JOIN_PY = ROOT / "device_agents" / "join.py"
 
 
+CUT = 0
+
+
 class Hub:
-    """Answers from a list; keeps what was asked."""
+    """Answers from a list, of which CUT is a connection that ends; keeps what was asked."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = []
@@ -40,7 +43,10 @@ class Hub:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 outer.asked.append((self.path, json.loads(body or b"null")))
                 status, answer = outer.answers.pop(0)
-                raw = json.dumps(answer).encode()
+                if status == CUT:
+                    self.close_connection = True
+                    return
+                raw = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(raw)))
                 self.end_headers()
@@ -85,6 +91,40 @@ def test_it_shows_the_words_and_waits_for_the_person(hub: Hub, me: Identity) -> 
     assert words in said[0]
     assert hub.asked[0][1]["key"] == me.key
     assert [path for path, _ in hub.asked[1:]] == ["/agent/join/e-1"] * 2
+
+
+LOST = [(CUT, None), (503, {"reason": "starting"}), (429, {}), (200, b"<html>Sign in to this network</html>")]
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_an_answer_that_is_lost_does_not_end_the_joining(hub: Hub, me: Identity, lost: tuple[int, Any]) -> None:
+    asking = {"enrollment": "e-1", "state": "asking", "hub_key": HUB_KEY}
+    hub.answers = [(202, asking), lost, lost, (200, asking), lost, (200, {**asking, "state": "approved"})]
+    said: list[str] = []
+    joined = join(Route(hub.url), ASKED, me, say=said.append, sleep=lambda _: None)
+    assert joined.name == "laptop"
+    assert len([line for line in said if "goes on asking" in line]) == 2, "once for each silence"
+
+
+def test_a_hub_that_stays_away_ends_the_joining_with_its_reason(hub: Hub, me: Identity) -> None:
+    hub.answers = [(202, {"enrollment": "e-1", "state": "asking", "hub_key": HUB_KEY}), *[(CUT, None)] * 400]
+    passed = [0.0]
+
+    def sleep(seconds: float) -> None:
+        passed[0] += seconds
+
+    with pytest.raises(JoinRefused, match=r"does not answer.* for 10 minutes.*join again with the same code"):
+        join(Route(hub.url), ASKED, me, say=lambda _: None, sleep=sleep, clock=lambda: passed[0])
+    assert 600 <= passed[0] < 610
+
+
+def test_a_refusal_while_it_waits_ends_the_joining_at_once(hub: Hub, me: Identity) -> None:
+    hub.answers = [
+        (202, {"enrollment": "e-1", "state": "asking", "hub_key": HUB_KEY}),
+        (404, {"reason": "there is no such pairing"}),
+    ]
+    with pytest.raises(JoinRefused, match="no such pairing"):
+        join(Route(hub.url), ASKED, me, say=lambda _: None, sleep=lambda _: None)
 
 
 def test_a_false_hub_cannot_show_the_words_of_the_real_one(hub: Hub, me: Identity) -> None:

@@ -6,22 +6,14 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
-from starloom_agent.home.directory import AgentHome, Joined
-from starloom_agent.home.identity import load_or_make
 from starloom_agent.platforms import processes
+from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
-from starloom_agent.policy.policy import CommandRule, Policy
-from starloom_agent.wire.connection import Address
-from starloom_agent.wire.link import RECONNECT_MOST_S
-from starloom_agent.work import registry
-from starloom_agent.work.ledger import DecisionRow, Ledger
-from starloom_agent.work.runtime import Agent, Settings
+from starloom_agent.policy.policy import Policy
+from starloom_agent.work.ledger import DecisionRow
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
 from starloom_protocol.wire.frames import (
     Alive,
@@ -44,81 +36,11 @@ from starloom_protocol.wire.frames import (
     UpdateAvailable,
     VitalsFrame,
 )
-from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
+from tests.device_agents.stand_in import dispatch, lease
+from tests.device_agents.work.conftest import Bench, shell
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.short
-
-SHELL = '{"argv":["sh","-c","SCRIPT"]}'
-
-
-def shell(script: str) -> str:
-    return SHELL.replace("SCRIPT", script)
-
-
-@dataclass
-class Bench:
-    """A hub stand-in, a home, and agents started one after the other on it."""
-
-    hub: HubStandIn
-    home: AgentHome
-    said: list[str] = field(default_factory=list)
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-    agents: list[tuple[Agent, Ledger, asyncio.Task[object]]] = field(default_factory=list)
-
-    def start(self, **more: object) -> Agent:
-        ledger = Ledger(self.home.ledger)
-        agent = Agent(
-            home=self.home,
-            address=Address(hub=self.hub.url, hub_key=str(more.pop("hub_key", HUB_KEY))),
-            identity=load_or_make(self.home.key),
-            ledger=ledger,
-            tools=registry.all_tools(),
-            modules=dict(registry.module_of()),
-            settings=Settings(lab=True, reconnect_most_s=float(str(more.pop("reconnect_most_s", RECONNECT_MOST_S)))),
-            say=self.hear,
-            jitter=lambda: 0.0,
-        )
-        agent.recover()
-        self.agents.append((agent, ledger, asyncio.create_task(agent.run())))
-        return agent
-
-    def hear(self, text: str) -> None:
-        self.said.append(text)
-        self.news.set()
-
-    async def until_said(self, text: str) -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            while not any(text in line for line in self.said):
-                self.news.clear()
-                await self.news.wait()
-
-    async def stop(self) -> None:
-        for agent, _, task in self.agents:
-            agent.stop()
-            await task
-        for _, ledger, _ in self.agents:
-            ledger.close()
-
-
-@pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    hub = HubStandIn()
-    await hub.start()
-    home = AgentHome(tmp_path / "home")
-    home.make()
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    rule = CommandRule.of(["sh", "-c", {"word": "(?s).*"}], effects=["read", "write"])
-    write_policy(
-        home.policy,
-        Policy(profile=Profile.OPERATE, read=(str(folder),), write=(str(folder),), commands=(rule,)),
-    )
-    home.join(Joined(hub=hub.url, hub_key=HUB_KEY, name="test"))
-    made = Bench(hub, home)
-    yield made
-    await made.stop()
-    await hub.stop()
 
 
 async def test_it_offers_what_it_has_and_echoes_without_the_ledger(bench: Bench) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
+
 from starloom.edge.agents import links as links_module
 from starloom.edge.agents.links import Link, Links
 from starloom_protocol.wire import frames as f
@@ -113,6 +115,34 @@ async def test_orders_that_nobody_hurries_leave_in_the_next_turn() -> None:
     await asyncio.sleep(0)
     assert len(sent) == 1
     assert tasks_of(sent) == ["t0", "t1", "t2"]
+
+
+async def test_frames_in_no_hurry_leave_with_the_next_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links_module, "ALONG_S", 3600.0)
+    links = Links()
+    link, sent = a_link()
+    links.add(link)
+    link.open([])
+    assert links.send_along("d-1", [f.Ack(durable=1, received=2)])
+    await settle()
+    assert sent == []
+    links.send("d-1", [dispatch(1)])
+    links.flush()
+    assert [[frame["t"] for frame in json.loads(text)["f"]] for text in sent] == [["ack", "dispatch"]]
+
+
+async def test_frames_in_no_hurry_leave_alone_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links_module, "ALONG_S", 0.0)
+    links = Links()
+    link, sent = a_link()
+    links.add(link)
+    link.open([])
+    for number in (1, 2):
+        assert links.send_along("d-1", [f.Ack(durable=number, received=number)])
+        assert len(sent) == number - 1
+        await settle()
+        assert len(sent) == number
+    assert not links.send_along("d-2", [f.Ack(durable=1, received=1)]), "nobody is connected"
 
 
 async def test_what_the_line_does_not_take_now_leaves_first_and_once() -> None:

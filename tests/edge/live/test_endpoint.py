@@ -191,7 +191,8 @@ async def test_a_large_snapshot_comes_in_parts_before_all_events(world: World, m
 async def test_an_unknown_stream_is_a_resync_with_a_reason(world: World) -> None:
     socket = await page(world)
     await socket.send_json({"t": "subscribe", "stream": "c-none"})
-    assert await socket.receive_json() == {"t": "resync", "reason": "there is no such stream", "stream": "c-none"}
+    said = {"t": "resync", "reason": "there is no such stream", "stream": "c-none", "unknown": True}
+    assert await socket.receive_json() == said
 
 
 async def test_a_ticket_is_good_once_and_not_for_long(world: World) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from starloom.lab.proxy.socket_frames import Frames, Mangler
-from starloom_protocol.plan.scenario import Kind
+from starloom_protocol.records.lab import FaultKind
 
 
 class Always(random.Random):
@@ -45,7 +45,7 @@ def test_frames_come_out_whole_however_the_bytes_come(step: int, masked: bool) -
     assert found[1:] == frames
 
 
-def over(kind: Kind | None, frames: Sequence[bytes]) -> tuple[bytes, int]:
+def over(kind: FaultKind | None, frames: Sequence[bytes]) -> tuple[bytes, int]:
     mangler = Mangler(Always(0))
     return b"".join(mangler.pass_on(one, kind) for one in frames), mangler.hit
 
@@ -55,7 +55,7 @@ def test_what_was_text_is_none_any_more_wherever_it_is_hit(seed: int) -> None:
     text = '{"name": "a", "words": "ä€😀", "n": 1}'.encode()
     mangler = Mangler(random.Random(seed))
     for _ in range(20):
-        passed = mangler.pass_on(frame(text), Kind.CORRUPT)[2:]
+        passed = mangler.pass_on(frame(text), FaultKind.CORRUPT)[2:]
         assert len(passed) == len(text)
         if passed != text:
             with pytest.raises(UnicodeDecodeError):
@@ -65,10 +65,10 @@ def test_what_was_text_is_none_any_more_wherever_it_is_hit(seed: int) -> None:
 def test_each_fault_does_what_its_name_says() -> None:
     one, two, three = frame(b"one"), frame(b"two"), frame(b"three")
     assert over(None, [one, two]) == (one + two, 0)
-    assert over(Kind.DROP, [one, two]) == (b"", 2)
-    assert over(Kind.DUPLICATE, [one, two]) == (one + one + two + two, 2)
-    assert over(Kind.REORDER, [one, one, one, two, three]) == (one + one + two + one, 2)
-    passed, hit = over(Kind.CORRUPT, [two, three, one])
+    assert over(FaultKind.DROP, [one, two]) == (b"", 2)
+    assert over(FaultKind.DUPLICATE, [one, two]) == (one + one + two + two, 2)
+    assert over(FaultKind.REORDER, [one, one, one, two, three]) == (one + one + two + one, 2)
+    passed, hit = over(FaultKind.CORRUPT, [two, three, one])
     assert hit == 1
     assert passed.startswith(two + three)
     changed = passed.removeprefix(two + three)
@@ -80,13 +80,13 @@ def test_each_fault_does_what_its_name_says() -> None:
 @pytest.mark.parametrize("opcode", [8, 9, 10])
 def test_control_frames_pass(opcode: int) -> None:
     control = frame(b"", opcode=opcode)
-    assert over(Kind.DROP, [control]) == (control, 0)
+    assert over(FaultKind.DROP, [control]) == (control, 0)
 
 
 def test_a_third_is_hit_and_the_same_seed_hits_the_same() -> None:
     def hits(seed: int) -> list[bool]:
         mangler = Mangler(random.Random(seed))
-        return [mangler.pass_on(frame(b"x"), Kind.DROP) == b"" for _ in range(300)]
+        return [mangler.pass_on(frame(b"x"), FaultKind.DROP) == b"" for _ in range(300)]
 
     assert hits(1) == hits(1)
     assert 60 < sum(hits(1)) < 140

@@ -81,6 +81,15 @@ def test_a_missing_grant_is_no_fault() -> None:
     assert found["faults"] == []
 
 
+def test_a_grant_that_mends_nothing_is_not_asked_for() -> None:
+    box = unable("service.restart", NO_SYSTEMD)
+    view = fleet(device("box"), offers={"box": msgspec.structs.replace(box, grants=["files:read"])})
+    found = restart(view, {"name": "box"})
+    (fault,) = found["faults"]
+    assert NO_SYSTEMD in fault["reason"]
+    assert found["missing_grants"] == []
+
+
 def test_a_misspelt_tool_is_told_with_the_nearest() -> None:
     (fault,) = previewed(fleet(device("nas")), [{"id": "t", "tool": "fs.fnd"}])["faults"]
     assert fault["reason"] == "t waits: no device offers fs.fnd now. Did you mean fs.find?"

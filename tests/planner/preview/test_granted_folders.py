@@ -63,3 +63,15 @@ def test_a_path_that_climbs_out_or_only_looks_alike_is_told(path: str) -> None:
 
 def test_a_device_that_told_no_folders_is_not_judged() -> None:
     assert warnings("/etc", {}) == []
+
+
+def test_the_folder_that_a_copy_goes_into_unnamed_is_named() -> None:
+    told = msgspec.structs.replace(offer(), facts={"writes": "/srv/backup\n/srv/share"})
+    view = fleet(device("nas"), device("pc"), offers={"nas": told, "pc": offer()})
+    planning = Planning(load_catalogue(), lambda: view)
+    params = {"source": {"name": "pc"}, "target": {"name": "nas"}, "folder": "Papers"}
+    plan = planning.plan_recipe("copy-folder", params).plan
+    assert plan is not None
+    why = {row["id"]: row["why"] for row in planning.preview(plan)["tasks"]}
+    assert why["copy"] == "the plan names it; in '/srv/backup', the first folder that it allows"
+    assert why["list"] == "the plan names it"

@@ -249,3 +249,10 @@ def test_a_traced_plan_is_the_same_as_the_one_that_its_recipe_makes() -> None:
     found = distil(proposal("tell the newest paper of nas", replace(plan, specs=[look, last])), RECIPES, FLEET)
     assert found is not None
     assert found.phrase == "tell the newest paper of {nas}"
+
+
+def test_slots_of_one_title_have_the_names_of_their_tasks() -> None:
+    other = {**TASK, "id": "t2", "args": {"root": "Receipts"}}
+    found = made("count papers in Invoices and Receipts at nas", TASK, other)
+    titles = {name: param.title for name, param in found.recipe.params.items()}
+    assert titles == {"root": "Root of t1", "root_2": "Root of t2", "nas": "Nas"}

@@ -10,7 +10,8 @@ from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, match_all
 from starloom.planner.requests.refusals import refused
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.vocabulary import Code, Repeatability
 from tests.planner.fleets import device, fleet
 
 CATALOGUE = load_catalogue()
@@ -20,13 +21,18 @@ FLEET = fleet(device("laptop"), device("Große Kiste"), device("nas"))
 @pytest.mark.parametrize(
     ("words", "says", "names"),
     [
-        ("restart the computer laptop", "restarts a whole device", "laptop"),
-        ("reboot große kiste", "restarts a whole device", "Große Kiste"),
-        ("compare Papers on nas with Papers on laptop", "compares folders", "laptop and nas"),
-        ("compare laptop and Große Kiste", "compares folders", "Große Kiste and laptop"),
+        ("restart the computer laptop", "turns off a whole device", "laptop"),
+        ("reboot große kiste", "turns off a whole device", "Große Kiste"),
+        ("compare Papers on nas with Papers on laptop", "compares folders", "nas and laptop"),
+        ("compare laptop and Große Kiste", "compares folders", "laptop and Große Kiste"),
         ("which programs use most memory", "lists programs", "Große Kiste"),
         ("delete the old photos on laptop", "deletes files", "laptop"),
         ("find all photos on laptop from last summer", "by date", "laptop"),
+        ("move Papers from nas to laptop", "moves files", "from nas to laptop"),
+        ("sync Papers between große kiste and nas", "moves files", "from Große Kiste to nas"),
+        ("tell me when the disk of nas is full", "A schedule looks", "nas"),
+        ("turn off nas at night", "turns off a whole device", "nas"),
+        ("what is running on laptop", "lists programs", "laptop"),
     ],
 )
 def test_a_gap_is_told_with_requests_that_work(words: str, says: str, names: str) -> None:
@@ -47,10 +53,52 @@ def test_words_that_a_recipe_takes_have_no_gap(words: str) -> None:
     assert match_all(words, CATALOGUE, FLEET).outcome is Match.EXACT
 
 
-@pytest.mark.parametrize("words", ["restart nginx on everything that is red", "sing me a song", "compare two logs"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "restart nginx on everything that is red",
+        "sing me a song",
+        "compare two logs",
+        "move the ten biggest videos to the nas",
+        "tell me when it rains",
+        "tell me a joke",
+        "rename the photos of last summer",
+        "what did the romans ever do for us",
+        "empty the dishwasher",
+    ],
+)
 def test_other_words_keep_their_candidates(words: str) -> None:
     assert match_all(words, CATALOGUE, FLEET).gap == ""
 
 
+def test_a_name_of_a_device_counts_as_whole_words_alone() -> None:
+    view = fleet(device("pi"), device("zeus"))
+    assert match_all("compare two pictures of the pilot", CATALOGUE, view).gap == ""
+    assert "*largest files on pi*" in match_all("delete the pictures of zeuss on pi", CATALOGUE, view).gap
+    assert "*largest files on zeus*" in match_all("delete the pictures on zeus", CATALOGUE, view).gap
+    assert match_all("reboot pi-hole", CATALOGUE, view).gap == ""
+
+
+def test_no_request_is_offered_that_its_device_cannot_carry_out() -> None:
+    tab = Offer(digest="t", tools=[ToolOffer(name="notify", repeatability=Repeatability.NEVER)])
+    alone = fleet(device("handy", os="browser"), offers={"handy": tab})
+    assert match_all("delete the pictures on handy", CATALOGUE, alone).gap == "no recipe deletes files"
+    beside = fleet(device("handy", os="browser"), device("kiste"), offers={"handy": tab})
+    assert "*largest files on kiste*" in match_all("delete the pictures on handy", CATALOGUE, beside).gap
+
+
 def test_without_a_device_nothing_is_offered() -> None:
     assert match_all("delete my photos", CATALOGUE, FleetSnapshot()).gap == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("rename laptop to desk", "`starloom device rename`"),
+        ("empty the trash on nas", "no recipe empties the trash"),
+        ("when was nas last seen", "`starloom activity --device`. *how is nas* looks at it now"),
+        ("what did nas do yesterday", "`starloom activity --device`"),
+    ],
+)
+def test_a_request_for_something_else_than_work_is_told_where_it_is(words: str, says: str) -> None:
+    assert says in match_all(words, CATALOGUE, FLEET).gap

@@ -277,3 +277,14 @@ def test_words_that_say_more_are_not_taken_for_a_command(words: str, recipe: str
     assert found.outcome is Match.NEAR
     assert [item.name for item in found.candidates[0].missing] == asked
     assert [item.recipe for item in found.candidates] == [recipe, "run-everywhere"]
+
+
+def test_a_device_that_stands_where_a_folder_stands_is_that_device_and_the_folder_is_asked() -> None:
+    view = fleet(device("keller"), device("buero"))
+    found = match("back up keller to buero", RECIPES, view)
+    first = found.candidates[0]
+    assert (found.outcome, first.recipe) == (Match.NEAR, "backup-folder")
+    assert first.params == {"source": {"name": "keller"}, "target": {"name": "buero"}}
+    assert [(item.name, item.reason) for item in first.missing] == [("folder", "keller is a device; name the folder")]
+    quoted = match("back up 'keller' to buero", RECIPES, view).candidates[0]
+    assert quoted.params["folder"] == "keller"

@@ -8,8 +8,11 @@ from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, match
 from starloom.planner.requests.refusals import EXAMPLES, examples, refused
-from starloom_protocol.vocabulary import CODES, Code
+from starloom.planner.service import Planning
+from starloom_protocol.records.entities import Device, Offer, ToolOffer
+from starloom_protocol.vocabulary import CODES, Code, Effect, Repeatability
 from tests.planner.corpus import read_corpus
+from tests.planner.fleets import device, fleet, offer
 
 RECIPES = load_catalogue().all()
 FLEETS = read_corpus().fleets
@@ -21,6 +24,54 @@ def test_the_examples_work_on_the_devices_that_are_here(name: str) -> None:
     assert len(shown) == (EXAMPLES if FLEETS[name].devices else 0)
     for words in shown:
         assert match(words, RECIPES, FLEETS[name]).outcome is Match.EXACT, words
+
+
+TAB = Offer(
+    digest="t",
+    grants=["tab:camera"],
+    tools=[
+        ToolOffer(name=name, repeatability=Repeatability.NEVER, effects=[Effect.CONTROL])
+        for name in ("ask", "camera.capture", "clipboard", "file.pick", "file.save", "geolocation", "notify", "share")
+    ],
+)
+KINDS: dict[str, tuple[Device, Offer | None]] = {
+    "a tab of a phone": (device("anna-handy", os="browser", labels=["phone"]), TAB),
+    "a tab of a computer": (device("aula", os="browser"), TAB),
+    "an agent that only looks": (device("attic"), offer(grants=[])),
+    "an agent without a folder": (device("archive"), offer(grants=["net:reach"])),
+    "an agent on a phone": (device("antons-handy", os="android"), offer(without=["shell.run", "service.restart"])),
+    "a server": (device("anker"), None),
+    "a device that has not told its tools yet": (device("apple"), Offer(digest="n")),
+    "a demonstration device": (device("demo-a", demo=True), None),
+    "a device that is off": (device("aus", online=False), None),
+}
+
+
+def kinds_of(*names: str) -> FleetSnapshot:
+    made = [KINDS[name] for name in names]
+    return fleet(*(one for one, _ in made), offers={one.name: told for one, told in made if told is not None})
+
+
+@pytest.mark.parametrize("other", ["", *KINDS])
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_example_can_be_carried_out_on_the_devices_that_it_names(kind: str, other: str) -> None:
+    view = kinds_of(*dict.fromkeys(filter(None, (kind, other))))
+    planning = Planning(load_catalogue(), lambda: view)
+    for words in examples(view):
+        found = match(words, RECIPES, view)
+        assert found.outcome is Match.EXACT, words
+        plan = planning.plan_recipe(found.candidates[0].recipe, found.candidates[0].params).plan
+        assert plan is not None, words
+        shown = planning.preview(plan)
+        optional = {spec.id for spec in plan.specs if spec.optional}
+        assert [fault for fault in shown["faults"] if fault["task"] not in optional] == [], words
+        assert shown["missing_grants"] == [], words
+
+
+def test_devices_that_can_do_nothing_here_get_no_example_and_no_word_of_an_empty_fleet() -> None:
+    fault = refused(match("hello", RECIPES, kinds_of("a tab of a phone")), kinds_of("a tab of a phone"))
+    assert "for example" not in fault.reason
+    assert "No device has joined yet" not in fault.reason
 
 
 @pytest.mark.parametrize("words", ["hello", "wie geht es meinen Rechnern", "バックアップして", "thanks"])

@@ -11,7 +11,7 @@ import typer
 
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
-from starloom.client.problems import usage
+from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
     get_constellation,
     get_constellation_result,
@@ -25,14 +25,14 @@ from starloom.client.routes import (
 )
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s, parameters
-from starloom_protocol.vocabulary import ConstellationState, Priority, Sharing
+from starloom_protocol.vocabulary import Code, ConstellationState, Priority, Sharing
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starloom.client.view import View
     from starloom_protocol.api.constellations import WhyAll, WhyRow
-    from starloom_protocol.api.previews import RunWhatIf
+    from starloom_protocol.api.previews import Created, RunWhatIf
     from starloom_protocol.stream.feed import Event
 
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
@@ -40,6 +40,9 @@ ParamOption = Annotated[
     list[str] | None, typer.Option("--param", "-p", help="k=v, or k:=JSON for anything but a word.")
 ]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end; the exit code is the result.")]
+AnywayOption = Annotated[
+    bool, typer.Option("--anyway", help="Also a plan that waits for a device which is not here yet.")
+]
 PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")]
 
 
@@ -136,6 +139,7 @@ def submit(
         Sharing | None, typer.Option("--share", help="Show a model no more of results than this, for this request.")
     ] = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="k=v, to find it again.")] = None,
+    anyway: AnywayOption = False,
 ) -> None:
     """Submit a request: words, a plan, or a recipe."""
     request = " ".join(words or [])
@@ -172,7 +176,7 @@ def submit(
         body["sharing"] = share.value
     if label:
         body["labels"] = {name: str(value) for name, value in parameters(label).items()}
-    made = run.client.create(post_constellations(), body)
+    made = _created(run, body, anyway=anyway)
     identity = str(made["id"])
     if wait:
         if not run.as_json:
@@ -184,6 +188,22 @@ def submit(
         return
     print(f"{identity} accepted: {run.client.address.url}/constellations/{identity}")
     say("Follow it: starloom watch - its answer: starloom result")
+
+
+def _created(run: Invocation, body: dict[str, Any], *, anyway: bool) -> Created:
+    """Submit a request, unless one of its tasks could never begin on the devices that are here.
+
+    Raises:
+        Problem: it was refused; for such a task with the way to submit it nevertheless.
+    """
+    if anyway:
+        return run.client.create(post_constellations(), body)
+    try:
+        return run.client.create(post_constellations(), {**body, "able": True})
+    except Problem as problem:
+        if problem.code == Code.TOOL_UNAVAILABLE:
+            problem.hint = f"{problem.hint} For a device that joins later, submit it with --anyway."
+        raise
 
 
 def what_if(

@@ -47,12 +47,12 @@ def brief(
     if answer is None:
         if save is not None or approve is not None:
             raise usage("--save and --approve belong to an answer", "Add --answer FILE.")
-        _out(run, request)
+        _write_brief(run, request)
         return
-    _back(run, answer, save, approve)
+    _read_answer(run, answer, save, approve)
 
 
-def _out(run: Invocation, request: str) -> None:
+def _write_brief(run: Invocation, request: str) -> None:
     found = run.client.get(get_brief(request=request))
     if run.as_json:
         run.emit(found)
@@ -66,7 +66,7 @@ def _out(run: Invocation, request: str) -> None:
     )
 
 
-def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) -> None:
+def _read_answer(run: Invocation, answer: str, save: Path | None, approve: str | None) -> None:
     try:
         found = run.client.post(post_brief(), {"answer": read_plan(answer)})
     except Problem as problem:

@@ -353,10 +353,10 @@ def _send(
 
 def to_confirm(problem: Problem, line: str) -> Problem:
     """Return a refusal with the line that confirms the work which may not be repeated; others stay as they are."""
-    unsafe, colon, names = problem.reason.partition("would run again: ")
-    if problem.code != Code.NEEDS_CONFIRM or unsafe or not colon:
+    tasks = problem.document.get("repeats")
+    if problem.code != Code.NEEDS_CONFIRM or not isinstance(tasks, list):
         return problem
-    confirm = "".join(f" --confirm {shlex.quote(name)}" for name in names.split(", "))
+    confirm = "".join(f" --confirm {shlex.quote(str(name))}" for name in tasks)
     places = [dataclasses.replace(place, hint="") for place in problem.places]
     return dataclasses.replace(problem, hint=f"{line}{confirm}", places=places)
 

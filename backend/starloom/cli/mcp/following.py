@@ -32,7 +32,7 @@ from mcp.types import INVALID_PARAMS, SubscriptionsListenRequestParams, Subscrip
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from starloom.cli.mcp.resources import Resources
-from starloom.cli.mcp.tools import Tools, told
+from starloom.cli.mcp.tools import Tools, refusal_text
 from starloom.client.problems import Problem
 
 LOOK_S: Final = 3.0
@@ -122,7 +122,7 @@ class Following:
                 self._at.setdefault(constellation, seq)
         except Problem as problem:
             self._let_go(uris)
-            raise MCPError(INVALID_PARAMS, told(problem)) from problem
+            raise MCPError(INVALID_PARAMS, refusal_text(problem)) from problem
         except BaseException:
             self._let_go(uris)
             raise

@@ -30,7 +30,7 @@ from starloom.cli.mcp.following import Following, in_thread
 from starloom.cli.mcp.own_tools import TOOLS
 from starloom.cli.mcp.recipes import RecipeTool, recipe_prompt
 from starloom.cli.mcp.resources import SCHEME, Resources
-from starloom.cli.mcp.tools import Listener, Tools, told
+from starloom.cli.mcp.tools import Listener, Tools, refusal_text
 from starloom.client.problems import Problem
 from starloom_protocol.text.wording import quoted
 
@@ -142,7 +142,7 @@ class _Door:
             work = await self._work(params.name, params.arguments or {})
             found = await _carried_out(ctx, work, self._calls)
         except (Problem, ArgumentsRefused) as refused:
-            words = told(refused) if isinstance(refused, Problem) else str(refused)
+            words = refusal_text(refused) if isinstance(refused, Problem) else str(refused)
             return types.CallToolResult(content=[types.TextContent(text=words)], is_error=True)
         shown = types.TextContent(text=json.dumps(found, ensure_ascii=False, indent=1))
         return types.CallToolResult(content=[shown], structured_content=found)
@@ -289,7 +289,7 @@ async def _or_refused(work: Callable[[], T]) -> T:
     try:
         return await in_thread(work)
     except Problem as problem:
-        raise MCPError(types.INVALID_PARAMS, told(problem)) from problem
+        raise MCPError(types.INVALID_PARAMS, refusal_text(problem)) from problem
 
 
 def _tool(name: str, title: str, about: str, schema: Schema, hints: types.ToolAnnotations) -> types.Tool:

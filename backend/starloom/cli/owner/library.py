@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from starloom.cli.constellations.asking import ParamOption, PreviewOption, WaitOption, read_plan, submit
+from starloom.cli.constellations.asking import AnywayOption, ParamOption, PreviewOption, WaitOption, read_plan, submit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.owner import proposals
 from starloom.cli.owner.recipe_trial import names_devices, stand_ins, without_test
@@ -117,9 +117,10 @@ def run_recipe(
     param: ParamOption = None,
     wait: WaitOption = False,
     preview: PreviewOption = False,
+    anyway: AnywayOption = False,
 ) -> None:
     """Run a recipe: the same as `submit -r NAME`."""
-    submit(run, recipe=name, param=param, wait=wait, preview=preview)
+    submit(run, recipe=name, param=param, wait=wait, preview=preview, anyway=anyway)
 
 
 def prove_recipe(

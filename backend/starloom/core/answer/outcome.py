@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from starloom.core.answer.report import covered
 from starloom.core.answer.story import sentence, so_far
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
@@ -18,7 +19,7 @@ from starloom.core.plan import review
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import SendOver
-from starloom.core.state.tasks.gates import fact
+from starloom.core.state.tasks.gates import fact, size_left_out
 from starloom.core.state.tasks.roles import called, successor
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, ResultSpec
@@ -252,7 +253,10 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
     results = constellation.head.results or _leaves(constellation)
     items = [item for result in results for item in _items(constellation, work.shard.fleet, result)]
     said = sentence(constellation, work.shard.fleet, state, work.at_ms)
-    answer = Answer(items=items, sentence=said, state="final", verdict=judgement.current(constellation))
+    asked = constellation.tables["question"].values()
+    waited_ms, _ = covered((question.opened_ms, question.answered_ms or work.at_ms) for question in asked)
+    verdict = judgement.current(constellation)
+    answer = Answer(items=items, sentence=said, state="final", verdict=verdict, waited_ms=waited_ms)
     worded = answer_words.current(constellation)
     if worded is None:
         return answer
@@ -337,4 +341,4 @@ def _without_token(constellation: Constellation, task: str, found: Any) -> Any:
 
 def _is_large(attempt: Attempt, result: ResultSpec) -> bool:
     """Return whether the result has the part that the plan names, and it is too large to be brought as a fact."""
-    return int(attempt.facts.get(f"!{result.output}", "0")) > 0
+    return size_left_out(attempt, result.output) > 0

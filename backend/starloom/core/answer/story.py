@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from starloom.core.answer import goal_story
-from starloom.core.people.controls import DEADLINE
+from starloom.core.people.controls import DEADLINE, is_word_of_person
 from starloom.core.placement import left_out
+from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.roles import called, device_name, goals_without_answer, is_of_goal, successor
 from starloom_protocol.records.entities import Finding, TaskRecord
-from starloom_protocol.text.wording import found_by
+from starloom_protocol.text.wording import found_by, quoted
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
 # Bound once, because an answer compares them with every task.
 _FINDINGS_NAMED = 3
+_FOLDERS_NAMED = 3
+_NOTICE = "notify"
 _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
 
 
@@ -27,6 +30,10 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     where = _where(constellation, fleet, done)
     opening = _opening(constellation.head.name, state, len(done), total, where)
     failed, superseded = _apart(constellation, failed_first(constellation))
+    unseen_notices = [
+        task for task in failed if state is ConstellationState.SUCCEEDED and _is_a_courtesy(constellation, task)
+    ]
+    failed = [task for task in failed if task not in unseen_notices]
     if state is ConstellationState.SUCCEEDED and not done and failed:
         opening = f"{constellation.head.name} ended without a result: all that was tried was optional"
     elif state is ConstellationState.SUCCEEDED and left_out.nobody_asked(constellation):
@@ -42,6 +49,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend([f"Taken back afterwards: {_few(constellation, fleet, back)}."] if back else [])
     parts.extend(_checks(checked))
+    parts.extend(_folders(constellation, fleet, done))
     parts.extend(_reused(constellation.progress.reused))
     parts.extend(_taken(constellation, fleet))
     verdict = judgement.current(constellation)
@@ -52,6 +60,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     if constellation.head.given_up:
         parts.append(f"The model gave it up: {constellation.head.given_up.removesuffix('.')}.")
     parts.extend(_failures(constellation, fleet, failed))
+    parts.extend(_unseen_notices(constellation, fleet, unseen_notices))
     parts.extend(_superseded(constellation, fleet, superseded))
     parts.extend(_failed_groups(constellation, state))
     parts.extend(_recoveries(constellation, fleet))
@@ -175,6 +184,24 @@ def _opening(name: str, state: ConstellationState, done: int, total: int, where:
             return f"{name}: {tasks} done so far{where}."
 
 
+def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> list[str]:
+    """Return the folders that tasks wrote into and that their plan did not name: those meant by `.`."""
+    found: dict[tuple[str, str], None] = {}
+    for task in done:
+        spec = constellation.specs[task]
+        if WRITTEN not in spec.args:
+            continue
+        device = constellation.tasks[task].device
+        if device is not None:
+            found.update(dict.fromkeys(first_folders(fleet, spec, [device]).items()))
+    named = [f"{quoted(folder)} on {_name(fleet, device)}" for device, folder in found]
+    if not named:
+        return []
+    more = len(named) - _FOLDERS_NAMED
+    listed = [*named[:_FOLDERS_NAMED], *([f"{more} more"] if more > 0 else [])]
+    return [f"Its files are in {' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1])))}."]
+
+
 def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:
     devices = dict.fromkeys(constellation.tasks[task].device for task in done)
     return _named(list(dict.fromkeys(_name(fleet, device) for device in devices if device is not None)))
@@ -233,9 +260,27 @@ def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> 
     detail = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
     more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
     # A device that says why a tool cannot be used does offer it: *there is no program print* is all that failed.
-    cause = detail.removeprefix(": ") if record.code is Code.TOOL_UNAVAILABLE and detail else title + detail
+    alone = record.code is Code.TOOL_UNAVAILABLE or is_word_of_person(record, attempt)
+    cause = detail.removeprefix(": ") if alone and detail else title + detail
     said = f"First cause: {called(constellation, fleet, first)} - {cause}{more}"
     return [said if said.endswith(" ...") else f"{said}."]
+
+
+def _is_a_courtesy(constellation: Constellation, task: str) -> bool:
+    """Return whether a task only tells a person that the work is done, and may be missing."""
+    spec = constellation.specs[task]
+    return spec.optional and spec.tool == _NOTICE
+
+
+def _unseen_notices(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
+    """Return the notices that nobody saw; the work that they tell about is done."""
+    said = []
+    for task in tasks[:3]:
+        attempt, device = constellation.last_attempt(task), constellation.tasks[task].device
+        why = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
+        where = f" on {_name(fleet, device)}" if device else ""
+        said.append(f"No notice was shown{where}{why}.")
+    return said
 
 
 def _shortened(detail: str, most: int = 160) -> str:

@@ -46,6 +46,7 @@ from starloom_protocol.records.specs import Repeat
 from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.text.wording import found_by
+from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import (
     CODES,
     CONTROLS,
@@ -59,7 +60,6 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
-TAB_OS: Final = "browser"
 _ASLEEP: Final = "is asleep - open it"
 _GONE_FOR_GOOD: Final = "Nobody can look there, since the device is gone"
 NAMED_MOST: Final = 3
@@ -597,7 +597,8 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             if record.code is Code.MOMENT_OUTSIDE:
                 detail = _no_time(constellation, task, record)
             ways = ["retry"] if record.code in _NOTHING_DONE else ["retry", "mark"]
-            cause = detail.removeprefix(": ") if record.code is Code.TOOL_UNAVAILABLE and detail else title + detail
+            alone = record.code is Code.TOOL_UNAVAILABLE or controls.is_word_of_person(record, attempt)
+            cause = detail.removeprefix(": ") if alone and detail else title + detail
             return f"{task} failed: {cause}. {hint}".rstrip(), ways
         case TaskState.CANCELLED if record.reason is Reason.HOPELESS:
             rule = constellation.specs[task].stop_when

@@ -18,13 +18,13 @@ from starloom_protocol.stream.feed import FLEET
 
 TIDY = "tidy"
 EVERY_MS = 3_600_000
-"""Nothing depends on the moment of an expiry; an hour keeps the log short."""
+"""Nothing depends on the moment at which an expired record goes; an hour keeps the log short."""
 KEPT_MS = 7 * 86_400_000
-"""A client that repeats a request after a week has lost it."""
+"""No client repeats a request a week later; links, codes and tokens that ended go with the keys."""
 IDEMPOTENCY_MOST = 10_000
-"""They are state in memory and in Redis."""
+"""Keys are held in memory and in Redis, and each request may bring one: of more, the oldest go before their week."""
 AT_ONCE_MOST = 1_000
-"""One commit; the rest follows at once."""
+"""Inputs wait while a commit is made; one with more removals would hold them up, so the rest is the next sweep's."""
 RESULTS_KEPT_MS = 30 * 86_400_000
 """The longest age at which a plan may take over a result (`plan.reuse`)."""
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec.structs import replace
-
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.turns import begins_ms
-from starloom.core.state.work import Work, change_task, moved
+from starloom.core.state.work import Work, begins, change_task, moved
 from starloom_protocol.records.entities import TaskRecord
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, Reason, TaskState
@@ -52,8 +50,7 @@ def fail(work: Work, constellation: Constellation, task: str, record: TaskRecord
 
 def is_awaited(constellation: Constellation, task: str) -> bool:
     """Tell whether a task waits for its moment."""
-    record = constellation.tasks.get(task)
-    return record is not None and record.state is TaskState.READY and record.reason is Reason.MOMENT
+    return task in constellation.moments
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
@@ -66,16 +63,13 @@ def on_timer(work: Work, item: TimerFired) -> None:
     if work.at_ms < record.not_before_ms:
         work.order(_timer(constellation, item.entity, record))
         return
-    free = Reason.REVIEW if record.review is not None else Reason.HELD if record.held else None
-    begins = replace(record, reason=free, not_before_ms=0, since_ms=work.at_ms)
-    change_task(work, constellation, item.entity, EventKind.TASK_READY, begins, by="engine")
+    change_task(work, constellation, item.entity, EventKind.TASK_READY, begins(work, record), by="engine")
 
 
 def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
     """Yield a timer for each task that waits for its moment."""
-    for task, record in constellation.tasks.items():
-        if record.reason is Reason.MOMENT:
-            yield _timer(constellation, task, record)
+    for task in constellation.moments:
+        yield _timer(constellation, task, constellation.tasks[task])
 
 
 def _timer(constellation: Constellation, task: str, record: TaskRecord) -> ArmTimer:

@@ -23,7 +23,7 @@ from starloom.core.rights.consent import beyond, consent_to
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
 from starloom.core.state.model import Access, Constellation, Shard
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Policy, Selector, TaskSpec
 from starloom_protocol.records.schedules import Consent, Firing, Notice, Schedule, ScheduledPlan
@@ -413,6 +413,12 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         raise Refusal(*faults)
     check_plan(work.by, item.plan, approves=item.approves)
     consent = _consent(work, item, known)
+    if known is not None and not _takes_over(work, item, known):
+        if chosen.name == known.name:
+            work.ignore("the schedule stays as it is")
+            work.answer({"id": known.id})
+            return
+        chosen = replace(chosen, author=known.author, owner=known.owner, token=known.token)
     made = replace(
         chosen,
         consent=consent,
@@ -438,6 +444,18 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, made.id, puts)
     _arm(work, made)
     work.answer({"id": made.id})
+
+
+def _takes_over(work: Work, item: ScheduleSaved, known: Schedule) -> bool:
+    """Return whether a change makes its author the owner: one of what runs, when or who hears of it, or an approval.
+
+    A new name does not: the schedule would end with the rights of whoever renamed it.
+    """
+    if item.plan_hash is not None and _decides(work, approves=item.approves):
+        return True
+    kept = work.shard.fleet.scheduled_plans.get(known.id)
+    plan = _plan_decoder.decode(kept.plan) if kept is not None else None
+    return _terms(item.schedule) != _terms(known) or plan != (item.plan if item.keep_plan else None)
 
 
 def _faults(work: Work, chosen: Schedule) -> list[Fault]:
@@ -507,6 +525,19 @@ def _clock(schedule: Schedule) -> tuple[str, ...]:
     return (schedule.cron, schedule.zone, schedule.overlap, schedule.catch_up)
 
 
+def _terms(schedule: Schedule) -> tuple[object, ...]:
+    """Return all that people choose in a schedule except its name; its own plan is a record beside it."""
+    return (
+        *_clock(schedule),
+        schedule.deadline_s,
+        schedule.notify,
+        schedule.notify_device,
+        schedule.params,
+        schedule.recipe,
+        schedule.request,
+    )
+
+
 def _wound(schedule: Schedule, at_ms: int) -> Schedule:
     (ahead,) = following(schedule.cron, schedule.zone, at_ms)
     return replace(schedule, due_ms=ahead)
@@ -532,6 +563,7 @@ def on_controlled(work: Work, item: ScheduleControlled) -> None:
             _check_consent(work, schedule, item)
             _run_now(work, schedule)
         case "seen":
+            check_reader(work.by)
             if schedule.notice is not None:
                 keep(work, replace(schedule, notice=None), EventKind.SCHEDULE_SEEN)
         case "remove":

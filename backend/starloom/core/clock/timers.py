@@ -91,7 +91,9 @@ def _of_tasks(work: Work, constellation: Constellation) -> Iterator[ArmTimer]:
             kind, due = "fence", record.since_ms + settings.ttl_ms + fence + settings.grace_ms
         elif record.state is TaskState.READY and record.reason is None:
             kind, due = "waits_long", record.since_ms + constellation.specs[task].timeouts.schedule_to_start_s * 1000
-            off = off_devices.due(constellation, work.shard.fleet, constellation.specs[task], record, record.since_ms)
+            off = off_devices.timer_for(
+                constellation, work.shard.fleet, constellation.specs[task], record, record.since_ms
+            )
             if off is not None:
                 yield off
         if kind:

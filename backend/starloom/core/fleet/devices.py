@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.fleet import draining, owner_questions
+from starloom.core.fleet import draining, hub_calls, owner_questions
 from starloom.core.fleet.profiles import held_to
 from starloom.core.placement import device_conditions, pace, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
@@ -27,7 +28,7 @@ from starloom.core.state.inputs import (
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Put, Refusal, Work, change_task, fault, moved, unattend
+from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, moved, unattend
 from starloom_protocol.records.entities import Device, Enrollment
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.look_alikes import device_name_fault, look_of
@@ -237,6 +238,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
                 # Only its ledger can show that the attempt never began.
                 work.order(SendQuery(attempts=[at], device=device.id))
     returning.came_back(work)
+    hub_calls.came_back(work)
     draining.greet(work, online)
     ask_again(work, device.id)
     work.answer(
@@ -326,54 +328,66 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
 # -- controls of people
 
 
-def _rename(work: Work, device: Device, name: str) -> None:
-    """Give a device a new name. Plans and schedules that have its old one go on, until a person gives that away."""
-    former = [old for old in dict.fromkeys((device.name, *device.former_names)) if old != name][:FORMER_NAMES_MOST]
-    other = work.shard.fleet.devices.get(work.shard.fleet.by_former_name.get(name, device.id))
-    also: list[Put] = []
-    if other is not None and other.id != device.id:
-        kept = [old for old in other.former_names if old != name]
-        also.append(("device", other.id, replace(other, former_names=kept)))
-    _put_device(work, EventKind.DEVICE_RENAMED, replace(device, name=name, former_names=former), also=also)
-
-
 def on_device_control(work: Work, item: DeviceControlled) -> None:
-    """Rename, drain, resume, label, revoke or forget a device, take its leave, or mark its remembered work as seen."""
+    """Carry out what a person, or the device itself, has asked about a device."""
     device = _device(work, item.device)
-    if item.action == "rename":
-        wrong = device_name_fault(item.value, most=63)
-        if wrong is not None:
-            raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
-        fleet, look = work.shard.fleet, look_of(item.value)
-        own = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
-        if fleet.looks.get(look, 0) > own:
-            raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
-        _rename(work, device, item.value)
-    elif item.action == "drain":
-        draining.drain(work, device, deadline_s=item.deadline_s, reason=item.reason)
-    elif item.action == "resume":
-        draining.resume(work, device, reason=item.reason)
-    elif item.action == "label":
-        labels = _labels_of(item.value)
-        _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=labels))
-    elif item.action == "seen":
-        if device.remembers:
-            _put_device(work, EventKind.HISTORY_SEEN, replace(device, remembers=""))
-    elif item.action == "revoke":
-        _revoke(work, device, item.reason)
-    elif item.action == "forget":
-        _forget(work, device)
-    elif item.action == "leave":
-        if item.by != f"device:{device.id}":
-            raise Refusal(fault(Code.FORBIDDEN, "a device leaves by its own word only; a person revokes it"))
-        if not device.revoked:
-            _revoke(work, device, "it has left this hub", left=True)
-    else:
+    control = _CONTROLS.get(item.action)
+    if control is None:
         raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a device", "action"))
+    control(work, device, item)
     work.answer({"id": device.id})
 
 
-def _forget(work: Work, device: Device) -> None:
+def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
+    """Give a device a new name. Plans and schedules that have its old one go on, until a person gives that away."""
+    wrong = device_name_fault(item.value, most=63)
+    if wrong is not None:
+        raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
+    fleet, look = work.shard.fleet, look_of(item.value)
+    own = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
+    if fleet.looks.get(look, 0) > own:
+        raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
+    former = [old for old in dict.fromkeys((device.name, *device.former_names)) if old != item.value]
+    also: list[Put] = []
+    other = fleet.devices.get(fleet.by_former_name.get(item.value, device.id))
+    if other is not None and other.id != device.id:
+        kept = [old for old in other.former_names if old != item.value]
+        also.append(("device", other.id, replace(other, former_names=kept)))
+    renamed = replace(device, name=item.value, former_names=former[:FORMER_NAMES_MOST])
+    _put_device(work, EventKind.DEVICE_RENAMED, renamed, also=also)
+
+
+def _label(work: Work, device: Device, item: DeviceControlled) -> None:
+    _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=_labels_of(item.value)))
+
+
+def _drain(work: Work, device: Device, item: DeviceControlled) -> None:
+    draining.drain(work, device, deadline_s=item.deadline_s, reason=item.reason)
+
+
+def _end_drain(work: Work, device: Device, item: DeviceControlled) -> None:
+    draining.resume(work, device, reason=item.reason)
+
+
+def _mark_seen(work: Work, device: Device, _item: DeviceControlled) -> None:
+    """Note that a person has seen which work the device remembers and this history lacks."""
+    check_reader(work.by)
+    if device.remembers:
+        _put_device(work, EventKind.HISTORY_SEEN, replace(device, remembers=""))
+
+
+def _leave(work: Work, device: Device, item: DeviceControlled) -> None:
+    if item.by != f"device:{device.id}":
+        raise Refusal(fault(Code.FORBIDDEN, "a device leaves by its own word only; a person revokes it"))
+    if not device.revoked:
+        _revoke(work, device, "it has left this hub", left=True)
+
+
+def _revoke_for(work: Work, device: Device, item: DeviceControlled) -> None:
+    _revoke(work, device, item.reason)
+
+
+def _forget(work: Work, device: Device, _item: DeviceControlled) -> None:
     """Take a device that is gone out of every list. Its record stays: the log names it, and its key is refused."""
     if not device.revoked:
         hint = f"Revoke it first: starloom device revoke {device.name}."
@@ -430,3 +444,15 @@ def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> N
         else:
             recovery.lost(work, constellation, constellation.specs[task], record, attempt, "reassign")
     waiting.device_gone(work, revoked)
+
+
+_CONTROLS: Final[Mapping[str, Callable[[Work, Device, DeviceControlled], None]]] = {
+    "drain": _drain,
+    "forget": _forget,
+    "label": _label,
+    "leave": _leave,
+    "rename": _rename,
+    "resume": _end_drain,
+    "revoke": _revoke_for,
+    "seen": _mark_seen,
+}

@@ -7,6 +7,7 @@ the task itself, without an attempt, as that of a question to a person.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
@@ -19,8 +20,10 @@ from starloom.core.placement.returning import expected_after_restart, waits_for
 from starloom.core.run.attempts import timer
 from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
+from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.roles import is_of_goal
-from starloom.core.state.work import Refusal, Work, change_task, fault, moved
+from starloom.core.state.tasks.turns import begins_ms
+from starloom.core.state.work import Refusal, Work, begins, change_task, fault, moved
 from starloom_protocol.records.entities import Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import may_decide, name_of
 from starloom_protocol.stream.events import EventKind
@@ -89,12 +92,40 @@ def _call(work: Work, constellation: Constellation, task: str) -> None:
     work.rules_due.append((constellation.name, task, "succeeded"))
 
 
+def came_back(work: Work) -> None:
+    """Let each call begin that waited for devices, once none of them is expected any more."""
+    for name in list(work.shard.live):
+        constellation = work.shard.constellations[name]
+        for task in list(constellation.moments):
+            spec, record = constellation.specs[task], constellation.tasks[task]
+            if spec.tool in HUB_TOOLS and _may_begin(work, constellation, spec) and not _away(work, spec):
+                change_task(work, constellation, task, EventKind.TASK_READY, begins(work, record), by="engine")
+
+
+def _may_begin(work: Work, constellation: Constellation, spec: TaskSpec) -> bool:
+    """Tell whether the plan lets a call begin now; one whose own time is still to come waits for that."""
+    if begins_ms(constellation, spec.id) > work.at_ms:
+        return False
+    try:
+        return spec.not_before is None or named_ms(constellation, spec.not_before, work.at_ms) <= work.at_ms
+    except NoMoment:
+        return False
+
+
+def _away(work: Work, spec: TaskSpec) -> list[Device]:
+    """Return the devices for which a call waits: those that it names, or all; wrong arguments are refused later."""
+    names: list[str] = []
+    if spec.tool == DEVICES:
+        with contextlib.suppress(Refusal):
+            names = _args(spec, DevicesArgs).names
+    return expected_after_restart(work.shard.fleet, work.at_ms, names)
+
+
 def _deferred(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
     """Let a call wait for devices that its hub lost by its own end: they are not down, and work may move to them."""
     if spec.tool == RESUME:
         return False
-    names = _args(spec, DevicesArgs).names if spec.tool == DEVICES else []
-    away = expected_after_restart(work.shard.fleet, work.at_ms, names)
+    away = _away(work, spec)
     if not away:
         return False
     until_ms = max(device.expected_until_ms for device in away)

@@ -7,7 +7,7 @@ again. The edge decides who may answer; only a person's own action answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -17,16 +17,15 @@ from starloom.core.people.controls import activate, stop_all
 from starloom.core.placement.absent_devices import lost_words
 from starloom.core.rights.call_effects import (
     ASKING,
+    KnownEffects,
     added_to,
     adds,
-    effects_of_task,
-    offers_in,
-    repeats_effects,
     specs_by_rules,
     ways_of,
 )
 from starloom.core.rights.consent import beyond, consent_to, may_run_on
 from starloom.core.rights.envelope import envelope_words
+from starloom.core.rights.first_folders import first_folders
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
@@ -42,6 +41,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.stream.authors import is_model
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.hub_tools import controls_devices
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect
@@ -57,6 +57,7 @@ TOOLS_NAMED_MOST = 5
 DEVICES_NAMED_MOST = 5
 """The question is one sentence; the calls stand below it."""
 _VERBS = {Effect.REACH: "reach the network", Effect.CONTROL: "control what is there"}
+PLACES_NAMED_MOST = 3
 GOALS_NAMED_MOST = 3
 """The question is one sentence; the plan has the others."""
 _FIRST = "approve-plan"
@@ -67,15 +68,25 @@ _STATE = ConstellationState
 class ApprovalNeed:
     """The need for an approval: `calls` are those that `always` would allow, `once_because` why it is not offered.
 
-    `repeats` are the tools that may be called several times, with the number. `devices` are the ids of those on which a
-    call that asks may run, in the order of the plan.
+    `repeats` are the tools that may be called several times, with the number. `reaches` says for each call that asks
+    where it may run, in the order of the plan; `others` are the effects of the tasks that do not ask.
     """
 
     asks: bool
     calls: list[Call] = field(default_factory=list)
     once_because: str = ""
     repeats: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
+    reaches: tuple[_Reach, ...] = ()
+    others: frozenset[Effect] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """A call that asks: its effects, the ids of the devices on which it may run, and the folders meant there by `.`."""
+
+    effects: frozenset[Effect]
+    devices: tuple[str, ...]
+    folders: tuple[tuple[str, str], ...] = ()
 
 
 def action_of(tool: str, args: str) -> str:
@@ -92,37 +103,14 @@ def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
 
 
 def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
-    known = _Effects(fleet)
+    listed = list(specs)
+    known = _known_effects(fleet, {spec.id: spec for spec in listed})
     # Most calls of a plan have the same effects, so equal sets are merged once.
-    return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in specs)))
+    return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in listed)))
 
 
-class _Effects:
-    """The effects of calls over all devices, looked up once for a tool where only the tool decides them."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        self._offers = offers_in(fleet)
-        self._by_tool: dict[str, frozenset[Effect] | None] = {}
-
-    def is_offered(self, tool: str) -> bool:
-        return any(True for _ in self._offers(tool))
-
-    def repeats(self, spec: TaskSpec) -> int:
-        """Return how many times a task may repeat a call that does more than read."""
-        return repeats_effects(spec, self._offers) if spec.for_each is not None else 0
-
-    def of(self, spec: TaskSpec) -> frozenset[Effect]:
-        tool = spec.tool or ""
-        if tool not in self._by_tool:
-            offers = list(self._offers(tool))
-            whole = frozenset(effect for offer in offers for effect in offer.effects)
-            self._by_tool[tool] = None if any(offer.effects_by for offer in offers) else whole
-        known = self._by_tool[tool]
-        if spec.goal is not None:
-            return effects_of_task(spec, self._offers)
-        if known is not None and not adds(spec):
-            return known
-        return effects_of_task(spec, self._offers)
+def _known_effects(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> KnownEffects:
+    return KnownEffects(fleet, lambda spec: may_run_on(fleet, spec, specs))
 
 
 def judge(
@@ -142,13 +130,15 @@ def judge(
     or with secrets need approval. Neither does a policy waive it for turns of a call that does more than read: their
     number is approved with the call.
     """
-    guided, known = is_model(by), _Effects(fleet)
+    by_id = {spec.id: spec for spec in specs}
+    guided, known = is_model(by), _known_effects(fleet, by_id)
     added = specs_by_rules(rules, specs)
     if policy.approval is Approval.NEVER and not hold and not guided:
         specs, added = [[spec for spec in some if known.repeats(spec)] for some in (specs, added)]
-    by_id = {spec.id: spec for spec in specs}
     standing = _by_action(fleet)
     calls: list[Call] = []
+    reaches: list[_Reach] = []
+    others: frozenset[Effect] = frozenset()
     often: dict[str, int] = {}
     because = ""
     for spec in specs:
@@ -161,19 +151,24 @@ def judge(
         if turns:
             often[spec.id] = turns
         if not turns and not unseen and not _asks(effects, strict=strict):
+            others |= effects
             continue
         late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
         if not late and standing and _covered(standing, call):
+            others |= effects
             continue
         calls.append(call)
+        reaches.append(_reach(fleet, spec, call))
         because = because or late or _too_wide(call)
     for spec in added:
         turns = known.repeats(spec)
         if turns:
             often[spec.id] = turns
-        if guided or turns or _asks(known.of(spec), strict=strict):
-            calls.append(Call(task=spec.id, tool=spec.tool or ""))
+        effects = known.of(spec)
+        if guided or turns or _asks(effects, strict=strict):
+            calls.append(_call(fleet, spec, by_id, effects))
+            reaches.append(_reach(fleet, spec, calls[-1]))
             because = because or f"a rule may add {spec.id} while it runs"
     every_time = hold or policy.approval is Approval.ALWAYS
     if not calls and not every_time:
@@ -185,9 +180,10 @@ def judge(
     repeats = tuple(
         dict.fromkeys(f"{call.tool} up to {often[call.task]} times" for call in calls if call.task in often)
     )
-    devices = tuple(dict.fromkeys(device for call in calls for device in call.devices))
     kept = [] if because else calls
-    return ApprovalNeed(asks=True, calls=kept, once_because=because, repeats=repeats, devices=devices)
+    return ApprovalNeed(
+        asks=True, calls=kept, once_because=because, repeats=repeats, reaches=tuple(reaches), others=others
+    )
 
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str) -> bool:
@@ -230,6 +226,11 @@ def _call(fleet: Fleet, spec: TaskSpec, by_id: dict[str, TaskSpec], effects: fro
     return Call(args=spec.args, devices=devices, effects=sorted(effects), task=spec.id, tool=spec.tool or "")
 
 
+def _reach(fleet: Fleet, spec: TaskSpec, call: Call) -> _Reach:
+    folders = first_folders(fleet, spec, call.devices)
+    return _Reach(frozenset(call.effects), tuple(call.devices), tuple(sorted(folders.items())))
+
+
 def _by_action(fleet: Fleet) -> dict[str, list[Standing]]:
     found: dict[str, list[Standing]] = {}
     for allowed in fleet.standing.values():
@@ -250,8 +251,8 @@ def changing_calls(fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[Rule
 
     The order within is that of the plan; a call that a rule may add counts. A group stands for its calls.
     """
-    known = _Effects(fleet)
     by_id = {spec.id: spec for spec in specs}
+    known = _known_effects(fleet, by_id)
     all_specs = [spec for spec in specs if spec.tool is not None and spec.key is None and not spec.look]
     calls = [
         _call(fleet, way, by_id, effects)
@@ -331,7 +332,7 @@ def _ask(
         kind=KIND,
         once_because=verdict.once_because,
         opened_ms=work.at_ms,
-        text=f"{_named(head.name)}? It may {_may(work.shard.fleet, verdict, effects)}.{aims}{note}",
+        text=f"{_named(head.name)}? It may {_may(work.shard.fleet, verdict, effects)}{aims}{note}",
         version=head.version,
     )
     waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
@@ -347,16 +348,48 @@ def _named(name: str) -> str:
 
 
 def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
-    """Return the effects of a plan and the devices of the calls that ask, as the name of a plan may say anything."""
-    names = [device.name for key in verdict.devices if (device := fleet.devices.get(key)) is not None]
+    """Return the effects of the calls that ask with their devices and folders, then those of the other tasks.
+
+    The name of a plan may say anything, so the sentence is made of what its calls do.
+    """
+    repeats = f", with {_listed(list(verdict.repeats[:TOOLS_NAMED_MOST]))}" if verdict.repeats else ""
+    asked = frozenset[Effect]().union(*(one.effects for one in verdict.reaches))
+    if not asked:
+        return f"{_verbs(effects) or 'do nothing to the world'}{repeats}."
+    places: dict[tuple[str, ...], list[_Reach]] = {}
+    for one in verdict.reaches:
+        if one.effects:
+            places.setdefault(one.devices, []).append(one)
+    groups = list(places.values())
+    if len(groups) > PLACES_NAMED_MOST:
+        groups = [[one for group in groups for one in group]]
+    told = "; ".join(_at_a_place(fleet, group) for group in groups)
+    rest = verdict.others | (frozenset(effects) - asked)
+    more = (
+        ""
+        if not rest
+        else " Its other tasks only read."
+        if rest == {Effect.READ}
+        else f" Its other tasks may {_verbs(rest)}."
+    )
+    return f"{told}{repeats}.{more}"
+
+
+def _at_a_place(fleet: Fleet, reaches: Sequence[_Reach]) -> str:
+    """Return the effects of calls on the same devices, each device with the folder that the calls mean by `.`."""
+    effects = frozenset[Effect]().union(*(one.effects for one in reaches))
+    folders = {device: folder for one in reaches for device, folder in one.folders}
+    keys = dict.fromkeys(device for one in reaches for device in one.devices if device in fleet.devices)
+    names = [
+        f"{fleet.devices[key].name} (in {quoted(folders[key])})" if key in folders else fleet.devices[key].name
+        for key in keys
+    ]
     more = len(names) - DEVICES_NAMED_MOST
     shown = [*names[:DEVICES_NAMED_MOST], *([f"{more} more devices"] if more > 0 else [])]
-    where = f" on {_listed(shown)}" if shown else ""
-    repeats = f", with {_listed(list(verdict.repeats[:TOOLS_NAMED_MOST]))}" if verdict.repeats else ""
-    return f"{_verbs(effects) or 'do nothing to the world'}{where}{repeats}"
+    return f"{_verbs(effects)}{f' on {_listed(shown)}' if shown else ''}"
 
 
-def _verbs(effects: list[Effect]) -> str:
+def _verbs(effects: Collection[Effect]) -> str:
     return _listed([_VERBS.get(effect, str(effect)) for effect in Effect if effect in effects])
 
 

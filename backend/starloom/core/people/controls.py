@@ -37,10 +37,11 @@ from starloom.core.state.work import (
     close_questions,
     fault,
     moved,
+    repeats,
     unattend,
 )
 from starloom_protocol.records.entities import Attempt, TaskRecord
-from starloom_protocol.stream.authors import may_decide
+from starloom_protocol.stream.authors import may_decide, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -341,10 +342,9 @@ def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecor
     also = []
     attempt = constellation.last_attempt(task)
     if attempt is not None and attempt.end is None:
-        # The person's reason is why it ended: the answer quotes it.
-        closed: Attempt = replace(
-            attempt, detail=item.reason or attempt.detail, end=AttemptEnd.REVOKED, ended_ms=work.at_ms
-        )
+        # The person's word is why it ended: the answer quotes it.
+        said = _word_of(work, item) if wanted is TaskState.FAILED else item.reason or attempt.detail
+        closed: Attempt = replace(attempt, detail=said, end=AttemptEnd.REVOKED, ended_ms=work.at_ms)
         also.append(("attempt", f"{task}/{record.attempt}", closed))
     marked = moved(
         work,
@@ -354,11 +354,20 @@ def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecor
         cause="not_chosen" if wanted is TaskState.SKIPPED else None,
         marked=value if wanted is TaskState.SUCCEEDED else None,
         checked=False,
-        code=Code.DECLINED if wanted is TaskState.FAILED else None,
+        code=Code.MARKED_FAILED if wanted is TaskState.FAILED else None,
     )
     change_task(work, constellation, task, EventKind.TASK_MARKED, marked, *also, note=item.reason)
     work.rules_due.append((constellation.name, task, wanted.value))
     _clear_unknown(work, constellation)
+
+
+def is_word_of_person(record: TaskRecord, attempt: Attempt | None) -> bool:
+    """Tell whether the detail of an attempt in doubt is the word of the person who marked its task as failed."""
+    return record.code is Code.MARKED_FAILED and attempt is not None and attempt.end is AttemptEnd.REVOKED
+
+
+def _word_of(work: Work, item: ControlRequested) -> str:
+    return f"{name_of(work.by)} says that it did not happen{f': {item.reason}' if item.reason else ''}"
 
 
 def _cancel_task(
@@ -544,7 +553,6 @@ def _unsafe(constellation: Constellation, tasks: Iterable[str]) -> list[str]:
 def _need_confirm(work: Work, constellation: Constellation, tasks: list[str], item: ControlRequested) -> None:
     unsafe = _unsafe(constellation, (task for task in tasks if task not in item.confirm))
     if unsafe:
-        names = ", ".join(unsafe)
-        raise Refusal(fault(Code.NEEDS_CONFIRM, f"would run again: {names}", "confirm", f"Send confirm: [{names}]."))
+        raise repeats(unsafe)
     if item.confirm and not may_decide(work.by):
         raise Refusal(fault(Code.NEEDS_CONFIRM, "only a person can confirm work that may not be repeated", "confirm"))

@@ -21,7 +21,7 @@ from starloom.core.state.inputs import ControlRequested, ForkRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import redone, set_ranks
 from starloom.core.state.tasks.roles import is_of_goal
-from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom.core.state.work import Put, Refusal, Work, fault, repeats
 from starloom_protocol.records.edits import LoweredPlan, UpdateTask
 from starloom_protocol.records.entities import (
     Attempt,
@@ -231,8 +231,7 @@ def _check_confirm(
     runs = [task for task, record in fork.tasks.items() if task in again or record.state not in FINAL_TASK_STATES]
     unsafe = [task for task in runs if task not in item.confirm and _has_run(origin, fork, task)]
     if unsafe:
-        names = ", ".join(unsafe)
-        raise Refusal(fault(Code.NEEDS_CONFIRM, f"would run again: {names}", "confirm", f"Send confirm: [{names}]."))
+        raise repeats(unsafe)
     if item.confirm and not may_decide(work.by):
         raise Refusal(fault(Code.NEEDS_CONFIRM, "only a person can confirm work that may not be repeated", "confirm"))
 

@@ -28,8 +28,11 @@ GOOD_TO_RESTORE = 2
 OUTLIER_TIMES = 3
 _FAULTS = frozenset({AttemptEnd.INTERRUPTED, AttemptEnd.LOST, AttemptEnd.TIMEOUT})
 # A decision of its owner, or a state that the owner can mend with one command, says nothing about the device. Nor does
-# a fence: the lease ran out, as on each device when the hub was away.
-_NOT_ITS_FAULT = frozenset({Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.NEEDS_APPROVAL, Code.FENCED})
+# a fence: the lease ran out, as on each device when the hub was away. A device without a desktop, or without a program,
+# does its other work as well as its peers.
+_NOT_ITS_FAULT = frozenset(
+    {Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.NEEDS_APPROVAL, Code.FENCED, Code.TOOL_UNAVAILABLE}
+)
 
 
 def is_fault(ended: Attempt) -> bool:

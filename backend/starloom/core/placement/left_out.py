@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.placement.off_devices import is_off, since_words, told_of
+from starloom.core.placement.off_devices import is_off, reported, since_words
 from starloom.core.placement.selection import selects
 from starloom.core.state.model import Constellation, Fleet
 from starloom_protocol.records.entities import Device, Selector, ToolOffer
@@ -27,7 +27,7 @@ def demonstration(fleet: Fleet, selector: Selector, asked: Collection[str]) -> l
         return []
     return [
         device
-        for device in _meant(fleet, selector, asked)
+        for device in _matching_but_not_asked(fleet, selector, asked)
         if device.demo and not is_off(device) and selects(selector, device, fleet.tools.get(device.id, {}))
     ]
 
@@ -51,7 +51,7 @@ def nobody_asked(constellation: Constellation) -> bool:
     roots = [root for root in constellation.families if (spec := constellation.specs.get(root)) and spec.for_each]
     asked = [root for root in roots if (each := constellation.specs[root].for_each) and each.devices is not None]
     return bool(asked) and all(
-        constellation.children.get(root) and len(told_of(constellation, root)) == len(constellation.children[root])
+        constellation.children.get(root) and len(reported(constellation, root)) == len(constellation.children[root])
         for root in asked
     )
 
@@ -69,16 +69,16 @@ def _not_asked(constellation: Constellation, fleet: Fleet, now_ms: int) -> Itera
         if for_each is None or for_each.devices is None or record is None or record.state is GroupState.WAITING:
             continue
         for member in constellation.families[root]:
-            for item in told_of(constellation, member):
+            for item in reported(constellation, member):
                 device = fleet.devices.get(item.key)
                 name = device.name if device is not None else item.key
                 yield name, f"off {since_words(item.off_since_ms, now_ms)}"
         expanded_ms = _expanded_ms(constellation, root)
         if expanded_ms is not None and not for_each.times and for_each.source is None:
             asked = _items(constellation, root)
-            for device in _meant(fleet, for_each.devices, asked):
+            for device in _matching_but_not_asked(fleet, for_each.devices, asked):
                 if device.joined_ms <= expanded_ms:
-                    yield from _why(fleet, for_each.devices, asked, device, expanded_ms, now_ms)
+                    yield from _with_reason(fleet, for_each.devices, asked, device, expanded_ms, now_ms)
 
 
 def _expanded_ms(constellation: Constellation, root: str) -> int | None:
@@ -91,7 +91,7 @@ def _items(constellation: Constellation, root: str) -> set[str]:
     return {item.key for key, item in constellation.items.items() if key.startswith(prefix)}
 
 
-def _meant(fleet: Fleet, selector: Selector, asked: Collection[str]) -> Iterable[Device]:
+def _matching_but_not_asked(fleet: Fleet, selector: Selector, asked: Collection[str]) -> Iterable[Device]:
     """Yield devices that the selector matches and that were not asked, even if their tools cannot be used now."""
     for device in sorted(fleet.devices.values(), key=lambda device: device.name):
         if device.id in asked or device.revoked:
@@ -104,7 +104,7 @@ def _all_usable(tools: Mapping[str, ToolOffer]) -> dict[str, ToolOffer]:
     return {name: replace(tool, unavailable=None) if tool.unavailable else tool for name, tool in tools.items()}
 
 
-def _why(
+def _with_reason(
     fleet: Fleet, selector: Selector, asked: Collection[str], device: Device, expanded_ms: int, now_ms: int
 ) -> Iterator[tuple[str, str]]:
     """Yield the device with its reason; a demonstration device only if that is its only reason."""

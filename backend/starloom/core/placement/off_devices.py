@@ -22,7 +22,8 @@ from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, DeviceLin
 
 TIMER: Final = "device_off"
 REPORT: Final = "report"
-_WEEK_MS: Final = 6 * 24 * 3600 * 1000
+_WEEKDAY_MS: Final = 6 * 24 * 3600 * 1000
+"""Beyond it the name of the weekday could be that of today."""
 
 
 def is_off(device: Device) -> bool:
@@ -38,7 +39,9 @@ def reporting(constellation: Constellation, spec: TaskSpec) -> ForEach | None:
     return for_each if for_each is not None and for_each.when_off == REPORT else None
 
 
-def due(constellation: Constellation, fleet: Fleet, spec: TaskSpec, record: TaskRecord, now_ms: int) -> ArmTimer | None:
+def timer_for(
+    constellation: Constellation, fleet: Fleet, spec: TaskSpec, record: TaskRecord, now_ms: int
+) -> ArmTimer | None:
     """Return the timer that checks whether a ready child waits for a device that is off; None for other tasks."""
     for_each = reporting(constellation, spec)
     device = fleet.devices.get(spec.key or "")
@@ -82,7 +85,7 @@ def on_due(work: Work, constellation: Constellation, spec: TaskSpec, record: Tas
     )
 
 
-def told_of(constellation: Constellation, group: str) -> list[Item]:
+def reported(constellation: Constellation, group: str) -> list[Item]:
     """Return the items of a group whose child ended because its device is off, in the order of the list."""
     family = constellation.specs[group].family or group
     found = []
@@ -113,6 +116,6 @@ def since_words(since_ms: int, now_ms: int) -> str:
     since, now = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (since_ms, now_ms))
     if since.date() == now.date():
         return f"since {since:%H:%M} UTC"
-    if now_ms - since_ms < _WEEK_MS:
+    if now_ms - since_ms < _WEEKDAY_MS:
         return f"since {since:%A}"
     return f"since {since.day} {since:%B}" + (f" {since.year}" if since.year != now.year else "")

@@ -30,10 +30,10 @@ from starloom.core.placement.health import is_fault
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Attempt, TaskSpec
-from starloom_protocol.records.fleet import Pace
+from starloom_protocol.records.fleet import PACE_CALLS_LEAST, PACE_OCTAVE, Pace
 from starloom_protocol.stream.events import EventKind
 
-OCTAVE: Final = 1024
+OCTAVE: Final = PACE_OCTAVE
 _BITS: Final = 10
 
 
@@ -127,7 +127,7 @@ def oldest(rows: Mapping[str, Pace], most: int) -> list[str]:
     return by_age[: len(rows) - most + most // 16 + 1]
 
 
-SAMPLES_LEAST: Final = 3
+SAMPLES_LEAST: Final = PACE_CALLS_LEAST
 """A device with fewer calls of a tool is judged by the other devices, and taken whenever it is free."""
 TOOLS_LEAST: Final = 3
 """A device that is known for so many tools has a factor by which a task may wait for a better one."""

@@ -50,10 +50,11 @@ def defer(work: Work, constellation: Constellation, root: str, selector: Selecto
 
 def expected_after_restart(fleet: Fleet, now_ms: int, names: Collection[str] = ()) -> list[Device]:
     """Return the devices that a hub lost by its own end and that may still connect again; of these names, if given."""
+    away = (fleet.devices[name] for name in fleet.expected)
     return [
         device
-        for device in _expected(fleet, Selector(), now_ms, 0)
-        if not names or device.name in names or device.id in names
+        for device in away
+        if device.expected_until_ms > now_ms and (not names or device.name in names or device.id in names)
     ]
 
 

@@ -40,6 +40,7 @@ from starloom.core.state.queues import ANY, enqueue, queueable
 from starloom.core.state.secret_needs import Needs, needs_of, withheld
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
 from starloom_protocol.records.fleet import Health
+from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import (
     CODES,
     REPEATABLE,
@@ -111,7 +112,11 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     if offer is None:
         return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, f"does not offer {tool}")
     # A missing grant makes a tool unavailable too; it is reported first, because a command line mends it.
-    if offer.grant is not None and offer.grant not in fleet.offers[device.id].grants:
+    if (
+        offer.grant is not None
+        and offer.grant not in fleet.offers[device.id].grants
+        and not is_beyond_grants(device, offer)
+    ):
         words = offer.unavailable or f"{offer.grant} is not granted; on the device: starloom-agent grant {offer.grant}"
         return Candidate(device.id, False, Reason.MISSING_GRANT, words)
     if offer.unavailable is not None:
@@ -137,6 +142,15 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     if fleet.used.get(device.id, 0) >= slots:
         return Candidate(device.id, False, Reason.BUSY, f"is busy ({slots} of {slots} slots)")
     return Candidate(device.id, True, None, "fits")
+
+
+def is_beyond_grants(device: Device, offer: ToolOffer) -> bool:
+    """Tell whether a device lacks something that no grant gives, such as systemd: its reason names no grant.
+
+    The reason of a tab names a switch, and that of a device whose join code forbids the tool names the code.
+    """
+    told = device.os == TAB_OS or bool(device.over)
+    return offer.unavailable is not None and not told and (offer.grant or "") not in offer.unavailable
 
 
 def _can(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None) -> bool:

@@ -15,6 +15,7 @@ from starloom.core.state.queues import ANY, demand_key, queueable
 from starloom.core.state.secret_needs import missing, needs_of, set_line
 from starloom.core.state.work import Work, attend, unattend
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec
+from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import (
     WORKING_CONSTELLATION_STATES,
     Attention,
@@ -25,7 +26,6 @@ from starloom_protocol.vocabulary import (
 )
 
 # A browser tab sleeps until a person opens it, so it asks for attention.
-TAB_OS = "browser"
 _ABOUT_DEVICES = (Attention.NO_CAPABLE_DEVICE, Attention.WAITS_LONG, Attention.MISSING_GRANT, Attention.MISSING_SECRET)
 
 
@@ -40,7 +40,7 @@ def watch(work: Work) -> None:
             continue
         spec = constellation.specs[task]
         work.order(too_long(constellation, spec, record, record.since_ms))
-        off = off_devices.due(constellation, shard.fleet, spec, record, work.at_ms)
+        off = off_devices.timer_for(constellation, shard.fleet, spec, record, work.at_ms)
         if off is not None:
             work.order(off)
         key = (name, demand_key(spec))

@@ -1,6 +1,7 @@
 """The rights of the author of a plan, an edit or a control. Never asks a person: `people` does.
 
 call_effects   the effects and places of a call with everything that its task adds to it
+first_folders  the folder of a device that a call means by `.`
 consent        the approval given for a schedule, and what goes beyond it
 edit_scope     the check that a plan after an edit stays within the one before it
 supersession_scope  the successor that a model may name for a failed task without a person

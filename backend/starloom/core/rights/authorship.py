@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from starloom.core.rights.call_effects import (
     ASKING,
     EVERY,
-    effects_of_task,
-    offers_in,
-    repeats_effects,
+    KnownEffects,
     specs_by_rules,
     ways_of,
 )
@@ -189,18 +187,21 @@ def guarded(
 
 
 def _asking(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:
-    offers = offers_in(fleet)
+    known = KnownEffects(fleet)
     found: list[str] = []
     for spec in specs:
         if (spec.tool is None and spec.goal is None) or spec.key is not None:
             continue
-        turns = repeats_effects(spec, offers)
+        turns = known.repeats(spec) if spec.for_each is not None else 0
         if turns:
             found.append(f"{spec.id} may call {spec.tool} {turns} times, and it does more than read")
-        known = spec.goal is not None or all(any(True for _ in offers(way.tool or "")) for way in ways_of(spec))
-        effects = effects_of_task(spec, offers) if known else EVERY
-        asking = [effect.value for effect in Effect if effect in effects & ASKING]
-        if asking:
+        if spec.any_of:
+            offered = all(known.is_offered(way.tool or "") for way in ways_of(spec))
+        else:
+            offered = spec.goal is not None or known.is_offered(spec.tool or "")
+        effects = known.of(spec) if offered else EVERY
+        if not effects.isdisjoint(ASKING):
+            asking = [effect.value for effect in Effect if effect in effects & ASKING]
             tools = spec.tool or ", ".join(spec.goal.tools if spec.goal is not None else ())
             found.append(f"{spec.id} calls {tools}, which may {', '.join(asking)}")
     return found

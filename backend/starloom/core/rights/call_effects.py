@@ -14,9 +14,18 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.state.model import Fleet
-from starloom_protocol.records.entities import FileOut, OtherCall, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
+from starloom_protocol.records.entities import (
+    FileOut,
+    OtherCall,
+    RuleRecord,
+    Selector,
+    TaskSpec,
+    ToolOffer,
+    UndoCall,
+    VerifyCall,
+)
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
-from starloom_protocol.values import canonical, parse
+from starloom_protocol.values import canonical, list_key, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Repeatability
 
 Offers = Callable[[str], Iterable[ToolOffer]]
@@ -29,6 +38,8 @@ EVERY: Final = frozenset(Effect)
 
 PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "target", "tickets", "to", "under"})
 """Arguments of built-in tools that name the places that a call changes."""
+_BESIDE: Final = frozenset({"any_exit", "device_name", "timeout_s"})
+"""Arguments that change nothing about the work of a program."""
 
 _DECIDING: dict[str, Any] = {
     "any_of": list[OtherCall],
@@ -52,6 +63,47 @@ def offers_in(fleet: Fleet) -> Offers:
         return [tools[tool] for tools in fleet.tool_sets.different() if tool in tools]
 
     return of
+
+
+class KnownEffects:
+    """The effects of calls over all devices, looked up once for a tool where only the tool decides them.
+
+    Where arguments decide too, the devices that `runs_on` names for a call count alone, as each has its own rules for
+    commands; all do where it names none.
+    """
+
+    def __init__(self, fleet: Fleet, runs_on: Callable[[TaskSpec], Iterable[str]] = lambda _: ()) -> None:
+        self._fleet, self._runs_on = fleet, runs_on
+        self._offers = offers_in(fleet)
+        self._offered: dict[str, bool] = {}
+        self._by_tool: dict[str, frozenset[Effect] | None] = {}
+
+    def is_offered(self, tool: str) -> bool:
+        if tool not in self._offered:
+            self._offered[tool] = any(True for _ in self._offers(tool))
+        return self._offered[tool]
+
+    def repeats(self, spec: TaskSpec) -> int:
+        """Return how many times a task may repeat a call that does more than read."""
+        return repeats_effects(spec, self._offers) if spec.for_each is not None else 0
+
+    def of(self, spec: TaskSpec) -> frozenset[Effect]:
+        """Return the effects of a task; a tool that no device offers has none."""
+        tool = spec.tool or ""
+        if tool not in self._by_tool:
+            offers = list(self._offers(tool))
+            whole = frozenset(effect for offer in offers for effect in offer.effects)
+            self._by_tool[tool] = None if any(offer.effects_by for offer in offers) else whole
+        known = self._by_tool[tool]
+        if spec.goal is not None:
+            return effects_of_task(spec, self._offers)
+        if known is not None and not adds(spec):
+            return known
+        own = () if adds(spec) else tuple(self._runs_on(spec))
+        if own:
+            there = (self._fleet.tools[device][tool] for device in own)
+            return frozenset[Effect]().union(*(effects_of_call(offer, spec, self._offers) for offer in there))
+        return effects_of_task(spec, self._offers)
 
 
 def repeats_effects(spec: TaskSpec, offers: Offers) -> int:
@@ -178,7 +230,17 @@ def _with(spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
                 fields[name] = msgspec.convert(given[name], kind)
             except msgspec.ValidationError:
                 fields |= {"args": "{}"} if name == "args" else {"undo": UndoCall(tool="")}
+    if "device" in given:
+        fields["device"] = _selector(given["device"])
     return replace(spec, **fields)
+
+
+def _selector(given: Any) -> Selector | None:
+    """Return the devices that a rule names; any device where only the firing decides."""
+    try:
+        return msgspec.convert(given, Selector | None)
+    except msgspec.ValidationError:
+        return None
 
 
 def _words(value: Any) -> Iterable[str]:
@@ -205,11 +267,16 @@ def _named(call: UndoCall | VerifyCall | OtherCall, offers: Offers, inputs: Iter
 
 
 def _narrowed(offer: ToolOffer, text: str, late: Iterable[str]) -> frozenset[Effect]:
-    """Return a tool's effects with these arguments; all of them if the deciding argument is not known yet."""
+    """Return a tool's effects with these arguments; all of them if the deciding argument is not known yet.
+
+    A list decides alone: what else a call gives a program, such as its input or its folder, may do anything.
+    """
     if offer.effects_by:
         args = parse(text)
         for argument, by_value in offer.effects_by.items():
             value = args.get(argument)
+            if isinstance(value, list) and not ({*args, *late} - {argument} - _BESIDE):
+                value = list_key(value)
             if argument not in late and isinstance(value, str) and value in by_value:
                 return frozenset(by_value[value])
     return frozenset(offer.effects)

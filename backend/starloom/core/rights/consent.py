@@ -45,10 +45,10 @@ def consent_to(
 
 def may_run_on(fleet: Fleet, spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> list[str]:
     """Return the devices, connected or not, to which a call of a plan could be given."""
-    return _within(fleet, spec.tool or "", _selector(spec, specs))
+    return within(fleet, spec.tool or "", selector_of(spec, specs))
 
 
-def _selector(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector:
+def selector_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector:
     """Return the selector of the devices to which a task, or its family, may go."""
     if spec.device is not None:
         # The children of a group over devices go there, too, whatever device their item is.
@@ -59,7 +59,7 @@ def _selector(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector:
     return ANY
 
 
-def _within(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
+def within(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
     """Return the devices, connected or not, that could be given this work, by the preference of placement."""
     found = [
         device

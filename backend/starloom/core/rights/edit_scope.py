@@ -7,12 +7,17 @@ they already did.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, Final
+
+import msgspec
 
 from starloom.core.rights.call_effects import (
     ASKING,
+    CHANGING,
+    adds,
     effects_of_call,
     named_offers,
     offers_in,
@@ -21,13 +26,15 @@ from starloom.core.rights.call_effects import (
     ways_of,
     work_of,
 )
-from starloom.core.rights.consent import may_run_on
+from starloom.core.rights.consent import selector_of, within
 from starloom.core.rights.envelope import devices_of
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.queues import ANY
 from starloom_protocol.records.entities import Dependency, TaskSpec
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
 from starloom_protocol.vocabulary import Effect, Gate
 
+_encode: Final = msgspec.json.Encoder().encode
 _SAME_WAY = ("inputs", "device", "for_each", "person")
 
 
@@ -46,24 +53,108 @@ def wider_than_approved(
     fleet: Fleet, constellation: Constellation, before: Mapping[str, TaskSpec], flows: Mapping[str, Dependency]
 ) -> list[str]:
     """Return, in words, the power of the present plan beyond `before` and `flows`; empty if there is none."""
-    allowed = _power(fleet, before)
-    calls = {work_of(way) for spec in before.values() if not spec.look for way in ways_of(spec)}
-    wider: list[str] = []
-    changed: dict[str, None] = {}
+    was, now = Scope(fleet, before), Scope(fleet, constellation.specs)
+    changed: dict[str, TaskSpec] = {}
     for name, spec in constellation.specs.items():
         old = before.get(name)
-        if old is spec or (old is not None and same_work(old, spec)):
-            continue
-        changed[name] = None
-        for way in ways_of(spec):
-            wider += _beyond(fleet, way, constellation.specs, allowed, calls)
-    ways = _ways(fleet, before, flows)
-    for key, edge in constellation.deps.items():
-        if edge.gate is not Gate.DATA or (key in flows and edge.target not in changed and edge.source not in changed):
-            continue
-        new = sorted(_ways(fleet, constellation.specs, {key: edge}) - ways)
-        wider += [f"values would go from {_name(fleet, a)} to {_name(fleet, b)}" for a, b in new if a != b]
+        if old is not spec and (old is None or not same_work(old, spec)):
+            changed[name] = spec
+    wider: list[str] = []
+    if changed:
+        allowed = was.power()
+        calls = {work_of(way) for spec in before.values() if not spec.look for way in ways_of(spec)}
+        for spec in changed.values():
+            for way in ways_of(spec):
+                wider += _beyond(now, way, allowed, calls)
+    new = [
+        edge
+        for key, edge in constellation.deps.items()
+        if edge.gate is Gate.DATA and (key not in flows or edge.target in changed or edge.source in changed)
+    ]
+    ways = was.ways(flows.values()) if new else set()
+    for edge in new:
+        beyond = sorted(now.ways([edge]) - ways)
+        wider += [f"values would go from {_name(fleet, a)} to {_name(fleet, b)}" for a, b in beyond if a != b]
     return list(dict.fromkeys(wider))
+
+
+class Scope:
+    """The devices on which the calls of a plan may run, and their power there.
+
+    Both are worked out once for all calls that differ in nothing that decides them: most tasks of a large plan call the
+    same few tools, and each of these may run on many devices.
+    """
+
+    def __init__(self, fleet: Fleet, specs: Mapping[str, TaskSpec]) -> None:
+        self.fleet = fleet
+        self._specs = specs
+        self._where: dict[tuple[str, bytes], tuple[str, ...]] = {}
+        self._by_args: dict[str, bool] = {}
+        self._reached: dict[str, tuple[str, ...]] = {}
+
+    def devices(self, way: TaskSpec) -> tuple[str, ...]:
+        """Return the devices on which a call may run."""
+        return self._where[self._place(way)]
+
+    def power(self) -> dict[str, _Power]:
+        """Return the power of the plan on each device."""
+        found: dict[str, _Power] = {}
+        seen: set[tuple[Any, ...]] = set()
+        for spec in self._specs.values():
+            if spec.tool is None or spec.key is not None or spec.look:
+                continue
+            for way in ways_of(spec):
+                place = self._place(way)
+                deciding = place, *self._deciding(way)
+                if deciding in seen:
+                    continue
+                seen.add(deciding)
+                for device in self._where[place]:
+                    power = _power_on(self.fleet, device, way)
+                    found[device] = found[device] | power if device in found else power
+        return found
+
+    def ways(self, edges: Iterable[Dependency]) -> set[tuple[str, str]]:
+        """Return every pair of devices between which values may pass along edges of the plan."""
+        found: set[tuple[str, str]] = set()
+        seen: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
+        for edge in edges:
+            if edge.gate is not Gate.DATA:
+                continue
+            ends = self._reach(edge.source), self._reach(edge.target)
+            if ends not in seen:
+                seen.add(ends)
+                found.update(product(*ends))
+        return found
+
+    def _place(self, way: TaskSpec) -> tuple[str, bytes]:
+        selector = selector_of(way, self._specs)
+        place = way.tool or "", b"" if selector is ANY else _encode(selector)
+        if place not in self._where:
+            self._where[place] = tuple(within(self.fleet, place[0], selector))
+        return place
+
+    def _deciding(self, way: TaskSpec) -> tuple[Any, ...]:
+        """Return all that decides the power of a call on a device, beside its tool."""
+        tool = way.tool or ""
+        if tool not in self._by_args:
+            offers = [tools[tool] for tools in self.fleet.tool_sets.different() if tool in tools]
+            self._by_args[tool] = any(offer.effects_by or not CHANGING.isdisjoint(offer.effects) for offer in offers)
+        if not self._by_args[tool] and not adds(way):
+            return ()
+        return work_of(way), tuple((item.name, item.source, item.output) for item in way.inputs)
+
+    def _reach(self, task: str) -> tuple[str, ...]:
+        """Return the devices to which values of a task may go."""
+        if task not in self._reached:
+            spec = self._specs.get(task)
+            found: Iterable[str] = ()
+            if spec is not None and spec.goal is not None:
+                found = devices_of(self.fleet, spec)
+            elif spec is not None and spec.tool:
+                found = dict.fromkeys(device for way in ways_of(spec) for device in self.devices(way))
+            self._reached[task] = tuple(found)
+        return self._reached[task]
 
 
 def same_work(old: TaskSpec, new: TaskSpec) -> bool:
@@ -71,20 +162,15 @@ def same_work(old: TaskSpec, new: TaskSpec) -> bool:
     return work_of(old) == work_of(new) and all(getattr(old, name) == getattr(new, name) for name in _SAME_WAY)
 
 
-def _beyond(
-    fleet: Fleet,
-    spec: TaskSpec,
-    specs: Mapping[str, TaskSpec],
-    allowed: Mapping[str, _Power],
-    calls: set[tuple[Any, ...]],
-) -> list[str]:
+def _beyond(scope: Scope, spec: TaskSpec, allowed: Mapping[str, _Power], calls: set[tuple[Any, ...]]) -> list[str]:
+    fleet = scope.fleet
     if spec.goal is not None:
         return [f"the goal {spec.id} would get another envelope"]
     if spec.tool is None:
         return []
     if spec.tool in HUB_TOOLS:
         return [f"{spec.id} would call {spec.tool}, which controls a device"] if controls_devices(spec.tool) else []
-    devices = may_run_on(fleet, spec, specs)
+    devices = scope.devices(spec)
     if not devices:
         return [f"no device offers {spec.tool} for {spec.id}"]
     wider: list[str] = []
@@ -116,47 +202,11 @@ def _covered(place: str, given: frozenset[str]) -> bool:
     return below and any(one and place.startswith(f"{one.rstrip('/')}/") for one in given)
 
 
-def _power(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> dict[str, _Power]:
-    """Return the power of a plan on each device."""
-    found: dict[str, _Power] = {}
-    for spec in specs.values():
-        if spec.tool is None or spec.key is not None or spec.look:
-            continue
-        for way in ways_of(spec):
-            for device in may_run_on(fleet, way, specs):
-                power = _power_on(fleet, device, way)
-                found[device] = found[device] | power if device in found else power
-    return found
-
-
 def _power_on(fleet: Fleet, device: str, spec: TaskSpec) -> _Power:
     offers = fleet.tools[device]
     offer = offers[spec.tool or ""]
     grants = frozenset(one.grant for one in named_offers(spec, offers) if one.grant is not None)
     return _Power(effects_of_call(offer, spec, offers_in(fleet)) | grants, places_of(offer, spec))
-
-
-def _ways(fleet: Fleet, specs: Mapping[str, TaskSpec], deps: Mapping[str, Dependency]) -> set[tuple[str, str]]:
-    """Return every pair of devices between which values may pass."""
-    ways: set[tuple[str, str]] = set()
-    reach: dict[str, list[str]] = {}
-    for edge in deps.values():
-        if edge.gate is not Gate.DATA:
-            continue
-        for end in (edge.source, edge.target):
-            if end not in reach:
-                spec = specs.get(end)
-                reach[end] = _where(fleet, spec, specs)
-        ways.update((a, b) for a in reach[edge.source] for b in reach[edge.target])
-    return ways
-
-
-def _where(fleet: Fleet, spec: TaskSpec | None, specs: Mapping[str, TaskSpec]) -> list[str]:
-    if spec is None or not (spec.tool or spec.goal):
-        return []
-    if spec.goal is not None:
-        return devices_of(fleet, spec)
-    return list(dict.fromkeys(device for way in ways_of(spec) for device in may_run_on(fleet, way, specs)))
 
 
 def _name(fleet: Fleet, device: str) -> str:

@@ -39,7 +39,7 @@ def _of_one(
         return [f"{by} was there before and was not made to do the work of {task}"]
     old, new = before[task], constellation.specs[by]
     record = constellation.record(task)
-    if record.state == "cancelled" or record.code is Code.DECLINED:
+    if record.state == "cancelled" or record.code in (Code.DECLINED, Code.MARKED_FAILED):
         return [f"{task} was stopped by a decision, and {by} would do its work in spite of it"]
     if old.nested or new.nested or old.goal is not None or old.tool != new.tool or new.any_of:
         return [f"{by} would count for {task}, and is other work: {_named(new)} instead of {_named(old)}"]

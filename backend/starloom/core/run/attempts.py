@@ -25,7 +25,7 @@ from starloom.core.state.inputs import (
 )
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import COMMIT, DURABLE, ArmTimer, InputPlan, InputSource, SendCancel, SendDispatch
-from starloom.core.state.tasks.gates import deciding, fact, successes, wants_of
+from starloom.core.state.tasks.gates import SIZE, deciding, fact, size_key, successes, wants_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task, close_question, moved, unattend
 from starloom_protocol.records.entities import Attempt, Input, TaskRecord, TaskSpec
@@ -169,7 +169,7 @@ def _input_plan(fleet: Fleet, constellation: Constellation, item: Input, took: M
     if item.topic:
         return InputPlan(name=name, sources=[_finding(constellation, item, took.get(name, ""))])
     if item.off:
-        rows = off_devices.told_of(constellation, item.source) if item.source in constellation.groups else []
+        rows = off_devices.reported(constellation, item.source) if item.source in constellation.groups else []
         return InputPlan(many=True, name=name, sources=[InputSource(text=off_devices.row(fleet, one)) for one in rows])
     if item.who:
         who = [_voter(fleet, constellation, child) for child in successes(constellation, item.source)]
@@ -445,13 +445,13 @@ def _finished(
 
 
 def _facts(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> dict[str, str]:
-    """Return the facts of a result; `!POINTER` holds the size of a wanted one that was too large, or 0."""
+    """Return the facts of a result; a wanted one that was too large has its size, or 0, under `size_key`."""
     # The sizes are the hub's own words; a device that names one would have it read as a number.
-    facts = {pointer: text for pointer, text in frame.facts.items() if pointer[:1] != "!"} if frame.facts else {}
+    facts = {name: text for name, text in frame.facts.items() if name[:1] != SIZE} if frame.facts else {}
     if frame.artifact is not None or frame.facts_too_big:
         for pointer in wants_of(constellation, spec):
             if pointer not in facts:
-                facts[f"!{pointer}"] = str(frame.facts_too_big.get(pointer, 0))
+                facts[size_key(pointer)] = str(frame.facts_too_big.get(pointer, 0))
     return dict(sorted(facts.items())) if facts else facts
 
 

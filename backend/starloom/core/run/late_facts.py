@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from starloom.core.state.inputs import FactsReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import SendFetch
-from starloom.core.state.tasks.gates import pointer_of, unanswered
+from starloom.core.state.tasks.gates import pointer_of, size_key, unanswered
 from starloom.core.state.work import Work
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import AttemptEnd
@@ -75,7 +75,7 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
         if pointer in frame.facts:
             facts[pointer] = frame.facts[pointer]
         else:
-            facts[f"!{pointer}"] = str(frame.facts_too_big.get(pointer, 0))
+            facts[size_key(pointer)] = str(frame.facts_too_big.get(pointer, 0))
     if facts == attempt.facts:
         work.ignore("facts that were not asked for")
         return

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.state.model import Constellation
-from starloom.core.state.tasks.gates import asked, fact
+from starloom.core.state.tasks.gates import fact, is_known
 from starloom.core.state.work import Work, change_task, moved, unattend
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, holds, parse
@@ -53,7 +53,7 @@ def verdict(constellation: Constellation, look: str) -> bool | None:
     met = True
     for check in verified.verify.expect:
         found = fact(constellation, look, check.output)
-        if not asked(constellation, look, check.output) or (found is MISSING and check.op is not Op.EXISTS):
+        if not is_known(constellation, look, check.output) or (found is MISSING and check.op is not Op.EXISTS):
             return None
         wanted = parse(check.value) if check.value is not None else None
         met = met and holds(check.op, found, wanted)

@@ -39,6 +39,7 @@ from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
     AttemptEnd,
     CodeClass,
+    DeviceLink,
     Gate,
     GateState,
     GroupState,
@@ -209,10 +210,16 @@ def _index_task(
             constellation.unknown.pop(key, None)
         if now_is & _DOUBT:
             constellation.unknown[key] = None
-    if was_is & _QUEUES and old is not None and old.reason is None:
-        dequeue(shard, constellation, key, spec)
-    if now_is & _QUEUES and new is not None and new.reason is None and spec is not None:
-        _enqueue(shard, constellation, spec)
+    if was_is & _QUEUES and old is not None:
+        if old.reason is None:
+            dequeue(shard, constellation, key, spec)
+        elif old.reason is Reason.MOMENT:
+            constellation.moments.pop(key, None)
+    if now_is & _QUEUES and new is not None:
+        if new.reason is Reason.MOMENT:
+            constellation.moments[key] = None
+        elif new.reason is None and spec is not None:
+            _enqueue(shard, constellation, spec)
     if old is None or new is None or old.state is not new.state or old.marked != new.marked:
         # Between two states that are not final every gate stays undecided.
         if either & _ENDED:
@@ -515,6 +522,10 @@ def _index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new
         fleet.by_name[new.name] = key
         fleet.by_former_name.update(dict.fromkeys(new.former_names, key))
     _device_changed(fleet, key)
+    if new is not None and new.expected_until_ms and new.link is DeviceLink.OFFLINE and not new.revoked:
+        fleet.expected[key] = None
+    else:
+        fleet.expected.pop(key, None)
     if old is not None and new is not None and (old.name, old.demo) != (new.name, new.demo):
         fleet.reordered = fleet.revision
 

@@ -33,7 +33,7 @@ from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.tasks.gates import decide
 from starloom.core.state.tasks.graph import find_cycle
 from starloom.core.state.tasks.roles import successor
-from starloom.core.state.work import Work, attend, unattend
+from starloom.core.state.work import Work, attend, is_at_a_moment, unattend
 from starloom_protocol.records.entities import Answer, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
@@ -219,6 +219,8 @@ def check_indexes(constellation: Constellation) -> None:
         for task, record in constellation.tasks.items()
         if constellation.specs[task].group is None and record.state not in FINAL_TASK_STATES
     ) + sum(1 for record in constellation.groups.values() if record.state not in FINAL_GROUP_STATES)
+    moments = {task for task, record in constellation.tasks.items() if is_at_a_moment(record)}
+    _need(constellation.moments.keys() == moments, "I10", f"{constellation.name}: tasks at a moment miscounted")
     _need(constellation.unfinished_top == top, "I10", f"{constellation.name}: unfinished miscounted")
     for group in constellation.groups:
         children = [constellation.record(child) for child in constellation.children.get(group, ())]

@@ -149,6 +149,7 @@ class Constellation(Stream):
     source, the gates of the families made from its output; `ready` counts tasks in that state, `held` the slots that
     its tasks hold; `tool_ms` is that of its head; `demands` has those in which its tasks wait; `served` is the shard's
     `order` when it last got a slot, or when its first task joined a queue. `choosing` has the tasks with other calls.
+    `moments` has the ready tasks that wait for a moment, `returning` the groups that wait for devices.
     """
 
     __slots__ = (
@@ -168,6 +169,7 @@ class Constellation(Stream):
         "items",
         "jobs",
         "lists",
+        "moments",
         "open_attempts",
         "open_questions",
         "outgoing",
@@ -228,6 +230,7 @@ class Constellation(Stream):
         self.served = 0
         self.relisting: dict[str, None] = {}
         self.returning: dict[str, None] = {}
+        self.moments: dict[str, None] = {}
         self.lists: dict[str, dict[str, Dependency]] = {}
         self.rules_by_task: dict[str, dict[str, None]] = {}
         self.open_attempts: dict[str, None] = {}
@@ -281,7 +284,8 @@ class Fleet(Stream):
     with every change of a device or its offer, `changed` has the last one of each device, in order, and `reordered` is
     the last one that may have moved a device among others; `looks` counts the names in `by_name` by what they look
     like; `by_former_name` has the device that was called so before; `asking` has the pairing that waits for a person,
-    by the code that several devices share and the device.
+    by the code that several devices share and the device; `expected` has the devices that a hub lost by its own end and
+    that have not connected since.
     """
 
     __slots__ = (
@@ -293,6 +297,7 @@ class Fleet(Stream):
         "changed",
         "devices",
         "enrollments",
+        "expected",
         "faults",
         "freed",
         "health",
@@ -356,6 +361,7 @@ class Fleet(Stream):
         self.reordered = 0
         self.looks: dict[str, int] = {}
         self.asking: dict[tuple[str, str], str] = {}
+        self.expected: dict[str, None] = {}
 
     def named(self, name: str) -> Device | None:
         """Return the device that has this name, or had it before."""

@@ -17,25 +17,37 @@ from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Constellation, Shard, Stream
 from starloom.core.state.orders import DURABLE, Answer, AnyOrder
 from starloom_protocol.records.entities import Fault, Job, Record, TaskRecord, encode_entity
+from starloom_protocol.stream.authors import is_person, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event, encode_event
-from starloom_protocol.vocabulary import CODES, Attention, Code, TaskState
+from starloom_protocol.vocabulary import CODES, Attention, Code, Reason, TaskState
 
 Put = tuple[str, str, Record | None]
 _Raw = msgspec.Raw
 
 
 class Refusal(Exception):
-    """An input is refused as a whole: nothing of it is applied, and the asker gets every fault."""
+    """An input is refused as a whole: nothing of it is applied, and the asker gets every fault.
 
-    def __init__(self, *faults: Fault) -> None:
+    `value` are further fields of the answer, for an asker that acts on them.
+    """
+
+    def __init__(self, *faults: Fault, value: dict[str, Any] | None = None) -> None:
         super().__init__("; ".join(f"{item.code}: {item.reason}" for item in faults))
         self.faults = list(faults)
+        self.value = value
 
 
 def fault(code: Code, reason: str, place: str = "", hint: str = "") -> Fault:
     """Return a fault with the vocabulary's hint unless a better one is given."""
     return Fault(code=code, reason=reason, place=place, hint=hint or CODES[code].hint)
+
+
+def repeats(tasks: list[str]) -> Refusal:
+    """Return the refusal of work that would run a second time, until a person names these tasks."""
+    reason = f"{', '.join(tasks)} {'has' if len(tasks) == 1 else 'have'} begun before"
+    hint = f"Send confirm: [{', '.join(tasks)}]."
+    return Refusal(fault(Code.NEEDS_CONFIRM, reason, "confirm", hint), value={"repeats": tasks})
 
 
 def check_claim(job: Job, worker: str) -> None:
@@ -47,6 +59,17 @@ def check_claim(job: Job, worker: str) -> None:
     if job.claimed_by != worker:
         holder = f"the job is claimed by {job.claimed_by}" if job.claimed_by else "nobody has claimed the job since"
         raise Refusal(fault(Code.CONFLICT, f"{holder}, so this may rest on an older state"))
+
+
+def check_reader(author: str) -> None:
+    """Refuse to mark a notice as seen for a program or an assistant: it would hide from people what went wrong.
+
+    Raises:
+        Refusal: `forbidden`.
+    """
+    if not is_person(author):
+        reason = f"{who(author)} is no person, and a notice stays until a person has seen it"
+        raise Refusal(fault(Code.FORBIDDEN, reason, hint="Ask a person to look at it."))
 
 
 class Drafted(msgspec.Struct, frozen=True, gc=False):
@@ -238,6 +261,17 @@ def change_task(
     if work.ready:
         work.ready.pop((constellation.name, task), None)
     work.emit(constellation, kind, task, [*also, ("task", task, record)], note=note, by=by)
+
+
+def is_at_a_moment(record: TaskRecord) -> bool:
+    """Tell whether a ready task waits for a moment before which it does not begin."""
+    return record.state is TaskState.READY and record.reason is Reason.MOMENT
+
+
+def begins(work: Work, record: TaskRecord) -> TaskRecord:
+    """Return the record of a ready task whose moment has come: free, or held by a review or a person."""
+    free = Reason.REVIEW if record.review is not None else Reason.HELD if record.held else None
+    return replace(record, reason=free, not_before_ms=0, since_ms=work.at_ms)
 
 
 def moved(work: Work, record: TaskRecord, state: TaskState, **changes: Any) -> TaskRecord:

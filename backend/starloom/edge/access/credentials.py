@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 TOKEN_PREFIX = "slt"
 SESSION_PREFIX = "sls"
+SIGN_IN_PREFIX = "sli"
 _CODE_BITS = 80
 _ID_LENGTH = 20
 _LETTER_OF = b"abcdefghijklmnopqrstuvwxyz234567" * 8
@@ -20,7 +21,7 @@ _LETTER_OF = b"abcdefghijklmnopqrstuvwxyz234567" * 8
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class FreshSecret:
     """A fresh secret: its public id, the hash to keep, and the text that is shown once."""
 
     id: str
@@ -44,10 +45,10 @@ def matches(secret: str, secret_hash: str) -> bool:
     return hmac.compare_digest(hash_of(secret), secret_hash)
 
 
-def make(prefix: str) -> Made:
+def make(prefix: str) -> FreshSecret:
     """Make a secret of 256 bits, shown as `PREFIX_ID_SECRET`."""
     identity, secret = new_id(), secrets.token_urlsafe(32)
-    return Made(identity, hash_of(secret), f"{prefix}_{identity}_{secret}", secret)
+    return FreshSecret(identity, hash_of(secret), f"{prefix}_{identity}_{secret}", secret)
 
 
 def split(text: str, prefix: str) -> tuple[str, str] | None:

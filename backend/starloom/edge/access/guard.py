@@ -26,18 +26,21 @@ class Door(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the table. `roles` and `scope` belong to callers; `body_max` bounds the request's body in bytes."""
+    """One row of the table. `roles`, `kinds` and `scope` belong to callers; `body_max` bounds the body in bytes."""
 
     door: Door
     roles: frozenset[Role] = frozenset()
     scope: Scope | None = None
     body_max: int = 1024 * 1024
+    kinds: frozenset[PrincipalKind] = frozenset(PrincipalKind)
 
     def refusal(self, caller: Caller) -> str | None:
         """Return why this caller is refused, or None."""
         if caller.role not in self.roles:
             names = " or ".join(role for role in Role if role in self.roles)
             return f"your role is {caller.role}; this needs {names}"
+        if caller.kind not in self.kinds:
+            return f"you are {caller.kind}; this needs {' or '.join(sorted(self.kinds))}"
         if caller.kind is PrincipalKind.ASSISTANT and self.scope in _NOT_FOR_ASSISTANTS:
             return f"an assistant never has the scope {self.scope}: ask a person to do this"
         if self.scope is not None and not caller.has_scope(self.scope):
@@ -46,6 +49,7 @@ class Row:
 
 
 _NOT_FOR_ASSISTANTS = frozenset({Scope.ACCESS, Scope.APPROVE, Scope.FLEET, Scope.LAB})
+_PEOPLE = frozenset({PrincipalKind.PERSON})
 _OWNER = frozenset({Role.OWNER})
 _OPERATOR = frozenset({Role.OWNER, Role.OPERATOR})
 _APPROVER = frozenset({Role.OWNER, Role.OPERATOR, Role.APPROVER})
@@ -214,7 +218,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/recipes"): _run(_RECIPE_BYTES),
     ("POST", V1 + "/recipes/check"): Row(Door.CALLER, _ALL, Scope.READ, _RECIPE_BYTES),
     ("DELETE", V1 + "/recipes/{name}"): _run(),
-    ("POST", V1 + "/recipes/{name}/seen"): _run(),
+    ("POST", V1 + "/recipes/{name}/seen"): Row(Door.CALLER, _OPERATOR, Scope.RUN, SMALL, _PEOPLE),
     # A proposal is for its owner alone: the route lists the caller's own, and the core refuses any other.
     ("GET", V1 + "/recipe-proposals"): _read(),
     ("DELETE", V1 + "/recipe-proposals/{proposal}"): _run(),

@@ -23,7 +23,7 @@ class Issued:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class IssuedLink:
     """A sign-in link's record and the part of its URL after `#`."""
 
     sign_in: SignIn
@@ -32,10 +32,10 @@ class Link:
 
 def owner(name: str, now_ms: int) -> Principal:
     """Return the first owner."""
-    return somebody(name, PrincipalKind.PERSON, Role.OWNER, now_ms)
+    return principal(name, PrincipalKind.PERSON, Role.OWNER, now_ms)
 
 
-def somebody(name: str, kind: PrincipalKind, role: Role, now_ms: int) -> Principal:
+def principal(name: str, kind: PrincipalKind, role: Role, now_ms: int) -> Principal:
     """Return a person, a program or an assistant that may have tokens up to a role."""
     return Principal(created_ms=now_ms, id=credentials.new_id(), kind=kind, name=name, role=role)
 
@@ -55,7 +55,7 @@ def bearer(
     made = credentials.make(credentials.TOKEN_PREFIX)
     token = Token(
         created_ms=now_ms,
-        expires_ms=_end(now_ms, ttl_s, parent),
+        expires_ms=_expires_ms(now_ms, ttl_s, parent),
         id=made.id,
         kind=kind,
         label=label,
@@ -68,7 +68,7 @@ def bearer(
     return Issued(token, made.text)
 
 
-def _end(now_ms: int, ttl_s: int, parent: Token | None) -> int:
+def _expires_ms(now_ms: int, ttl_s: int, parent: Token | None) -> int:
     """Return when a token ends: never later than its parent; 0 means never."""
     own = now_ms + ttl_s * 1000 if ttl_s else 0
     most = parent.expires_ms if parent else 0
@@ -84,7 +84,7 @@ def session(
     token = Token(
         created_ms=now_ms,
         csrf_hash=credentials.hash_of(csrf),
-        expires_ms=_end(now_ms, ttl_s, parent),
+        expires_ms=_expires_ms(now_ms, ttl_s, parent),
         id=made.id,
         kind=SESSION,
         label=label,
@@ -97,9 +97,9 @@ def session(
     return Issued(token, made.text, csrf)
 
 
-def link(principal: str, now_ms: int, *, ttl_s: int, parent: str = "") -> Link:
+def link(principal: str, now_ms: int, *, ttl_s: int, parent: str = "") -> IssuedLink:
     """Return a one-time sign-in link; its secret is in the URL's fragment, so no server ever logs it."""
-    made = credentials.make("sli")
+    made = credentials.make(credentials.SIGN_IN_PREFIX)
     record = SignIn(
         created_ms=now_ms,
         expires_ms=now_ms + ttl_s * 1000,
@@ -108,4 +108,4 @@ def link(principal: str, now_ms: int, *, ttl_s: int, parent: str = "") -> Link:
         principal=principal,
         secret_hash=made.secret_hash,
     )
-    return Link(record, f"/#/sign-in/{made.id}.{made.secret}")
+    return IssuedLink(record, f"/#/sign-in/{made.id}.{made.secret}")

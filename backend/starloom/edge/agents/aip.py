@@ -16,10 +16,11 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from starloom.core.state import inputs
-from starloom.edge.access.rate_limits import Limits, Rate
+from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import Refusals
 from starloom.edge.access.refusals import Refused as Turned
 from starloom.edge.agents.attempt_logs import LogWriter
+from starloom.edge.agents.change_rates import RATES, ChangeRates, Changing
 from starloom.edge.agents.handshake import Alarm, Handshake, Proved, Refused
 from starloom.edge.agents.links import Link, Links
 from starloom.edge.agents.offer_bounds import offer_fault
@@ -43,12 +44,6 @@ from starloom_protocol.wire.version import is_older
 HANDSHAKES_MAX = 512
 """Handshakes at once, each of about 30 KiB; of a large fleet, which comes back together, a quarter of its devices."""
 SCOPE = "device"
-OFFER: Final = "offer"
-OFFERS: Final = Rate(120, 10.0)
-"""Offers that a device may send on one connection: its owner changes grants, and servers start and end."""
-CONDITION: Final = "condition"
-CONDITIONS: Final = Rate(60, 1.0)
-"""Reports of its condition that a device may send on one connection; a disk that fills up now and then sends a few."""
 CONDITION_CHARS_MOST: Final = 4_096
 """The longest path of a file system is 4,096 bytes, and a folder is the longest fact of a condition."""
 _log = logging.getLogger(__name__)
@@ -69,6 +64,7 @@ class AipTimings:
 class AipParts:
     """The parts that the endpoint works with."""
 
+    changes: ChangeRates
     fanout: Fanout
     given: DispatchedSecrets
     handshake: Handshake
@@ -201,12 +197,12 @@ class Connection:
         "_aip",
         "_ask_at",
         "_asked",
-        "_changes",
         "_count",
         "_endpoint",
         "_link",
         "_over",
         "_parts",
+        "_reports",
         "_socket",
         "_who",
     )
@@ -230,7 +226,7 @@ class Connection:
         self._count = 0
         self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
         self._ask_at = 0.0
-        self._changes = Limits(parts.monotonic_s, {CONDITION: CONDITIONS, OFFER: OFFERS})
+        self._reports = Limits(parts.monotonic_s, RATES)  # of this connection, with those that change nothing
 
     @property
     def _device(self) -> str:
@@ -363,9 +359,13 @@ class Connection:
 
     # -- what the device says of itself
 
+    def _too_often(self, kind: Changing, frame: f.OfferFrame | f.ConditionFrame) -> bool:
+        device = self._device
+        return bool(self._reports.failed(kind, device)) or self._parts.changes.exceeded(kind, device, frame)
+
     def _offer(self, frame: f.OfferFrame) -> None:
         """Take an offer in its bounds; each change of it becomes an event."""
-        if self._changes.failed(OFFER, self._device):
+        if self._too_often(Changing.OFFER, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its offer changes more often than any device's does")
         if wrong := offer_fault(frame.offer, frame.os):
             raise ProtocolFault(Code.PROTOCOL_ERROR, wrong)
@@ -384,7 +384,7 @@ class Connection:
 
     def _condition(self, frame: f.ConditionFrame) -> None:
         """Take what a device says of its condition: what this hub knows of it, since each change becomes an event."""
-        if self._changes.failed(CONDITION, self._device):
+        if self._too_often(Changing.CONDITION, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its condition changes more often than any device's does")
         facts = {str(fact): frame.facts[fact] for fact in DeviceFact if fact in frame.facts}
         if any(len(value) > CONDITION_CHARS_MOST for value in facts.values()):

@@ -32,6 +32,8 @@ NOW_BYTES_MAX = 64 * 1024
 """So much is encoded in the turn of the event loop in which it arises; more is left to the writer of the link."""
 GRANTED_MAX = 5_000
 """A device has far fewer open attempts; of more, it may not write the log of the oldest."""
+ALONG_S = 0.05
+"""Frames in no hurry wait so long for a message that leaves anyway: a message of its own costs both sides a wake-up."""
 IDLE_BEATS_S = 60
 """How many `alive` of idle devices the hub wants to answer a second, all together: about 1.5 % of a core."""
 _FRAME_BYTES = 512
@@ -263,6 +265,7 @@ class Links:
         self._by_token: dict[str, Link] = {}
         self._granted: dict[str, OrderedDict[Ref, None]] = {}
         self._held: list[Link] = []
+        self._along: list[Link] = []
         self._welcomed = 0
         self.rights = ArtifactRights()
 
@@ -292,10 +295,25 @@ class Links:
         self._held.append(links[-1])
         return True
 
+    def send_along(self, device: str, frames: Sequence[HubFrame]) -> bool:
+        """Queue frames that are in no hurry: they leave with the next ones, or alone after `ALONG_S`."""
+        links = self._by_device.get(device)
+        if not links or not links[-1].hold(frames):
+            return False
+        if not self._along:
+            asyncio.get_running_loop().call_later(ALONG_S, self._flush_along)
+        self._along.append(links[-1])
+        return True
+
     def flush(self) -> None:
         """Send the frames queued in this turn; without this call they leave in the next turn."""
         held, self._held = self._held, []
         for link in held:
+            link.release()
+
+    def _flush_along(self) -> None:
+        along, self._along = self._along, []
+        for link in along:
             link.release()
 
     def close(self, device: str, session: int, code: str, reason: str) -> None:

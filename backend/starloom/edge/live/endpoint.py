@@ -308,7 +308,10 @@ class LiveClient:
             self._resync(name, f"the store does not answer: {error}")
             return
         if found is None:
-            self._resync(name, "there is no such stream" if gone is None else words_of(name, gone))
+            if gone is None:
+                self._resync(name, "there is no such stream", unknown=True)
+            else:
+                self._resync(name, words_of(name, gone))
             return
         seq, entities = found
         self._put(*await _made(name, seq, entities, parts=parts))
@@ -377,9 +380,9 @@ class LiveClient:
         self._queue.extend(messages)
         self._wake.set()
 
-    def _resync(self, name: str, reason: str) -> None:
+    def _resync(self, name: str, reason: str, *, unknown: bool = False) -> None:
         self._unsubscribe(name)
-        self._put(_encode(feed.Resync(reason=reason, stream=name)))
+        self._put(_encode(feed.Resync(reason=reason, stream=name, unknown=unknown)))
 
     def _recount(self) -> None:
         waiting = [item[1] for item in self._queue if isinstance(item, tuple)]

@@ -123,6 +123,7 @@ def row(head: Head, answer: Answer | None) -> ConstellationRow:
         "created_at": iso(head.created_ms),
         "ended_at": iso(head.ended_ms),
         "sentence": answer.sentence if answer else reason,
+        "waited_ms": answer.waited_ms if answer else 0,
     }
 
 

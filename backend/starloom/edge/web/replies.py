@@ -24,6 +24,7 @@ from starlette.responses import Response
 
 from starloom.edge.access.callers import Caller
 from starloom.edge.web.problems import Problem
+from starloom_protocol.text.field_docs import describe
 from starloom_protocol.vocabulary import Code
 
 _REFERENCE = "#/components/schemas/{name}"
@@ -90,6 +91,7 @@ def add_schemas(document: dict[str, Any], routes: Iterable[Any]) -> None:
     if twice:
         raise ValueError(f"a body and an answer have one name in the OpenAPI document: {', '.join(twice)}")
     document["components"]["schemas"] = components | known
+    describe(components, kinds)
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -326,6 +326,6 @@ class Acknowledgements:
                 continue
             self._durable[device] = durable
             received = max([durable, *(number for _pos, number in waiting)])
-            self._sender.send(device, [Ack(durable=durable, received=received)])
+            self._sender.send_along(device, [Ack(durable=durable, received=received)])
             sent = True
         return sent

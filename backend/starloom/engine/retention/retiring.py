@@ -10,6 +10,8 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from starloom.core.clock.eviction import drop, may_retire, missing, prune_demands
 from starloom.core.state.apply import load
 from starloom.core.state.inputs import AnyInput
@@ -22,6 +24,7 @@ from starloom.engine.settings import QUIET_LEAST_MS, FinishedRetention
 from starloom.store.port import CommitPort, Damaged, Refused, Unavailable
 from starloom_protocol.records.entities import Fault, Record, decode_entity
 from starloom_protocol.stream.feed import ACCESS, FLEET
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import CODES, Code
 
 AT_ONCE_MOST = 16
@@ -240,5 +243,19 @@ class Retiring:
 
 
 def decode_entities(raws: dict[str, bytes]) -> dict[str, Record]:
-    """Return the records of a stream's entities, sorted by key so that the store's order does not matter."""
-    return {key: decode_entity(key, raws[key]) for key in sorted(raws)}
+    """Return the records of a stream's entities, sorted by key so that the store's order does not matter.
+
+    Raises:
+        Damaged: one of them has a kind, a field or a word that this version does not know.
+    """
+    records: dict[str, Record] = {}
+    for key in sorted(raws):
+        try:
+            records[key] = decode_entity(key, raws[key])
+        except (KeyError, msgspec.ValidationError) as error:
+            why = "there is no such kind" if isinstance(error, KeyError) else error
+            raise Damaged(
+                f"the record {quoted(key)} is unknown to this version of Starloom ({why}): a later version of Starloom "
+                "has run here. Start that version again, or restore a backup that this one can read (docs/backup.md)"
+            ) from error
+    return records

@@ -12,7 +12,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from starloom.client.routes import (
     get_devices,
     get_enrollment,
     post_constellations,
+    post_device_action,
     post_enrollment_deny,
     post_enrollments,
 )
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 INSTALL_S = 240.0
 ONLINE_S = 120.0
 TEST_S = 30
+START_S = 60.0
 LEAVE_S = 60.0
 NAME_MOST = 63
 FAULTS_TOLD_AT = 3
@@ -285,7 +287,11 @@ def judge(wanted: ServerEnrollment, server: remote.Server) -> None:
 async def _install(
     client: Client, wanted: ServerEnrollment, server: remote.Server, record: tunnels.Record, hub: _Hub
 ) -> DeviceDetail:
-    """Join with a code made for this one server, start the agent there, and return its device."""
+    """Join with a code made for this one server, start the agent there, and return its device.
+
+    Raises:
+        Problem: it did not join, or does not start; what the hub had of it is taken back, or named with the way out.
+    """
     body = {
         "label": record.device,
         "name": record.device,
@@ -304,22 +310,75 @@ async def _install(
         folders=wanted.folders,
     )
     target = wanted.target
-    code, out, err = await run_there(target, remote.join(join_script(), joining), INSTALL_S)
-    found = await asyncio.to_thread(lambda: client.get(get_enrollment(made["id"])))
-    device = found["device"]
-    if code != 0 or not device:
-        if found["state"] == "open":
-            reason = {"reason": "the server could not be added by ssh"}
-            await asyncio.to_thread(lambda: client.post(post_enrollment_deny(made["id"]), reason))
-        raise ssh.refused(target, *install_fault(err or out))
-    start = "install-service" if wanted.service else "start"
-    code, out, err = await run_there(target, remote.agent(server.home, start), 60)
+    try:
+        code, out, err = await run_there(target, remote.join(join_script(), joining), INSTALL_S)
+        found = await asyncio.to_thread(lambda: client.get(get_enrollment(made["id"])))
+        device = found["device"]
+        if code != 0 or not device:
+            raise ssh.refused(target, *install_fault(err or out))
+        await _start(wanted, server)
+        return await asyncio.to_thread(lambda: client.get(get_device(device)))
+    except Problem as problem:
+        hint = f"{problem.hint} {await _take_back(client, target, server, record, made['id'])}".strip()
+        raise replace(problem, hint=hint, document={**problem.document, "hint": hint}) from problem
+
+
+async def _start(wanted: ServerEnrollment, server: remote.Server) -> None:
+    """Start the agent there, with the computer where its service manager can.
+
+    Raises:
+        Problem: it does not start.
+    """
+    target = wanted.target
+    code, out, err = await run_there(
+        target, remote.agent(server.home, "install-service" if wanted.service else "start"), START_S
+    )
     if code != 0 and wanted.service:
         # No service manager for this user there: the tunnel starts the agent whenever it comes up.
-        code, out, err = await run_there(target, remote.agent(server.home, "start"), 60)
+        code, out, err = await run_there(target, remote.agent(server.home, "start"), START_S)
     if code != 0:
         raise ssh.refused(target, f"the agent does not start: {ssh.last_line(out or err)}", f"Look: {target.typed}")
-    return await asyncio.to_thread(lambda: client.get(get_device(device)))
+
+
+async def _take_back(
+    client: Client, target: ssh.Target, server: remote.Server, record: tunnels.Record, enrollment: str
+) -> str:
+    """Take back what the hub has of a server that could not be added; say what is left, and how to go on.
+
+    The agent leaves itself, so that nothing remains there either; if it cannot, its key is revoked here, and the next
+    try lets it leave.
+    """
+    name = shlex.quote(record.device)
+    try:
+        found = await asyncio.to_thread(lambda: client.get(get_enrollment(enrollment)))
+        if found["state"] == "open":
+            reason = {"reason": "the server could not be added by ssh"}
+            await asyncio.to_thread(lambda: client.post(post_enrollment_deny(enrollment), reason))
+        identity = found["device"]
+        if not identity:
+            return ""
+        left = await _has_left(target, server)
+        device = await asyncio.to_thread(lambda: client.get(get_device(identity)))
+        name = shlex.quote(device["name"])
+        if not device["revoked"]:
+            left = False
+            reason = {"reason": "its agent did not start"}
+            await asyncio.to_thread(lambda: client.post(post_device_action(identity, "revoke"), reason))
+    except Problem as problem:
+        return (
+            f"If {name} is listed by `starloom devices`, it is still a device of this hub, which could not take it "
+            f"back ({problem}); type: starloom device revoke {name}. Then type the same line again."
+        )
+    how = "has left again" if left else "was revoked, and its agent leaves with the next try"
+    return f"The device {name} {how}; what was installed there is used again by the same line again."
+
+
+async def _has_left(target: ssh.Target, server: remote.Server) -> bool:
+    try:
+        code, _, _ = await run_there(target, remote.agent(server.home, "leave"), LEAVE_S)
+    except Problem:
+        return False  # the line to the server is what failed
+    return code == 0
 
 
 _INSTALL_FAULTS: tuple[tuple[str, str, str], ...] = (
@@ -418,7 +477,8 @@ async def _ready(
             "name": f"Test of {name}",
             "tasks": [{"id": "look", "tool": "system.info", "device": {"id": identity}}],
         }
-        made = await asyncio.to_thread(lambda: client.create(post_constellations(), {"plan": plan}, wait_s=TEST_S))
+        body = {"labels": {"test": "device"}, "plan": plan}
+        made = await asyncio.to_thread(lambda: client.create(post_constellations(), body, wait_s=TEST_S))
     if made["state"] != ConstellationState.SUCCEEDED:
         raise usage(f"{name} is online, but its test task is {made['state']}", f"See: starloom why {made['id']}")
     sentence = made["answer"]["sentence"] if "answer" in made else ""

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.core.answer.why import TAB_OS
 from starloom.planner.context.devices import GRANT, Devices
 from starloom.planner.context.relevance import GUIDED, USUAL, ranked, spoken
 from starloom.planner.context.tool_lines import ABOUT_CHARS, description, gives, searched, signature
@@ -19,6 +18,7 @@ from starloom.planner.preview.plan import plain_grant_line
 from starloom.planner.quoting import plain
 from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
+from starloom_protocol.tools.profiles import TAB_OS
 
 TOOLS_BYTES: Final = 8_600
 """The tools with their arguments and the index of the others together."""

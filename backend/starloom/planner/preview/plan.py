@@ -14,13 +14,13 @@ from dataclasses import replace as dataclass_replace
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.answer.why import TAB_OS
 from starloom.core.people.approvals import needs_approval, plan_effects
 from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
-from starloom.core.placement.selection import Candidate, judge, selects
+from starloom.core.placement.selection import Candidate, is_beyond_grants, judge, selects
 from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in
 from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
+from starloom.core.rights.first_folders import first_folders
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.secret_needs import Needs
 from starloom.planner.fleet import FleetSnapshot
@@ -42,7 +42,9 @@ from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
+from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -56,6 +58,7 @@ from starloom_protocol.vocabulary import (
 FILES_WRITE = "files:write"
 _THE_HUB = "the hub itself does it"
 _ANY = Selector()
+_FOLDERS_MOST = 4
 _CANDIDATES_MOST = 20
 _CANDIDATES_OF_PLAN_MOST = 20_000
 """The most candidates listed for a task and for a whole plan; the longer the plan, the fewer for each task."""
@@ -113,6 +116,8 @@ class Preview:
     warnings: tuple[str, ...] = field(default=())
     secrets: tuple[SecretFlow, ...] = field(default=())
     faults: tuple[TaskFault, ...] = field(default=())
+    unable: tuple[TaskFault, ...] = field(default=())
+    """Those of its faults that are tasks which no device of now can ever begin."""
 
     @property
     def missing(self) -> tuple[MissingGrant, ...]:
@@ -208,6 +213,7 @@ def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by:
         ),
         secrets=secret_flows(_receivers(plan, tasks, placed, access), access),
         faults=faults,
+        unable=never,
     )
 
 
@@ -361,7 +367,7 @@ def _task(
         person=None,
         each=each,
         device=placed.device,
-        why=f"{placed.why}{_time_words(spec)}{_other_words(spec)}",
+        why=f"{placed.why}{_folder_words(spec, devices, fleet)}{_time_words(spec)}{_other_words(spec)}",
         devices=tuple(names),
         alternatives=tuple(
             (fleet.devices[item.device].name, _capable(item), item.words)
@@ -395,6 +401,16 @@ def _way(spec: TaskSpec, over: ForEach | None, places: _Places, needs: Needs | N
         if found.devices:
             return made, dataclass_replace(found, why=f"{found.why}, and {placed.why}")
     return spec, placed
+
+
+def _folder_words(spec: TaskSpec, devices: Iterable[str], fleet: Fleet) -> str:
+    """Return the folders that a task means by `.`, so that nobody has to know which one comes first."""
+    found = first_folders(fleet, spec, devices)
+    if len(found) == 1:
+        return f"; in {quoted(*found.values())}, the first folder that it allows"
+    named = [f"{quoted(folder)} on {fleet.devices[device].name}" for device, folder in found.items()]
+    more = f" and {len(named) - _FOLDERS_MOST} more" if len(named) > _FOLDERS_MOST else ""
+    return f"; in {', '.join(named[:_FOLDERS_MOST])}{more}" if named else ""
 
 
 def _other_words(spec: TaskSpec) -> str:
@@ -558,7 +574,7 @@ def _missing(
     """Yield the grants that the chosen devices lack; where none could be chosen, those of all that were looked at."""
     for name in dict.fromkeys([*devices, *(item.device for item in looked if not devices)]):
         device, offer = fleet.devices[name], fleet.tools.get(name, {}).get(tool)
-        if offer is None:
+        if offer is None or is_beyond_grants(device, offer):
             continue
         given = fleet.offers[name].grants
         wanted = [offer.grant] if offer.grant is not None else []

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -161,7 +162,16 @@ def _slots(document: dict[str, Any], answers: Collection[str], words: str) -> li
             held = _Slot(name, kind, title, value, said, asked=is_said(said, answers) and not is_said(said, [words]))
             found.append(held)
         held.places.append(place)
+    _tell_apart(found, document)
     return found
+
+
+def _tell_apart(slots: Sequence[_Slot], document: Mapping[str, Any]) -> None:
+    """Give slots of one title the names of their tasks: *Path of scan*, *Path of copy*."""
+    titles = Counter(slot.title for slot in slots)
+    for slot in slots:
+        if titles[slot.title] > 1 and slot.places[0][0] == "tasks":
+            slot.title = f"{slot.title} of {document['tasks'][slot.places[0][1]]['id']}"
 
 
 def _constants(

@@ -11,10 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.requests.clauses import ARTICLES, plain_word, word_set
 
-_PLACES: Final = word_set("computer machine device pc laptop notebook server system phone desktop box host whole again")
+_PLACES: Final = word_set(
+    "computer machine device pc laptop notebook server system phone desktop box host whole again at now tonight night"
+)
 _SEASONS: Final = "spring|summer|autumn|fall|winter|year|month|week|weekend|night|christmas|holidays?"
 _RESTART: Final = re.compile(r"(?:restart|reboot|shut ?down|power off|switch off|turn off)\b(?P<rest>.*)")
 _DELETE: Final = re.compile(r"(?:delete|remove|erase|wipe|clean up|get rid of)\b")
@@ -22,6 +24,14 @@ _COMPARE: Final = re.compile(r"(?:compare|diff)\b")
 _PROGRAMS: Final = re.compile(
     r".*\b(?:programs?|processes|process|apps?|applications?)\b.*\b(?:memory|ram|cpu|processor)\b"
 )
+_RUNNING: Final = re.compile(r"(?:what(?:'s| is)|which programs? (?:is|are)) running on\b")
+_MOVE: Final = re.compile(r"(?:move|sync|synchroni[sz]e|mirror)\b")
+_RENAME: Final = re.compile(r"rename\b")
+_EMPTY: Final = re.compile(r"empty\b.*\b(?:trash|bin)\b")
+_SEEN: Final = re.compile(
+    r"(?:when (?:was|did)|what (?:did|has|was))\b.*\b(?:last|do|doing|done|seen|yesterday|today)\b"
+)
+_WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
 _BY_DATE: Final = re.compile(
     rf"(?:find|search|show|list|which|where)\b.*\b(?:from|of|in|since|before|after)\s+(?:(?:last|this)\s+(?:{_SEASONS})|"
     r"(?:19|20)\d\d)\b"
@@ -29,11 +39,24 @@ _BY_DATE: Final = re.compile(
 
 
 @dataclass(frozen=True)
+class _Way:
+    """A request that works here on devices that may do what it needs.
+
+    `{one}` is one of them, `{two}` are two. `{other}` is another one, which has to offer `other_needs`.
+    """
+
+    words: str
+    needs: tuple[str, ...]
+    other_needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class _Gap:
-    """A kind of request, and the sentence about it; `{one}` is the device that the words name, `{two}` are two."""
+    """A kind of request, the sentence about it, and the requests that come near to it."""
 
     fits: Callable[[str, FleetSnapshot], bool]
     sentence: str
+    ways: tuple[_Way, ...]
 
 
 def _of_a_device(said: str, fleet: FleetSnapshot) -> bool:
@@ -42,8 +65,8 @@ def _of_a_device(said: str, fleet: FleetSnapshot) -> bool:
     if found is None:
         return False
     rest = found["rest"]
-    for name in sorted((device.name.casefold() for device in fleet.devices), key=len, reverse=True):
-        rest = rest.replace(name, " ")
+    for device in sorted(fleet.devices, key=lambda device: len(device.name), reverse=True):
+        rest = device.name_pattern.sub(" ", rest)
     return all(plain_word(word) in _PLACES | ARTICLES for word in rest.split())
 
 
@@ -51,36 +74,97 @@ def _like(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
     return lambda said, _fleet: pattern.match(said) is not None
 
 
+def _of_named(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
+    """Return the test of words that begin so and name a device."""
+    return lambda said, fleet: pattern.match(said) is not None and any(one.named_in(said) for one in fleet.devices)
+
+
+def _moves(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words move something between devices; moving anything else is work for a model."""
+    return _MOVE.match(said) is not None and sum(device.named_in(said) for device in fleet.devices) > 1
+
+
 def _compares(said: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words compare devices, or folders of them; other comparisons are work for a model."""
-    return _COMPARE.match(said) is not None and any(device.name.casefold() in said for device in fleet.devices)
+    return _COMPARE.match(said) is not None and any(device.named_in(said) for device in fleet.devices)
 
 
+_SEARCH: Final = ("fs.find", "fs.hash")
+_COMMAND: Final = ("shell.run",)
+_SENDS: Final = ("fs.find", "fs.hash", "artifact.put")
+_STORES: Final = ("fs.write", "fs.hash", "fs.verify")
 _GAPS: Final = (
     _Gap(
         _of_a_device,
-        "no recipe restarts a whole device. *restart nginx on {one}* restarts one service, and *run systemctl reboot "
-        "on {one}* runs that command where its owner has granted it",
+        "no recipe restarts or turns off a whole device",
+        (
+            _Way("*restart nginx on {one}* restarts one service", ("service.restart",)),
+            _Way(
+                "*run systemctl reboot on {one}* runs that command where its owner has granted it",
+                _COMMAND,
+            ),
+        ),
     ),
     _Gap(
         _like(_DELETE),
-        "no recipe deletes files. *largest files on {one}* and *find duplicates on {one}* show what takes room, and "
-        "*find duplicates on {one} and put the extra ones into the trash* asks first",
+        "no recipe deletes files",
+        (
+            _Way("*largest files on {one}* and *find duplicates on {one}* show what takes room", _SEARCH),
+            _Way(
+                "*find duplicates on {one} and put the extra ones into the trash* asks first",
+                (*_SEARCH, "fs.trash"),
+            ),
+        ),
     ),
     _Gap(
         _compares,
-        "no recipe compares folders or devices. *find duplicates on {two}* shows the files that are equal, and *run "
-        "uptime on {two}* marks where the output of a command differs",
+        "no recipe compares folders or devices",
+        (
+            _Way("*find duplicates on {two}* shows the files that are equal", (*_SEARCH, "fs.trash")),
+            _Way("*run uptime on {two}* marks where the output of a command differs", _COMMAND),
+        ),
     ),
     _Gap(
-        _like(_PROGRAMS),
-        "no recipe lists programs. *how is {one}* tells its memory, and *run ps aux on {one}* lists its programs where "
-        "its owner has granted that command",
+        _of_named(_RENAME),
+        "a request gives no device another name; its owner does, on its page or by `starloom device rename`",
+        (),
+    ),
+    _Gap(
+        _like(_EMPTY),
+        "no recipe empties the trash, so that work can be taken back",
+        (_Way("*largest files on {one}* shows what takes room", ("fs.find",)),),
+    ),
+    _Gap(
+        _of_named(_SEEN),
+        "the record of who did what is on the page *Activity*, and in `starloom activity --device`",
+        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+    ),
+    _Gap(
+        _moves,
+        "no recipe moves files or keeps folders equal",
+        (_Way("*copy Documents from {one} to {other}* copies what differs and removes nothing", _SENDS, _STORES),),
+    ),
+    _Gap(
+        _of_named(_WATCH),
+        "no recipe waits for something to happen. A schedule looks again and again, and tells you of a failure or a "
+        "change: `starloom schedule add`",
+        (
+            _Way("*how is {one}* looks once", ("system.info",)),
+            _Way("*what fills the disk of {one}* shows its room", ("disk.usage",)),
+        ),
+    ),
+    _Gap(
+        lambda said, fleet: _like(_PROGRAMS)(said, fleet) or _like(_RUNNING)(said, fleet),
+        "no recipe lists programs",
+        (
+            _Way("*how is {one}* tells its memory", ("system.info",)),
+            _Way("*run ps aux on {one}* lists its programs where its owner has granted that command", _COMMAND),
+        ),
     ),
     _Gap(
         _like(_BY_DATE),
-        "no recipe finds files by date. *find IMG_2025 on {one}* finds them by words of their names, with the date of "
-        "each",
+        "no recipe finds files by date",
+        (_Way("*find IMG_2025 on {one}* finds them by words of their names, with the date of each", ("fs.find",)),),
     ),
 )
 
@@ -92,14 +176,23 @@ def gap_in(words: str, fleet: FleetSnapshot) -> str:
         return ""
     for gap in _GAPS:
         if gap.fits(said, fleet):
-            one, two = _devices(said, fleet)
-            return gap.sentence.format(one=one, two=two)
+            ways = ", and ".join(filter(None, (_way(way, said, fleet) for way in gap.ways)))
+            return f"{gap.sentence}. {ways}" if ways else gap.sentence
     return ""
 
 
-def _devices(said: str, fleet: FleetSnapshot) -> tuple[str, str]:
-    """Return the device that words name, or the first one; and two of them, the named first."""
-    ordered = sorted(fleet.devices, key=lambda device: (device.demo, not device.online, device.name))
-    named = [device.name for device in ordered if device.name.casefold() in said]
-    names = list(dict.fromkeys([*named, *(device.name for device in ordered)]))
-    return names[0], " and ".join(names[:2])
+def _way(way: _Way, said: str, fleet: FleetSnapshot) -> str:
+    """Return a request with devices that may do what it needs, the named ones first; empty where there are too few."""
+    ordered = sorted(fleet.devices, key=lambda one: (_place(one, said), one.demo, not one.online, one.name))
+    able = [device for device in ordered if device.may(way.needs)]
+    others = [device for device in ordered if device not in able[:1] and device.may(way.other_needs)]
+    if len(able) < (2 if "{two}" in way.words else 1) or ("{other}" in way.words and not others):
+        return ""
+    two = " and ".join(device.name for device in able[:2])
+    return way.words.format(one=able[0].name, other=others[0].name if others else "", two=two)
+
+
+def _place(device: DeviceSnapshot, said: str) -> int:
+    """Return where words name a device, so that what they name first stays first; behind them all if they do not."""
+    found = device.name_pattern.search(said)
+    return found.start() if found is not None else len(said)

@@ -390,6 +390,7 @@ def _meets(value: Any, other: Any) -> bool:
 def _candidate(
     recipe: Recipe, taken: Mapping[str, SlotValue], given: Mapping[str, Any], score: int, fleet: FleetSnapshot
 ) -> Candidate:
+    taken = _without_device_as_folder(recipe, taken, given, fleet)
     values = {name: item.value for name, item in taken.items() if item.filled and name not in given}
     values.update((name, value) for name, value in given.items() if name in recipe.params)
     for name, counted in taken.items():
@@ -417,6 +418,32 @@ def _candidate(
     if not missing:
         missing = _refused_values(recipe, values)
     return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
+
+
+def _without_device_as_folder(
+    recipe: Recipe, taken: Mapping[str, SlotValue], given: Mapping[str, Any], fleet: FleetSnapshot
+) -> Mapping[str, SlotValue]:
+    """Return the values of words that name a device where a folder stands, as that device: *back up nas to laptop*.
+
+    Only the one device that is still open is taken so, and the folder is asked then.
+    """
+    open_devices = [
+        name
+        for name, param in recipe.params.items()
+        if param.type == "device"
+        and name not in taken
+        and name not in given
+        and not param.optional
+        and not param.default
+    ]
+    for name, item in taken.items():
+        named = item.filled and recipe.params[name].type == "path" and item.trust is Trust.PLAIN
+        device = fleet.by_name.get(str(item.value).casefold()) if named and len(open_devices) == 1 else None
+        if device is not None:
+            found = take(device.name, recipe.params[open_devices[0]], fleet)
+            asked = SlotValue(reason=f"{device.name} is a device; name the folder")
+            return {**taken, name: asked, open_devices[0]: found} if found.filled else taken
+    return taken
 
 
 def _refused_values(recipe: Recipe, values: dict[str, Any]) -> list[Missing]:

@@ -6,8 +6,10 @@ and the job alike.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from shlex import quote
-from typing import Any
+from typing import Any, Final
 
 from starloom.core.state.model import TRIAL_RUNS
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
@@ -42,31 +44,60 @@ def what_to_ask(fleet: FleetSnapshot) -> str:
     """Return two sentences about possible requests here, with examples."""
     shown = ", ".join(f"*{words}*" for words in examples(fleet))
     first = "Starloom looks after your devices, copies and checks files between them, and runs work on them."
-    if not shown:
+    if not fleet.devices:
         return f"{first} No device has joined yet; add one on the page *Devices*, or by `starloom enroll`."
+    if not shown:
+        return f"{first} The devices that are here offer nothing for that; add a computer by `starloom enroll`."
     return f"{first} Say it in English, for example {shown}."
 
 
-_LENDS_PICTURES = ("fs.find", "artifact.put")
+@dataclass(frozen=True)
+class _Example:
+    """Words with a place for each device, and the tools that the device in each place has to offer."""
+
+    words: str
+    needs: tuple[tuple[str, ...], ...]
+    of_a_phone: bool = False
+
+
+_STORES: Final = ("fs.write", "fs.hash", "fs.verify")
+_KEEPS: Final = ("fs.write", "archive.verify", "archive.rotate")
+_EXAMPLES: Final = (
+    _Example("how are my machines", (("system.info",),)),
+    _Example("back up the pictures of {} to {}", (("fs.find", "fs.hash", "artifact.put"), _STORES), of_a_phone=True),
+    _Example("back up Documents of {} to {}", (("archive.pack",), _KEEPS)),
+    _Example("what fills the disk of {}", (("disk.usage",),)),
+    _Example("errors since yesterday on {}", (("log.search",),)),
+    _Example("find invoice on {}", (("fs.find",),)),
+    _Example("take a picture with {} and put it on {}", (("camera.capture",), ("fs.write", "fs.hash"))),
+)
 
 
 def examples(fleet: FleetSnapshot) -> tuple[str, ...]:
-    """Return requests in words that fit a recipe, with the names of devices that are here; none without a device."""
+    """Return requests in words that fit a recipe and that the devices which they name can carry out now."""
     devices = sorted(fleet.devices, key=lambda device: (device.demo, not device.online, device.name))
-    if not devices:
-        return ()
-    first = devices[0]
-    phone = next((device for device in devices if _is_phone(device) and device.can(_LENDS_PICTURES)), None)
-    other = next((device for device in devices if device not in (first, phone)), None)
-    asked = ["how are my machines"]
-    if phone is not None and phone is not first:
-        asked.append(f"back up the pictures of {phone.name} to {first.name}")
-    elif other is not None:
-        asked.append(f"back up Documents of {first.name} to {other.name}")
-    asked.append(f"what fills the disk of {first.name}")
-    if len(asked) < EXAMPLES:
-        asked.append(f"errors since yesterday on {first.name}")
+    asked: list[str] = []
+    backed_up = False
+    for example in _EXAMPLES:
+        found = _places(example, devices)
+        copies = example.words.startswith("back up")
+        if found and not (copies and backed_up):
+            asked.append(example.words.format(*(device.name for device in found)))
+            backed_up = backed_up or copies
     return tuple(asked[:EXAMPLES])
+
+
+def _places(example: _Example, devices: Sequence[DeviceSnapshot]) -> list[DeviceSnapshot]:
+    """Return a device for each place of an example, each another one; none where a place stays empty."""
+    taken: list[DeviceSnapshot] = []
+    for at, needs in enumerate(example.needs):
+        phone = example.of_a_phone and at == 0
+        able = [device for device in devices if device not in taken and device.can_now(needs)]
+        found = next((device for device in able if not phone or _is_phone(device)), None)
+        if found is None:
+            return []
+        taken.append(found)
+    return taken
 
 
 def _is_phone(device: DeviceSnapshot) -> bool:
@@ -78,7 +109,9 @@ def _may_mean(candidates: tuple[Candidate, ...]) -> str:
     also = "".join(f", or {quoted(other.title)}" for other in others)
     if not meant.missing:
         return f"they may mean {quoted(meant.title)}{also}; start it, or say it another way"
-    needed = ", ".join(f"{item.title} ({item.reason})" if item.reason else item.title for item in meant.missing)
+    needed = ", ".join(
+        f"{quoted(item.title)} ({item.reason})" if item.reason else quoted(item.title) for item in meant.missing
+    )
     return f"they may mean {quoted(meant.title)}, which still needs {needed}{also}"
 
 

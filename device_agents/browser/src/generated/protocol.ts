@@ -9,10 +9,14 @@ export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 /** The child whose value is the answer of a goal has the goal's name and this. */
 export const GOAL_ANSWER_SUFFIX = ".answer";
+/** The difference of two logarithms of a pace where one time is twice the other. */
+export const PACE_OCTAVE = 1024;
+/** Fewer calls of a tool on a device are a guess at its pace. */
+export const PACE_CALLS_LEAST = 3;
 
 /** Stable error codes; each has a row in `CODES` and in `docs/errors.md`. */
-export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_topic" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "recipe_on_trial" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "not_in_time" | "interrupted" | "lost" | "check_failed" | "goal_unmet" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "group_need" | "no_winner" | "device_outside" | "condition_unmet" | "moment_outside" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
-export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_topic", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "recipe_on_trial", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "not_in_time", "interrupted", "lost", "check_failed", "goal_unmet", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "group_need", "no_winner", "device_outside", "condition_unmet", "moment_outside", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
+export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_topic" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "recipe_on_trial" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "not_in_time" | "interrupted" | "lost" | "check_failed" | "goal_unmet" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "marked_failed" | "group_need" | "no_winner" | "device_outside" | "condition_unmet" | "moment_outside" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
+export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_topic", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "recipe_on_trial", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "not_in_time", "interrupted", "lost", "check_failed", "goal_unmet", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "marked_failed", "group_need", "no_winner", "device_outside", "condition_unmet", "moment_outside", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
 
 /** The first step of the recovery ladder: retry here, do not retry, or try another device. */
 export type CodeClass = "transient" | "permanent" | "device";
@@ -335,33 +339,55 @@ export interface Firing {
   state: ConstellationState;
 }
 
-/** Work on a clock. `due_ms` is its next moment, 0 when it has none; a firing is known by (id, due moment). */
+/** Work on a clock; a firing is known by (id, due moment). */
 export interface Schedule {
+  /** The author of its firings: the one who saved it, or last changed more than its name. */
   author: string;
+  /** Which moments that were missed while no hub ran it makes up for. */
   catch_up?: CatchUp;
+  /** The approval of what its firings may do; null: none was needed when it was saved. */
   consent?: Consent | null;
   created_ms: number;
+  /** Five fields, or a word such as `@daily`; read in `zone`. */
   cron: string;
+  /** A firing that takes longer is cancelled; 0: no bound. */
   deadline_s?: number;
+  /** Its next moment; 0: it has none, since it is paused or stopped. */
   due_ms?: number;
+  /** The number of its firings since its creation. */
   fired?: number;
   id: string;
+  /** The newest firing that has ended. */
   last?: Firing | null;
   name: string;
+  /** The news for a person who has not seen it yet; null: there is none. */
   notice?: Notice | null;
+  /** The ends of firings of which it gives a notice. */
   notify?: NotifyWhen;
+  /** The device that shows its notices, too; null: none does. */
   notify_device?: string | null;
+  /** The rule for a moment that comes while a firing goes on. */
   overlap?: Overlap;
+  /** The id of the principal by whose rights it runs. */
   owner: string;
+  /** The values of `recipe`, as canonical text. */
   params?: string;
+  /** Due moments that wait for the firing before them. */
   queued?: number[];
+  /** The name of the recipe that it runs; null: words, or a plan. */
   recipe?: string | null;
+  /** The words that it runs; empty: a recipe, or a plan. */
   request?: string;
+  /** The constellations of its firings that go on, each with its due moment. */
   running?: Record<string, number>;
+  /** The number of moments since its creation that were missed, left out or refused. */
   skipped?: number;
   state?: ScheduleState;
+  /** Why the hub stopped it. */
   stopped?: Fault | null;
+  /** Its firings are judged as it was when it was saved; earlier releases kept schedules without it. */
   strict?: boolean;
+  /** The id of the token with which it was saved, and with which it ends; null: that of a session. */
   token?: string | null;
   zone: string;
 }
@@ -383,16 +409,22 @@ export interface ModelDay {
 export interface ModelCall {
   asked_ms: number;
   cached_tokens?: number;
+  /** Why no reply came. */
   fault?: string;
   input_tokens?: number;
   job: string;
+  /** Its cost in millionths of a dollar. */
   micros?: number;
   model?: string;
+  /** Counts the calls of the job from 1. */
   number?: number;
   output_tokens?: number;
+  /** The artifact with `{instructions, stage, turns}` as canonical JSON; null: the worker has no artifacts. */
   prompt?: string | null;
+  /** The artifact with `{cut, refused, text}` as canonical JSON; null as that of `prompt`. */
   reply?: string | null;
   stage: string;
+  /** That of a goal with several. */
   tier?: string;
   took_ms?: number;
 }
@@ -456,35 +488,56 @@ export interface Repeat {
   until?: Condition | null;
 }
 
-/** A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`. */
+/** A group's list: `source` with `output`, `devices`, `same`, `times` or `repeat`. */
 export interface ForEach {
+  /** How long a device must be off until it is reported (`when_off`). */
   after_s?: number;
+  /** A task on each of these devices. */
   devices?: Selector | null;
   flatten?: boolean;
+  /** The whole family goes through one item after the other and stops where one does not succeed. */
   in_turn?: boolean;
+  /** How many of its children run at once; 0: no bound. */
   max_parallel?: number;
+  /** How many of its children must succeed. */
   need?: Need;
+  /** The number that `need` counts with. */
   need_count?: number;
+  /** The pointer to the list in the result of `source`. */
   output?: string;
+  /** A turn of the one call is added when the turn before has ended; the group counts as its last turn. */
   repeat?: Repeat | null;
+  /** The family over whose list it goes, too. */
   same?: string | null;
+  /** The task whose output is the list. */
   source?: string | null;
+  /** With `devices`, how many of them take part, each once; alone, a number of like calls. */
   times?: number;
+  /** A device that is off is waited for (`wait`), or reported (`report`). */
   when_off?: string;
 }
 
 /** One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`. */
 export interface Input {
+  /** The outputs of all children of the group `source`, as a list. */
   all?: boolean;
+  /** With `all`, each output is a list, and these are joined. */
   flatten?: boolean;
+  /** How old the finding of `topic` may be; 0: any age. */
   fresh_s?: number;
   name: string;
+  /** In place of outputs, a row for each device of the group `source` that was off. */
   off?: boolean;
+  /** The task runs without it where `source` gives none. */
   optional?: boolean;
+  /** The value where there is no finding of `topic`, as canonical text. */
   otherwise?: string | null;
   output?: string;
+  /** The task or group that gives it; empty with a `topic`. */
   source: string;
+  /** The newest finding of this topic is handed over. */
   topic?: string;
+  /** In place of outputs, a row with task and device for each child that succeeded, in their order. */
   who?: boolean;
 }
 
@@ -651,15 +704,23 @@ export interface Health {
 
 /** The pace of a tool on a device, for inputs of one size class: how long its calls took, how much they gave. */
 export interface Pace {
+  /** The sum of the logarithms of the bytes of results; `PACE_OCTAVE` stands for a doubling. */
   byte_logs?: number;
+  /** The sum of the squares of these logarithms. */
   byte_squares?: number;
+  /** The calls in the sums. */
   count?: number;
   device: string;
+  /** Ends by a fault of the device. */
   failures?: number;
   last_ms: number;
+  /** The sum of the logarithms of the times in milliseconds; `PACE_OCTAVE` stands for a doubling. */
   logs?: number;
+  /** The size class of the inputs. */
   size?: number;
+  /** The sum of the squares of these logarithms. */
   squares?: number;
+  /** Empty: the transfer of a MiB to the device. */
   tool?: string;
 }
 
@@ -674,18 +735,25 @@ export interface Stopping {
   reason?: string;
 }
 
-/** One tool as a device offers it; `args` is the canonical text of the JSON schema of its arguments. */
+/** One tool as a device offers it. */
 export interface ToolOffer {
+  /** The canonical text of the JSON schema of its arguments. */
   args?: string;
   effects?: Effect[];
+  /** Narrows `effects` by the value of an argument: argument -> value -> effects. A list stands there by its `list_key`. */
   effects_by?: Record<string, Record<string, Effect[]>>;
+  /** The grant of the device that it needs; null: none. */
   grant?: string | null;
   name: string;
   repeatability?: Repeatability;
+  /** The schema of its result, or the name of one that both ends know (`tools.results`); empty: unknown. */
   returns?: string;
+  /** It has verified its own effect where it succeeds. */
   self_verified?: boolean;
+  /** A tool in whose place the device's owner says that this one may be called. */
   stands_for?: string;
   title?: string;
+  /** Why it cannot be called now; null: it can. */
   unavailable?: string | null;
 }
 
@@ -698,64 +766,100 @@ export interface Offer {
   tools?: ToolOffer[];
 }
 
-/** One device; its id is made from its key. `session` rises with each connection. */
+/** One device; its id is made from its key. */
 export interface Device {
+  /** The reason of its quarantine. */
   aside?: string;
+  /** Its newest facts beside the offer, by `DeviceFact`. */
   condition?: Record<string, string>;
+  /** It is one of the demo devices that a hub runs on its own computer. */
   demo?: boolean;
+  /** The time at which movable work is moved away while it drains; 0: never. */
   drain_due_ms?: number;
   drain_reason?: string;
+  /** It is given no new work. */
   draining?: boolean;
+  /** The hub that it was connected to ended, and it is expected back until then; 0: it is not. */
   expected_until_ms?: number;
+  /** It was revoked, and no list shows it. Its record stays for the log, which has its id. */
   forgotten?: boolean;
+  /** They still mean this device in plans and schedules, the latest first. None is the name of another device, or a former one of it. */
   former_names?: string[];
   id: string;
+  /** The process of its agent, which is another one after each start. */
   instance?: string | null;
   joined_ms: number;
   key: string;
   labels?: string[];
+  /** It left of its own accord, and is `revoked`, too. */
   left?: boolean;
+  /** The id of the ledger of its agent. */
   ledger?: string | null;
+  /** The first time of its present ledger, which proves nothing about work given to the device before. */
   ledger_ms?: number;
   link?: DeviceLink;
+  /** The time since which `link` is as it is. */
   link_since_ms?: number;
   name: string;
   os?: string;
+  /** The part of its present offer that exceeds `profile_most` and was not accepted. */
   over?: string;
+  /** It may have one task in spite of its quarantine, to test whether it works again. */
   probing?: boolean;
+  /** The profile that its owner gave it. */
   profile?: Profile;
+  /** The profile that its join code allowed. */
   profile_most?: Profile;
+  /** It is given no work, because of `aside`. */
   quarantined?: boolean;
+  /** Work that it has begun and this history lacks, until a person has seen it. */
   remembers?: string;
+  /** Written by no release any more; a record of an earlier one may have it. */
   reports?: number;
   revoked?: boolean;
+  /** Rises with each connection. */
   session?: number;
+  /** The version of its agent. */
   version?: string;
 }
 
-/** One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is a hash, never the code. */
+/** One pairing of a device, or the code of several. */
 export interface Enrollment {
+  /** How often a device asked with it. */
   attempts?: number;
+  /** A hash, never the code. */
   code_hash: string;
+  /** The id of the pairing that the several devices' code stands for; empty: it has a code of its own. */
   code_of?: string;
   created_ms: number;
   demo?: boolean;
+  /** The device that asks, or has joined; null: none has yet. */
   device?: string | null;
+  /** How many devices the code is for. */
   devices?: number;
   expires_ms: number;
   id: string;
   key?: string | null;
   label?: string;
+  /** Those that the device asks for; a person who approves it grants them. */
   labels?: string[];
   name?: string;
   os?: string;
+  /** The one who made the code. */
   owner: string;
+  /** The device joins without a person who compares the words. */
   preapproved?: boolean;
+  /** The profile that the code allows. */
   profile_most?: Profile;
+  /** Why it was denied. */
   reason?: string;
+  /** The device whose name and labels this one takes on approval; it is revoked then. */
   replaces?: string;
+  /** open, asking, approved, denied, used or expired. */
   state?: string;
+  /** How many devices have used the code. */
   used?: number;
+  /** The words that both screens show. */
   words?: string;
 }
 
@@ -964,11 +1068,13 @@ export interface Answer {
   struck?: string[];
   /** The verdict of the judge of the whole answer. */
   verdict?: Verdict | null;
+  /** The time in which at least one question to a person was open. */
+  waited_ms?: number;
   /** A model's answer in words; empty: the sentence stands alone. */
   words?: string;
 }
 
-/** The specification of a task; only edits write it. */
+/** A task's specification, by edits alone. A group has `for_each`, `nested` or `goal`, others `tool` or `person`. */
 export interface TaskSpec {
   /** The task whose call this one makes again, because its finding had grown too old. */
   again_of?: string | null;
@@ -1440,6 +1546,7 @@ export interface Resync {
   t: "resync";
   reason: string;
   stream: string;
+  unknown?: boolean;
 }
 
 export interface LiveRefuse {
@@ -1924,40 +2031,57 @@ export interface Spans {
   to_ms: number[];
 }
 
-/** The report of a constellation as of `seq`; `spans` only if they were asked for. */
+/** The report of a constellation as of `seq`. */
 export interface RunReport {
   attempts: number;
+  /** The time in which at least one task was on a device. */
   busy_ms: number;
   checks_passed: number;
   constellation: string;
   created_at: string;
+  /** The names of the devices that the report names by their ids. */
   device_names: Record<string, string>;
   devices: number;
   ended: boolean;
+  /** The time in which at least one task waited for something that a person ends. */
   for_person_ms: number;
+  /** 1 - makespan / one at a time. */
   gain: number;
   hedge_ms: number;
+  /** From the request to the end, or until now. */
   makespan_ms: number;
   model: ModelUse;
   name: string;
+  /** Work, and the time in which nothing was on a device: people and planning take it in any order. */
   one_at_a_time_ms: number;
+  /** Work / path, the `parallelism_ratio` of UFO. */
   parallelism: number;
+  /** The critical path, each task the last of those that the next one needed: why the run took so long. */
   path: PathStep[];
+  /** The time on devices of the longest chain of tasks that followed each other: `critical_path_length` of UFO. */
   path_ms: number;
+  /** Until the first version of the plan. */
   planning_ms: number;
   recoveries: Recoveries;
+  /** The part of the work whose attempts gave no result. */
   repeated_ms: number;
   result_bytes: number;
   seq: number;
+  /** Only if they were asked for. */
   spans?: Spans | null;
+  /** The part of the work between the choice of a device and the begin there, in which inputs are sent. */
   starting_ms: number;
   state: ConstellationState;
+  /** Those that were on a device at least once. */
   tasks: number;
   ticks: Tick[];
   versions: number;
   waits: Wait[];
+  /** Tasks on devices at once, on average over the busy time (work / busy). */
   width_mean: number;
+  /** Tasks on devices at once, at most. */
   width_most: number;
+  /** The time of all tasks on devices, added up, with every attempt. */
   work_ms: number;
 }
 
@@ -2118,6 +2242,7 @@ export const CODES: Record<Code, CodeInfo> = {
   artifact_corrupt: {"code_class": "transient", "status": 422, "title": "The bytes do not match their hash", "hint": "It is fetched again; look at the disk if it repeats."},
   network: {"code_class": "transient", "status": 422, "title": "The network failed", "hint": "It is retried; see the log of the attempt."},
   declined: {"code_class": "permanent", "status": 422, "title": "A person declined", "hint": "See the answer and its reason."},
+  marked_failed: {"code_class": "permanent", "status": 422, "title": "A person marked it as failed", "hint": "Its history names who did, and the reason."},
   group_need: {"code_class": "permanent", "status": 422, "title": "Too few of the group succeeded", "hint": "See the failed children; retry of the group retries them."},
   no_winner: {"code_class": "permanent", "status": 422, "title": "The vote has no winner", "hint": "See the ballots; retry the calls, or vote with a weaker rule."},
   device_outside: {"code_class": "permanent", "status": 422, "title": "The result names no device that the plan allows", "hint": "See the result; widen `within` if that device is meant."},

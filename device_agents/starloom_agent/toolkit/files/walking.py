@@ -24,8 +24,8 @@ class Found:
 class Walk:
     """Yields the files below a root, folder by folder and by name; `unreadable` counts what was refused.
 
-    A name that is not text counts as refused, too. `links` and `empty` are the paths below the root of links, which
-    are left out, and of folders in which nothing is.
+    A name that is not text counts as refused, too, and a folder that lies deeper than `depth`. `links` and `empty` are
+    the paths below the root of links, which are left out, and of folders in which nothing is.
     """
 
     def __init__(self, files: Beneath, root: Path, *, hidden: bool = False, depth: int = 64) -> None:
@@ -46,7 +46,9 @@ class Walk:
             self.folders += 1
             found, inner = self._look(folder, below)
             yield from found
-            if depth < self._depth:
+            if depth >= self._depth:
+                self.unreadable += len(inner)
+            else:
                 pending.extend((folder / name, f"{below}/{name}" if below else name, depth + 1) for name in inner[::-1])
 
     def _look(self, folder: Path, below: str) -> tuple[list[Found], list[str]]:

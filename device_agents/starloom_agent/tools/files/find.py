@@ -82,12 +82,16 @@ def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> 
         for entry in found:
             if not args.hidden and entry.name.startswith("."):
                 continue
-            about = entry.stat(follow_symlinks=False)
+            try:
+                about = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue  # it was removed since
             kind: Literal["file", "folder", "link"] = (
                 "link" if entry.is_symlink() else "folder" if stat.S_ISDIR(about.st_mode) else "file"
             )
             row: FolderEntry = {
-                "name": f"{before}{entry.name}",
+                # A name that is no text is shown, and can be given to no tool.
+                "name": before + entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"),
                 "kind": kind,
                 "bytes": about.st_size,
                 "mtime_s": int(about.st_mtime),

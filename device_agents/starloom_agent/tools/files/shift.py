@@ -16,6 +16,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.placing import place
 from starloom_agent.toolkit.files.walking import Walk
@@ -62,11 +63,7 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, f"{args.to} lies inside {args.path}; choose a place beside it", effect=False
         )
-    pairs = (
-        [(found.path, target / found.below) for found in Walk(files, source, hidden=True)]
-        if folder
-        else [(source, target)]
-    )
+    pairs = _below(files, source, target, args.path) if folder else [(source, target)]
     with plain(target, "looking at", effect=False):
         clashes = [] if args.on_clash == "replace" else [str(to) for _, to in pairs if files.exists(to)]
         same = {to for file, to in pairs if files.is_file(to) and sha256_of(files, file) == sha256_of(files, to)}
@@ -88,6 +85,20 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         done += place(context, half, to, mode=stat.S_IMODE(about.st_mode) & ~_SET_ID)
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
     return {"path": args.to, "files": len(pairs), "kept": len(same), "bytes": done}
+
+
+def _below(files: Beneath, source: Path, target: Path, named: str) -> list[tuple[Path, Path]]:
+    """Return the files of a folder, each with its place in the copy.
+
+    Raises:
+        ToolFailed: something in it cannot be copied; a copy that lacks a part looks like a whole one.
+    """
+    walk = Walk(files, source, hidden=True)
+    pairs = [(found.path, target / found.below) for found in walk]
+    if walk.unreadable:
+        reason = f"{walk.unreadable} entries of {named} cannot be read, lie too deep, or have names that are no text"
+        raise ToolFailed(Code.TOOL_FAILED, f"{reason}: nothing was copied", effect=False)
+    return pairs
 
 
 class Move(Args, frozen=True, kw_only=True):

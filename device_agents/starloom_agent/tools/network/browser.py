@@ -1,7 +1,9 @@
 """`browser.read`, `browser.capture`, `browser.steps`: a page as a real browser shows it, and steps in it.
 
 Playwright with a Chromium of this device, both brought by its owner; a fresh, empty profile for each call, so never the
-owner's own sign-ins. Every request of a page, not only the first, must go to a host that `net:reach` lists.
+owner's own sign-ins. Every request of a page, not only the first, must go to a host that `net:reach` lists: Playwright
+stops those that it sees, and the browser itself knows no address of another host, so that no redirect, socket or worker
+leads there.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import contextlib
 import importlib
 import importlib.util
 import os
+import re
 import shutil
 import urllib.parse
 from collections.abc import Iterator
@@ -29,6 +32,10 @@ _TEXT_CHARS_MOST = 100_000
 _LINKS_MOST = 300
 _BLOCKED_MOST = 20
 _FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+# Media connections ask no resolver, and a proxy would look names up itself.
+_NO_WAY_AROUND = ["--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--no-proxy-server"]
+_HOST = re.compile(r"[a-z0-9._:-]+")
+_OWN_SANDBOX = True
 _Selector = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
 
 
@@ -87,38 +94,70 @@ def _page(context: ToolContext, url: str, within_s: int, width: int = 1280) -> I
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{url[:200]} is no http or https address", effect=False)
     context.check_host(parts.hostname)
-    blocked: dict[str, None] = {}
-
-    def pass_on(route: Any) -> None:
-        host = (urllib.parse.urlsplit(route.request.url).hostname or "").lower()
-        if "*" in context.hosts or host in context.hosts:
-            route.continue_()
-        else:
-            blocked[host] = None
-            route.abort("blockedbyclient")
-
+    watch = _Watch(context)
     playwright = importlib.import_module("playwright.sync_api")
     with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=executable(), args=_FLAGS, chromium_sandbox=_sandboxed())
+        browser = play.chromium.launch(
+            executable_path=executable(), args=[*_FLAGS, *_bounds(context.hosts)], chromium_sandbox=_OWN_SANDBOX
+        )
         try:
             tab = browser.new_context(
                 accept_downloads=False, service_workers="block", viewport={"width": width, "height": 900}
             ).new_page()
-            tab.context.route("**/*", pass_on)
+            watch.over(tab)
             tab.set_default_timeout(within_s * 1000)
             tab.goto(url, wait_until="load")
-            yield tab, blocked
+            yield tab, watch.blocked
         except playwright.TimeoutError as error:
             raise ToolFailed(Code.TIMED_OUT, f"{url}: {_first_line(error)}") from error
         except playwright.Error as error:
+            if watch.led_to:
+                context.check_host(watch.led_to)
             raise ToolFailed(Code.NETWORK, f"{url}: {_first_line(error)}") from error
         finally:
             browser.close()
 
 
-def _sandboxed() -> bool:
-    """Whether the browser can hold its own sandbox: as root it refuses to start with it."""
-    return not _as_root()
+def _bounds(hosts: tuple[str, ...]) -> list[str]:
+    """Return the flags by which the browser finds the listed hosts and no others, whether by name or by number."""
+    if "*" in hosts:
+        return []
+    listed = "".join(f", EXCLUDE {host}" for host in hosts if _HOST.fullmatch(host))
+    return [*_NO_WAY_AROUND, f"--host-resolver-rules=MAP * ~NOTFOUND{listed}"]
+
+
+class _Watch:
+    """The hosts that a page asks for: those that are not listed are stopped and noted."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._hosts = context.hosts
+        self.blocked: dict[str, None] = {}
+        self.led_to = ""
+
+    def over(self, tab: Any) -> None:
+        # A redirect reaches no route, and a socket only the page.
+        tab.context.route("**/*", self._pass_on)
+        tab.context.on("request", lambda request: self._note(tab, request))
+        tab.on("websocket", lambda opened: self._strange(opened.url))
+
+    def _strange(self, url: str) -> str:
+        """Return the host of an address if it is not listed, and note it; else nothing."""
+        host = (urllib.parse.urlsplit(url).hostname or "").lower()
+        if "*" in self._hosts or host in self._hosts:
+            return ""
+        self.blocked[host] = None
+        return host
+
+    def _pass_on(self, route: Any) -> None:
+        if self._strange(route.request.url):
+            route.abort("blockedbyclient")
+        else:
+            route.continue_()
+
+    def _note(self, tab: Any, request: Any) -> None:
+        host = self._strange(request.url) if request.redirected_from is not None else ""
+        if host and request.is_navigation_request() and request.frame == tab.main_frame:
+            self.led_to = host
 
 
 def _first_line(error: Exception) -> str:

@@ -1,16 +1,21 @@
 """`process.kill`: ends one process of this user, named by number and name, so that a reused number ends nothing else.
 
 It never ends the agent, what the agent lives in, or the first process; other users' processes are the system's to
-protect.
+protect. On Linux 5.3 and later the process is held by a descriptor (pidfd), which signals no other process, whatever
+becomes of its number. An older kernel, or a filter that forbids the call, leaves the start time: it is compared right
+before each signal. macOS has no such descriptor and Windows no such signals, so the tool is not offered there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -46,15 +51,87 @@ def own_family() -> set[int]:
     return found
 
 
-def _send(pid: int, number: signal.Signals) -> None:
+class _Target:
+    """One process, which stays the same one although its number may be given to another.
+
+    The descriptor is taken before the first look: as long as it can be signalled, the number is that of its process.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._handle = _open_process(pid)
+        self.row = find_process(pid)
+        if self._handle is not None and not self._is_there(self._handle):
+            self.row = None
+
+    def __enter__(self) -> _Target:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+
+    def runs(self) -> bool:
+        """Whether it has not ended; a zombie has."""
+        if self.row is None or self.row["state"] == "Z":
+            return False
+        if self._handle is not None:
+            waiting = select.poll()
+            waiting.register(self._handle, select.POLLIN)
+            return not waiting.poll(0)
+        now = find_process(self.pid)
+        return now is not None and now["began"] == self.row["began"] and now["state"] != "Z"
+
+    def send(self, number: signal.Signals) -> bool:
+        """Signal it if it still runs; False if it has ended.
+
+        Raises:
+            ToolFailed: it belongs to another user.
+        """
+        if not self.runs():
+            return False
+        try:
+            if self._handle is None:
+                os.kill(self.pid, number)
+            else:
+                signal.pidfd_send_signal(self._handle, number)
+        except ProcessLookupError:
+            return False
+        except PermissionError as error:
+            raise ToolFailed(
+                Code.TOOL_FAILED,
+                f"process {self.pid} belongs to another user; the agent's user may not end it",
+                effect=False,
+            ) from error
+        return True
+
+    @staticmethod
+    def _is_there(handle: int) -> bool:
+        """Whether the process still has its number."""
+        try:
+            with contextlib.suppress(PermissionError):
+                signal.pidfd_send_signal(handle, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+
+def _open_process(pid: int) -> int | None:
+    """Return a descriptor of a process, or None where the system gives none or there is no such process."""
     try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return
-    except PermissionError as error:
-        raise ToolFailed(
-            Code.TOOL_FAILED, f"process {pid} belongs to another user; the agent's user may not end it", effect=False
-        ) from error
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def _process_of(pid: int) -> int:
+    """Return the number of the process that a number belongs to: that of a thread signals the whole process."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name == "Tgid":
+                return int(value)
+    return pid
 
 
 class ProcessEnd(Named):
@@ -73,31 +150,37 @@ def kill(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> ProcessEnd:
-    found = find_process(args.pid)
     named: Named = {"device": args.device_name} if args.device_name else {}
-    if found is None:
-        return {**named, "pid": args.pid, "name": args.name, "ended": "before", "took_s": 0}
-    if found["name"] != args.name:
-        raise ToolFailed(
-            Code.BAD_ARGUMENTS,
-            f"process {args.pid} is {found['name']}, not {args.name}: nothing was ended",
-            effect=False,
-        )
+    with _Target(args.pid) as target:
+        begin = clock()
+        how: Literal["before", "asked", "forced"] = "before"
+        if target.row is not None and target.runs():
+            _judge(args, str(target.row["name"]))
+            context.log(f"asking process {args.pid} ({args.name}) to end")
+            how = "asked" if target.send(signal.SIGTERM) else "before"
+        while target.runs():
+            if clock() - begin >= args.grace_s and how == "asked":
+                if not args.force:
+                    raise ToolFailed(Code.TIMED_OUT, f"{args.name} ({args.pid}) has not ended in {args.grace_s:g} s")
+                how = "forced" if target.send(signal.SIGKILL) else how
+            pause(_LOOK_EVERY_S)
+    return {**named, "pid": args.pid, "name": args.name, "ended": how, "took_s": round(clock() - begin, 1)}
+
+
+def _judge(args: Kill, found: str) -> None:
+    """Check that this is the process that was meant, and none that the agent lives in.
+
+    Raises:
+        ToolFailed: nothing was ended.
+    """
+    if found != args.name:
+        reason = f"process {args.pid} is {found}, not {args.name}: nothing was ended"
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
+    if (process := _process_of(args.pid)) != args.pid:
+        reason = f"{args.pid} is a thread of process {process}: name the process"
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     if args.pid in own_family():
         raise ToolFailed(Code.BAD_ARGUMENTS, f"process {args.pid} is what this agent runs in", effect=False)
-    begin = clock()
-    mark = found["began"]
-    context.log(f"asking process {args.pid} ({args.name}) to end")
-    _send(args.pid, signal.SIGTERM)
-    how: Literal["asked", "forced"] = "asked"
-    while (now := find_process(args.pid)) is not None and now["began"] == mark and now["state"] != "Z":
-        if clock() - begin >= args.grace_s and how == "asked":
-            if not args.force:
-                raise ToolFailed(Code.TIMED_OUT, f"{args.name} ({args.pid}) has not ended in {args.grace_s:g} s")
-            _send(args.pid, signal.SIGKILL)
-            how = "forced"
-        pause(_LOOK_EVERY_S)
-    return {**named, "pid": args.pid, "name": args.name, "ended": how, "took_s": round(clock() - begin, 1)}
 
 
 def _probe() -> str | None:

@@ -46,11 +46,16 @@ class Search(Args, frozen=True, kw_only=True):
 
     since: str | int = "24h"
     contains: str = ""
-    level: Literal["any", "error"] = "error"
+    # Left out, it is `error` where no text is asked for: a text that is asked for is meant wherever it stands.
+    level: Literal["any", "error"] | msgspec.UnsetType = msgspec.UNSET
     service: str = ""
     path: str = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 200
     device_name: str = ""
+
+    @property
+    def only_trouble(self) -> bool:
+        return self.level == "error" or (self.level is msgspec.UNSET and not self.contains)
 
 
 def moment_of(line: str, now: datetime) -> float | None:
@@ -117,7 +122,7 @@ def _from_journal(args: Search, begin: float) -> tuple[list[LogLine], bool]:
     """Return the lines, and whether the journal has messages of others that this user may not see."""
     # Not `--quiet`: that leaves out the hint that messages are hidden.
     argv = ["journalctl", "--no-pager", "--output=short-iso", f"--since=@{int(begin)}", "--lines=20000"]
-    if args.level == "error":
+    if args.only_trouble:
         argv.append("--priority=err")
     if args.service:
         argv.append(f"--unit={args.service}")
@@ -169,7 +174,7 @@ def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> tupl
         try:
             with files.open(path) as file:
                 if os.fstat(file.fileno()).st_mtime >= begin:
-                    found, none_timed = from_file(file, path.name, begin, now, only_trouble=args.level == "error")
+                    found, none_timed = from_file(file, path.name, begin, now, only_trouble=args.only_trouble)
                     rows += found
                     timeless += none_timed
         except OSError:
@@ -210,7 +215,7 @@ def search(context: ToolContext, args: Search) -> LogSearch:
     kept = rows[-args.limit :]
     named: Named = {"device": args.device_name} if args.device_name else {}
     unseen = _unseen(unreadable, timeless, hidden=hidden, device=args.device_name)
-    why = f"trouble in the log: {_counted(rows)}" if args.level == "error" and rows else ""
+    why = f"trouble in the log: {_counted(rows)}" if args.only_trouble and rows else ""
     shown: list[LogRow] = [{**named, **row, "shape": shape_of(row["text"])} for row in kept]
     return {
         "source": source,

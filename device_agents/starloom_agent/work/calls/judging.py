@@ -50,7 +50,13 @@ def run_here(tool: Tool, dispatch: Dispatch, args: Mapping[str, Any], inputs: Ma
     Raises:
         ToolFailed: as the tool says, or for wrong arguments.
     """
-    value = tool.run(_NOWHERE, arguments(tool.args, args, inputs))
+    filled = arguments(tool.args, args, inputs)
+    try:
+        value = tool.run(_NOWHERE, filled)
+    except ToolFailed:
+        raise
+    except Exception as error:  # whatever a tool raises is an end of this call, never of the agent
+        raise ToolFailed(Code.TOOL_FAILED, f"{type(error).__name__}: {error}", effect=False) from error
     text = canonical_value(value)
     size = len(text.encode())
     if size > INLINE_VALUE_BYTES_MAX:

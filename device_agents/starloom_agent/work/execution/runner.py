@@ -47,9 +47,9 @@ _TOOL_SOCKET: Final = 3
 _ABOVE: Final = 10
 _DESCRIPTORS_MOST: Final = 1 << 16
 _COLLECT_AFTER: Final = 10_000
-"""New objects of a call between two looks for garbage: most calls end before the first, a tenth of their time."""
+"""The interpreter looks for garbage after so many new objects. Most calls make fewer, and a look costs 0.2 ms."""
 _OWN_ENVIRONMENT: Final = dict(os.environ)
-"""The environment that a tool's process has from its runner; a plain copy, as `os.environ` decodes each name anew."""
+"""The environment that a tool's process has from its runner; a plain copy, as `os.environ` decodes a name at each reading."""
 
 
 class Runner:

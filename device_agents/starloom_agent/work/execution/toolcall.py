@@ -44,6 +44,7 @@ from starloom_agent.toolkit.messages import (
     decode_heard,
     decode_permit,
     encode,
+    sendable,
 )
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.work.execution.outcomes import arguments, canonical_value, facts_of, resolve_inputs, scrub
@@ -81,7 +82,7 @@ class LineOut:
                 view = view[self._out.write(view) :]
 
     def log(self, text: str) -> None:
-        self.line(Said(stream="log", text=text if text.endswith("\n") else text + "\n"))
+        self.line(Said(stream="log", text=sendable(text if text.endswith("\n") else text + "\n")))
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
         now = time.monotonic()
@@ -89,7 +90,7 @@ class LineOut:
             return
         self._progress_at = now
         thousandths = -1 if fraction is None else max(0, min(1000, round(fraction * 1000)))
-        self.line(Said(done_bytes=max(0, done_bytes), fraction_1000=thousandths, note=note[:200]))
+        self.line(Said(done_bytes=max(0, done_bytes), fraction_1000=thousandths, note=sendable(note[:200])))
 
 
 class LinePermits:
@@ -213,7 +214,7 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
 
 
 def _failure(spec: CallSpec, code: Code, detail: str, effect: EffectSeen) -> Ended:
-    shown = scrub(detail, spec.secrets.values())[:_DETAIL_CHARS_MAX]
+    shown = sendable(scrub(detail, spec.secrets.values()))[:_DETAIL_CHARS_MAX]
     refused = code in (Code.POLICY_REFUSED, Code.MISSING_GRANT) and effect is EffectSeen.NONE
     outcome = Outcome.REFUSED if refused else Outcome.ERROR
     return Ended(outcome=outcome, code=code, detail=shown, effect=effect)

@@ -2,7 +2,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { Problem } from "../../link/rest.ts";
-import { AWAY, AwayContext, RoleContext, useWhyNot, whyNotBy } from "../../ui/away.ts";
+import { AWAY, AwayContext, RoleContext, useWhyNot, whyNotBy } from "../../ui/away.tsx";
 import type { IconName } from "../../ui/Icon.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { Button, ProblemNote } from "../../ui/parts.tsx";
@@ -42,13 +42,6 @@ export function useDoing(): Doing {
   return doing;
 }
 
-/** The tasks that a refusal names: `would run again: copy, send`. */
-const namesIn = (reason: string): string[] =>
-  reason
-    .slice(reason.indexOf(":") + 1)
-    .split(",")
-    .map((name) => name.trim());
-
 interface Question {
   action: Action;
   /** Work that may not be repeated and would run again; empty for a plain question. */
@@ -70,16 +63,17 @@ export function DoingProvider({ children }: { children: ReactNode }) {
       try {
         await action.run(confirm);
         setProblem(null);
+        if (action.said) say(action.said);
       } catch (error) {
-        if (error instanceof Problem && error.code === "needs_confirm" && !confirm) {
-          const names = error.faults.flatMap((fault) => namesIn(fault.reason ?? "")).filter(Boolean);
-          setQuestion({ action, names });
+        const repeats = error instanceof Problem ? error.more.repeats : null;
+        if (Array.isArray(repeats) && !confirm) {
+          setQuestion({ action, names: repeats.map(String) });
           return;
         }
         report(error);
       }
     },
-    [report],
+    [report, say],
   );
   const link = useLink().state;
   const away = link === "offline" ? AWAY : null;

@@ -20,6 +20,8 @@ export interface Action {
   asks?: string;
   /** The deed as the button of its dialog names it; without it the label does. */
   deed?: string;
+  /** The sentence that is shown once the hub has done it, where nothing else on the page shows it. */
+  said?: string;
   run: (confirm?: string[]) => Promise<unknown>;
 }
 

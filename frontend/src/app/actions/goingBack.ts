@@ -61,13 +61,20 @@ function namesOf(views: readonly TaskView[]): string {
   return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Takes back the edit that made a version, as a new version. */
-export function takeBack({ hub }: Workspace, head: Head, version: Version): Action | null {
-  if (version.number <= 1 || version.author === "expand") return null;
+/** The version that undid this one and was not undone itself; null where none did. */
+export function undoneBy(number: number, all: readonly Version[]): number | null {
+  const undid = all.filter((one) => one.trigger === `undo:${number}` && undoneBy(one.number, all) === null);
+  return undid.at(-1)?.number ?? null;
+}
+
+/** Takes back the edit that made a version, as a new version; null where that was done or cannot be. */
+export function takeBack({ hub }: Workspace, head: Head, version: Version, all: readonly Version[]): Action | null {
+  if (version.number <= 1 || version.author === "expand" || undoneBy(version.number, all) !== null) return null;
   return {
     id: "undo",
     label: `Undo v${version.number}`,
     why: FINAL.has(head.state) ? "It has ended: fork it from the version before." : null,
+    said: `v${version.number} is undone: the plan is without it from now on.`,
     run: () => history.takeBack(hub.rest, head.id, version.number),
   };
 }

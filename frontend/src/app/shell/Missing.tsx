@@ -4,9 +4,6 @@ import { Empty } from "../../ui/parts.tsx";
 import { useLink, useStream } from "../workspace/context.ts";
 import { Shell } from "./Shell.tsx";
 
-/** The hub's words for a stream that it has never had, or of which nothing is left. */
-const NO_STREAM = "there is no such stream";
-
 export function MissingPage() {
   return (
     <Shell title="Not found">
@@ -32,7 +29,7 @@ export function MissingConstellation({ id }: { id: string }) {
   const model = useStream(id);
   const link = useLink();
   const waits = !model.absent;
-  const unknown = model.absent === NO_STREAM;
+  const { unknown } = model;
   return (
     <Shell title={waits ? "Constellation" : "Not found"} crumb={{ path: "/constellations", label: "Constellations" }}>
       <div className="page">

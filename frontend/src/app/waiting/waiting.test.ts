@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { WhyRow } from "../../model/types.ts";
-import { isStuck, lineOf, stoppedOf } from "./waiting.ts";
+import { isStuck, stoppedOf } from "./waiting.ts";
 
 const ROW = { id: "c-1", name: "Nightly backup" };
 const why = (more: Partial<WhyRow>): WhyRow => ({
@@ -12,26 +12,11 @@ const why = (more: Partial<WhyRow>): WhyRow => ({
   ...more,
 });
 
-describe("the line to type", () => {
-  it("is the command alone, without the words around it", () => {
-    expect(lineOf(["look at it", "type starloom-agent grant change on nas; or choose another device"])).toBe(
-      "starloom-agent grant change on nas",
-    );
-    expect(lineOf(["starloom secret set smtp."])).toBe("starloom secret set smtp");
-    for (const program of ["/h/.starloom-agent/venv/bin/starloom-agent", "'/h/a b/starloom-agent'"]) {
-      expect(lineOf([`type ${program} grant change on nas; or choose`])).toBe(`${program} grant change on nas`);
-    }
-  });
-  it("is nothing where no action names one", () => {
-    expect(lineOf(["wait", "choose another device"])).toBe("");
-  });
-});
-
 describe("what of a constellation waits for a hand elsewhere", () => {
   it("is what lacks a grant or a secret, with its line", () => {
     const found = stoppedOf(ROW, [
-      why({ reason: "missing_secret", actions: ["starloom secret set smtp"] }),
-      why({ task: "scan", reason: "missing_grant", actions: ["starloom-agent grant read"] }),
+      why({ reason: "missing_secret", line: "starloom secret set smtp" }),
+      why({ task: "scan", reason: "missing_grant", line: "starloom-agent grant read" }),
     ]);
     expect(found.map((one) => [one.task, one.line, one.name])).toEqual([
       ["copy", "starloom secret set smtp", "Nightly backup"],
@@ -40,16 +25,16 @@ describe("what of a constellation waits for a hand elsewhere", () => {
   });
   it("is a phone that sleeps, with where to open it and no line", () => {
     const open = { url: "https://hub/tab", qr: { size: 1, path: "" } };
-    const found = stoppedOf(ROW, [why({ asleep: ["phone"], open, actions: ["starloom-agent grant read"] })]);
+    const found = stoppedOf(ROW, [why({ asleep: ["phone"], open, line: "starloom-agent grant read" })]);
     expect(found).toMatchObject([{ asleep: ["phone"], line: "", open }]);
   });
   it("is a task that no device can do, with what to do about it", () => {
     const [found] = stoppedOf(ROW, [why({ reason: "no_capable_device", actions: ["enroll"] })]);
     expect(found).toMatchObject({ task: "copy", sentence: "It waits.", line: "" });
     expect(found?.todo).toContain("edit the plan");
-    expect(stoppedOf(ROW, [why({ reason: "missing_grant", actions: ["adb is not installed"] })])[0]?.todo).toContain(
-      "Allow it on the device",
-    );
+    expect(
+      stoppedOf(ROW, [why({ reason: "missing_grant", actions: ["adb is not installed"], line: "" })])[0]?.todo,
+    ).toContain("Allow it on the device");
   });
   it("is one row for all calls of a group that may have happened", () => {
     const doubted = ["hash.3", "hash.11", "hash.14", "hash.20"];

@@ -98,17 +98,6 @@ export function useWaiting(): Waiting {
   return { asks, pairings, notices, remembering, stopped, count, read };
 }
 
-/** The line to type that an action names, or nothing. */
-export function lineOf(actions: readonly string[]): string {
-  for (const action of actions) {
-    const found = /(?:'[^']+starloom-agent'|[\w./~@+:\\-]*starloom(?:-agent)?(?:\.exe)?) (?:grant|secret) [^;]*/.exec(
-      action,
-    );
-    if (found) return found[0].trim().replace(/[.,]$/, "");
-  }
-  return "";
-}
-
 /** Removes a task that was marked here from the list at once; the next reading replaces the list. */
 export function markedHere(constellation: string, task: string): void {
   const { stopped, set } = useStore.getState();
@@ -152,7 +141,7 @@ export function stoppedOf(
       continue;
     }
     const lacks = LACKS.has(item.reason ?? "");
-    const line = lacks ? lineOf(item.actions ?? []) : "";
+    const line = lacks ? (item.line ?? "") : "";
     const todo = item.reason === "no_capable_device" ? NO_DEVICE : "";
     add(item.task ?? "", item.sentence, {
       asleep,

@@ -154,7 +154,7 @@ function sinkOf(model: StreamModel, changes: Changes | null): Sink {
       model.readBeside(items);
       changes?.take(items);
     },
-    missing: (reason) => model.readMissing(reason),
+    missing: (reason, unknown) => model.readMissing(reason, unknown),
   };
 }
 

@@ -6,6 +6,7 @@ import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
 import { history } from "../../link/history.ts";
+import { callsNamed } from "../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import type { ActivityRow, ChainCheck } from "../../model/types.ts";
 import { msOf } from "../../model/words/times.ts";
@@ -183,8 +184,8 @@ function DeedLine({ deed, fleet, now, onPerson }: LineProps & { deed: ActivityRo
         <span className="dim cut">{who}</span>
       )}
       <span className="what">
-        {text}
-        {deed.note && <span className="dim">: {deed.note}</span>}
+        {callsNamed(fleet, text)}
+        {deed.note && <span className="dim">: {callsNamed(fleet, deed.note)}</span>}
       </span>
       <Opening stream={deed.stream} />
     </li>

@@ -14,7 +14,7 @@ import { allViews, answer, counted, counts, head, inTrouble } from "../../model/
 import type { ConstellationRow } from "../../model/types.ts";
 import { createdMs, endedMs } from "../../model/words/times.ts";
 import { ATTENTION, age, clock, constellationShown, FINAL, plural, waitsForYou } from "../../model/words/words.ts";
-import { whyNotBy } from "../../ui/away";
+import { whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { Button, Empty, ProblemNote, StateBar } from "../../ui/parts.tsx";

@@ -7,7 +7,7 @@ import { Schedules } from "../../link/schedules.ts";
 import type { DeviceView } from "../../model/fleet/fleet.ts";
 import type { RecipeRow } from "../../model/types.ts";
 import { readerTime } from "../../model/words/clock.ts";
-import { whyNotBy } from "../../ui/away";
+import { whyNotBy } from "../../ui/away.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 
 const PHRASES_MAX = 5;

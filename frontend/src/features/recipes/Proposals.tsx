@@ -12,8 +12,10 @@ import { sentenceOf } from "../request/build/proposal.ts";
 
 const SaveRecipe = lazy(async () => ({ default: (await import("../request/build/SaveRecipe.tsx")).SaveRecipe }));
 
-/** So many stand on Home; the others are asked about once these are answered. */
-const SHOWN_MAX = 2;
+/** So many stand on Home; the others are in the gallery. */
+const ON_HOME_MAX = 2;
+/** So many stand in the gallery once its row is opened, until the person asks for all. */
+const IN_GALLERY_MAX = 3;
 
 type Found = Resource<ProposalList>;
 
@@ -22,8 +24,8 @@ function useProposals(wanted: boolean): Found {
   return useResource(wanted ? "recipe-proposals" : null, (signal) => hub.proposals(signal), ["constellations"]);
 }
 
-/** On Home, the newest plans that may be kept; in the gallery, all of them. */
-export function ProposalsCard({ all }: { all?: boolean }) {
+/** On Home, the newest plans that may be kept, and the way to the others. */
+export function ProposalsCard() {
   const found = useProposals(true);
   const items = found.value?.items ?? [];
   if (items.length === 0) return null;
@@ -33,14 +35,57 @@ export function ProposalsCard({ all }: { all?: boolean }) {
         <h2>Keep as recipes</h2>
         <span className="dim">{items.length}</span>
       </header>
-      {items.slice(0, all ? items.length : SHOWN_MAX).map((one) => (
-        <div key={one.id} className="item">
-          <Icon name="recipe" />
-          <ProposalLine proposal={one} reload={found.reload} named />
-        </div>
-      ))}
+      <ProposalLines items={items.slice(0, ON_HOME_MAX)} reload={found.reload} />
+      {items.length > ON_HOME_MAX && (
+        <Link className="deviceline link" href="/recipes">
+          and {items.length - ON_HOME_MAX} more in Recipes
+        </Link>
+      )}
     </section>
   );
+}
+
+/** Above the gallery: one row with their count, which opens. The gallery keeps its place until the person asks. */
+export function ProposalsRow() {
+  const found = useProposals(true);
+  const [open, setOpen] = useState(false);
+  const [all, setAll] = useState(false);
+  const items = found.value?.items ?? [];
+  if (items.length === 0) return null;
+  const shown = all ? items : items.slice(0, IN_GALLERY_MAX);
+  return (
+    <section className="card" aria-label="Keep as recipes">
+      <header>
+        <h2>Keep as recipes</h2>
+        <span className="dim grow">
+          {items.length}
+          <span className="only-wide"> {items.length === 1 ? "request" : "requests"} that ended as planned</span>
+        </span>
+        <Button aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Hide" : "Show"}
+        </Button>
+      </header>
+      {open && (
+        <>
+          <ProposalLines items={shown} reload={found.reload} />
+          {shown.length < items.length && (
+            <button type="button" className="deviceline link" onClick={() => setAll(true)}>
+              Show all {items.length}
+            </button>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+function ProposalLines({ items, reload }: { items: readonly ProposalRow[]; reload: () => void }) {
+  return items.map((one) => (
+    <div key={one.id} className="item">
+      <Icon name="recipe" />
+      <ProposalLine proposal={one} reload={reload} named />
+    </div>
+  ));
 }
 
 /** In the band of an answer: the question about this constellation's own plan. */

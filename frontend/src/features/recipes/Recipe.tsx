@@ -17,7 +17,7 @@ import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
 import { PrioritySelect } from "../request/PriorityChoice.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/PreviewCard.tsx";
 import { usePreview } from "../request/preview/preview.ts";
-import { labelOf, Slots } from "../request/preview/Slots.tsx";
+import { labelsOf, Slots } from "../request/preview/Slots.tsx";
 import { RecipeFacts } from "./RecipeCard.tsx";
 import { runsWords, TrustCard } from "./Trust.tsx";
 
@@ -65,6 +65,7 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
     [given],
   );
   const missing = paramsInOrder(recipe).filter(([key, param]) => !param.optional && !(key in params));
+  const labels = labelsOf(Object.keys(recipe.params ?? {}), recipe.params ?? {});
   const asked: Submission = { recipe: recipe.name, params };
   const { preview, stamp, settled } = usePreview(missing.length || old ? null : asked);
   const shown = stamp && !preview.problem ? preview.value : null;
@@ -79,7 +80,7 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
   const blocked = old
     ? "This is an older version; the newest one runs."
     : missing.length
-      ? `Fill in ${missing.map(([one, param]) => labelOf(one, param)).join(", ")} first.`
+      ? `Fill in ${missing.map(([one]) => labels[one]).join(", ")} first.`
       : preview.problem
         ? "It cannot run as it is; the faults say why."
         : !settled || !shown

@@ -10,7 +10,7 @@ import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
 import { SearchField } from "../../ui/Search.tsx";
 import { hasWords, sections, untriedOf } from "./gallery.ts";
-import { ProposalsCard } from "./Proposals.tsx";
+import { ProposalsRow } from "./Proposals.tsx";
 import { RecipeCard } from "./RecipeCard.tsx";
 
 const ImportRecipe = lazy(() => import("./ImportRecipe.tsx"));
@@ -50,7 +50,7 @@ export function RecipesPage() {
           </Link>
         </div>
         {recipes.problem && <ProblemNote problem={recipes.problem} />}
-        <ProposalsCard all />
+        <ProposalsRow />
         {untried && (
           <p className="small dim">
             {untried.count === 1 ? "One recipe" : `${untried.count} recipes`} can be tried with the demo devices.{" "}

@@ -8,7 +8,7 @@ import type { RecipeCandidate } from "../../model/types.ts";
 import { msOf } from "../../model/words/times.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty } from "../../ui/parts.tsx";
-import { labelOf, Slots } from "./preview/Slots.tsx";
+import { labelsOf, Slots } from "./preview/Slots.tsx";
 
 export function Meanings(props: {
   outcome: string;
@@ -84,6 +84,7 @@ function CandidateForm({
   const types = Object.fromEntries(
     paramsInOrder(row).flatMap(([name, param]) => (name in values ? [[name, { ...param, ...asked[name] }]] : [])),
   );
+  const labels = labelsOf(Object.keys(values), { ...asked, ...types });
   const open = missing.filter((slot) => params[slot.name] === undefined || params[slot.name] === "");
   return (
     <form
@@ -101,7 +102,7 @@ function CandidateForm({
       <Button
         asks
         type="submit"
-        why={open.length ? `Fill in ${open.map((slot) => labelOf(slot.name, slot)).join(", ")} first.` : null}
+        why={open.length ? `Fill in ${open.map((slot) => labels[slot.name]).join(", ")} first.` : null}
       >
         Use this
       </Button>
@@ -113,7 +114,7 @@ function CandidateForm({
         (slot) =>
           slot.reason && (
             <span key={slot.name} className="sub small dim">
-              {labelOf(slot.name, slot)}: {slot.reason}
+              {labels[slot.name]}: {slot.reason}
             </span>
           ),
       )}

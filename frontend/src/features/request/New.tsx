@@ -12,18 +12,18 @@ import type { Submission } from "../../link/endpoints.ts";
 import { Problem } from "../../link/rest.ts";
 import { paramsInOrder } from "../../model/plan/asked.ts";
 import type { Priority, RecipeCandidate } from "../../model/types.ts";
-import { AWAY } from "../../ui/away.ts";
+import { AWAY } from "../../ui/away.tsx";
 import { Button, ProblemNote, Tabs } from "../../ui/parts.tsx";
 import { AskedBack } from "./AskedBack.tsx";
 import { Meanings } from "./Meanings.tsx";
 import { PrioritySelect } from "./PriorityChoice.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "./preview/PreviewCard.tsx";
 import { usePreview } from "./preview/preview.ts";
-import { labelOf } from "./preview/Slots.tsx";
+import { labelsOf } from "./preview/Slots.tsx";
 import { WhatIfCard } from "./preview/WhatIfCard.tsx";
 import { RecipeChoice } from "./RecipeChoice.tsx";
 import { type Rhythm, RhythmNote } from "./Rhythm.tsx";
-import { UnderstoodLine } from "./Understood.tsx";
+import { ModelFault, UnderstoodLine } from "./Understood.tsx";
 
 type Way = "describe" | "build" | "recipe";
 const BuildFrom = lazy(() => import("./build/BuildFrom.tsx"));
@@ -56,8 +56,9 @@ export function NewPage() {
 
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const row = recipes.value?.items.find((one) => one.name === recipe?.name);
+  const labels = labelsOf(Object.keys(row?.params ?? {}), row?.params ?? {});
   const open = paramsInOrder(row).filter(([name, param]) => !param.optional && !(name in (recipe?.params ?? {})));
-  const lacks = recipe && way === "recipe" ? open.map(([name, param]) => labelOf(name, param)).join(", ") : "";
+  const lacks = recipe && way === "recipe" ? open.map(([name]) => labels[name]).join(", ") : "";
 
   const asked = useMemo<Submission | null>(() => {
     if (lacks) return null;
@@ -203,6 +204,7 @@ export function NewPage() {
                 onBuild={() => setWay("build")}
               />
             )}
+            {!recipe && settled && !unreachable && <ModelFault fault={understood?.model_fault} />}
             {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (
               <Suspense>
                 <Assistant words={words.trim()} />

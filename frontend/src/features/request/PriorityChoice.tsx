@@ -6,7 +6,7 @@ import { useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
 import type { Head, Priority } from "../../model/types.ts";
 import { PRIORITY_WORDS } from "../../model/types.ts";
-import { useWhyNot } from "../../ui/away.ts";
+import { useWhyNot } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Said } from "../../ui/Said.tsx";
 

@@ -5,6 +5,7 @@ import { useResource } from "../../app/workspace/resource.ts";
 import { ordered, paramsInOrder } from "../../model/plan/asked.ts";
 import type { RequestPreview } from "../../model/types.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { trialWords } from "./Meanings.tsx";
 import { Slots } from "./preview/Slots.tsx";
 
@@ -77,4 +78,20 @@ export function nearWords(understood: RequestPreview["understood"]): string {
   return trial
     ? `${trial}; nothing starts before you choose.`
     : "This may mean one of these; nothing starts before you choose.";
+}
+
+/** A model is set and cannot be asked: the reason, and the way out. */
+export function ModelFault({ fault }: { fault: NonNullable<RequestPreview["understood"]>["model_fault"] }) {
+  if (!fault) return null;
+  return (
+    <section className="note tone-amber" aria-label="The model">
+      <Glyph name="broken_arc" tone="amber" />
+      <p className="strong">
+        A model is set, and <Said text={fault.reason} />.
+      </p>
+      <p className="small dim">
+        <Said text={fault.hint} />
+      </p>
+    </section>
+  );
 }

@@ -11,7 +11,7 @@ import { paramsInOrder, wordsWith } from "../../model/plan/asked.ts";
 import type { Schedule, ScheduleRow } from "../../model/types.ts";
 import { ownZone, readerTime } from "../../model/words/clock.ts";
 import { author, constellationShown } from "../../model/words/words.ts";
-import { whyNotBy } from "../../ui/away";
+import { whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty, Labelled, ProblemNote } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";

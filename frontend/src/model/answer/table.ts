@@ -4,7 +4,7 @@
  */
 import { known } from "../words/known.ts";
 import { readable } from "../words/readable.ts";
-import { bytes } from "../words/words.ts";
+import { bytes, duration } from "../words/words.ts";
 
 export type Row = Record<string, unknown>;
 
@@ -108,9 +108,10 @@ function amount(value: number, show: string): string {
     case "percent":
       return `${value} %`;
     case "duration":
-      return span(value);
+      // A measured value below a second keeps its digits.
+      return value > 0 && value < 1 ? `${Number(value.toFixed(3))} s` : duration(value * 1000);
     case "duration_ms":
-      return value < 1000 ? `${value} ms` : span(value / 1000);
+      return value < 1000 ? `${value} ms` : duration(value);
     case "date":
       return moment(value * 1000);
     case "date_ms":
@@ -123,13 +124,3 @@ function amount(value: number, show: string): string {
 /** A time in the zone of the reader. */
 const moment = (ms: number): string =>
   new Date(ms).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
-
-function span(seconds: number): string {
-  if (seconds < 10 && !Number.isInteger(seconds)) return `${Number(seconds.toFixed(seconds < 1 ? 3 : 1))} s`;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 2 * 86_400) {
-    return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds % 3600) / 60)).padStart(2, "0")} min`;
-  }
-  return `${Math.floor(seconds / 86_400)} days`;
-}

@@ -196,3 +196,10 @@ export function taskNamed(fleet: StreamModel, task: string): string {
   const name = nameOfDevice(fleet, key);
   return name === key ? task : `${task.slice(0, at)} on ${name}`;
 }
+
+/** Ids of calls that a task makes on each device, as they stand in sentences. */
+const CALL = /[\w-]+(?:\.[\w-]+)*\.d-[\w-]+/g;
+
+/** A sentence in which calls on devices have the names of their devices. */
+export const callsNamed = (fleet: StreamModel, text: string): string =>
+  text.replaceAll(CALL, (call) => taskNamed(fleet, call));

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { PACE_OCTAVE } from "../../generated/protocol.ts";
 import { StreamModel } from "../stream/stream.ts";
 import type { StreamEvent } from "../types.ts";
 import { pacesOf } from "./paces.ts";
 
-const OCTAVE = 1024;
+const OCTAVE = PACE_OCTAVE;
 
 function fleet(paces: object[]): StreamModel {
   const model = new StreamModel("fleet");

@@ -1,4 +1,5 @@
 /** How long the calls of each tool take on a device, from the paces that the hub has learned. Pure. */
+import { PACE_CALLS_LEAST, PACE_OCTAVE } from "../../generated/protocol.ts";
 import type { StreamModel } from "../stream/stream.ts";
 import type { Pace } from "../types.ts";
 
@@ -12,11 +13,6 @@ export interface PaceLine {
   count: number;
   failures: number;
 }
-
-/** `logs` counts 1,024 for a doubling (core/placement/pace/index.py). */
-const OCTAVE = 1024;
-/** Fewer calls are a guess (core/placement/pace/index.py). */
-const CALLS_LEAST = 3;
 
 /** The tools of a device whose pace is known, the slowest first; inputs of several sizes are taken together. */
 export function pacesOf(fleet: StreamModel, device: string): PaceLine[] {
@@ -32,10 +28,10 @@ export function pacesOf(fleet: StreamModel, device: string): PaceLine[] {
     sums.set(pace.tool, held);
   }
   const lines = [...sums].flatMap(([tool, { count, logs, squares, failures }]): PaceLine[] => {
-    if (count < CALLS_LEAST) return [];
+    if (count < PACE_CALLS_LEAST) return [];
     const mean = logs / count;
     const deviation = Math.sqrt(Math.max(0, squares / count - mean ** 2));
-    const ms = (log: number) => 2 ** (log / OCTAVE);
+    const ms = (log: number) => 2 ** (log / PACE_OCTAVE);
     return [{ tool, usualMs: ms(mean), lowMs: ms(mean - deviation), highMs: ms(mean + deviation), count, failures }];
   });
   return lines.sort((a, b) => b.usualMs - a.usualMs || a.tool.localeCompare(b.tool));

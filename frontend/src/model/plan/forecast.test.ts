@@ -16,9 +16,11 @@ describe("a chance", () => {
 
 describe("a course", () => {
   it("is a time with its range, and with a deadline one chance with its range", () => {
-    expect(courseWords(COURSE, null)).toBe("about 40 s (25-50)");
-    expect(courseWords({ ...COURSE, chance: 0.84 }, 45_000)).toBe("about 40 s (25-50); within 45 s with 84 % (78-88)");
-    expect(courseWords(COURSE, 45_000)).toBe("about 40 s (25-50)");
+    expect(courseWords(COURSE, null)).toBe("about 40 s (25 s to 50 s)");
+    expect(courseWords({ ...COURSE, chance: 0.84 }, 45_000)).toBe(
+      "about 40 s (25 s to 50 s); within 45 s with 84 % (78-88)",
+    );
+    expect(courseWords(COURSE, 45_000)).toBe("about 40 s (25 s to 50 s)");
   });
   it("stands on one line with the others and the deadline", () => {
     const { bars, deadline } = ghostBars([COURSE, { ...COURSE, high_ms: 100_000 }, null], 50_000);

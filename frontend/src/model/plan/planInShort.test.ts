@@ -40,6 +40,22 @@ describe("a plan in short", () => {
     ]);
   });
 
+  it("names the folder that a call writes into by a dot", () => {
+    const model = fleet();
+    const offer = {
+      digest: "y",
+      tools: [{ name: "fs.write", effects: ["write"], grant: "files:write" }],
+      facts: { writes: "/srv/backup\n/srv/more" },
+    };
+    const puts = { "offer/d1": offer };
+    model.readEvents([{ seq: 2, puts, kind: "k", stream: "fleet" }] as unknown as StreamEvent[]);
+    const copy = (device: TaskSpec["device"]) => task("copy", { tool: "fs.write", device, args: '{"under":"."}' });
+    const told = (spec: TaskSpec) => planInShort([spec], model).map(planLineText);
+    expect(told(copy({ name: "attic-nas" }))).toEqual(["writes: /srv/backup"]);
+    expect(told(copy({ id: "d1" }))).toEqual(["writes: /srv/backup"]);
+    expect(told(copy({ name: "vm" }))).toEqual(["writes"]);
+  });
+
   it("says how many places it leaves out, and turns nothing around", () => {
     const paths = ["a", "b", "c", "d\u202etxt", "e", "f"].map((path, at) =>
       task(`${at}`, { tool: "fs.write", device: { name: "vm" }, args: JSON.stringify({ path }) }),

@@ -51,7 +51,7 @@ export function planInShort(specs: Iterable<TaskSpec>, fleet: StreamModel): Plan
   for (const spec of all.values()) {
     if (!spec.tool) continue;
     const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
-    const places = placesIn(spec.args ?? "{}");
+    const places = [...placesIn(spec.args ?? "{}"), ...firstFolder(spec, fleet)];
     if (effects.length === 0 && places.length === 0) continue;
     const device = deviceOf(spec, fleet, all);
     const line = lines.get(device) ?? { effects: new Set(), places: new Set() };
@@ -105,6 +105,18 @@ export function placesIn(args: string): string[] {
     }
     return typeof at === "string" && at && at !== "." ? [at] : [];
   });
+}
+
+/** The folder that a call writes into by `.` on the one device that it names: the first that its owner allows. */
+function firstFolder({ tool, device, args, inputs }: TaskSpec, fleet: StreamModel): string[] {
+  const value: unknown = JSON.parse(args ?? "{}");
+  const late = new Set((inputs ?? []).map((one) => one.name));
+  if (!isRow(value) || !PLACES.some((name) => value[name] === "." && !late.has(name))) return [];
+  const devices = [...fleet.kind<Device>("device").values()];
+  const id = device?.id ?? devices.find((one) => device?.name && one.name === device.name && !one.revoked)?.id;
+  const offer = id ? fleet.kind<Offer>("offer").get(id) : undefined;
+  const writes = offer?.tools?.find((one) => one.name === tool)?.grant === "files:write";
+  return writes ? (offer?.facts?.writes ?? "").split("\n").slice(0, 1).filter(Boolean) : [];
 }
 
 /** The devices that a plan names and that are no longer in the fleet, each with how it went: `nas was revoked`. */

@@ -97,7 +97,17 @@ export function proposals(draft: Draft): Proposal[] {
       if (type && type !== "boolean" && type !== "text") add(name, type, value, ["tasks", at, "args", name]);
     }
   });
-  return found;
+  return toldApart(found, draft);
+}
+
+/** Those of one title have the names of their rows, too: *Path of scan*, *Path of copy*. */
+function toldApart(found: Proposal[], draft: Draft): Proposal[] {
+  const rows = tasksOf(draft.plan);
+  return found.map((one) => {
+    const alone = found.filter((other) => other.title === one.title).length === 1;
+    const row = rows[one.places[0]?.[1] as number];
+    return alone || !row ? one : { ...one, title: `${one.title} of ${idOf(row)}` };
+  });
 }
 
 const titleOf = (name: string): string => {

@@ -91,13 +91,22 @@ export function whereWords(where: Where): string {
       return where.of.os || where.of.label ? `Every ${where.of.os ?? where.of.label} device` : "Every device that can";
     case "param":
       return where.every ? `Every device of ${where.name}` : `The device ${where.name}`;
-    case "other": {
-      const any = isFields(where.selector) && Array.isArray(where.selector.any) ? where.selector.any : null;
-      if (any) return any.map((one) => nodeOf(one, "param") ?? (isFields(one) ? textOf(one.name) : "")).join(" or ");
-      if (isFields(where.selector) && typeof where.selector.id === "string") return where.selector.id;
-      return JSON.stringify(where.selector);
-    }
+    case "other":
+      return isFields(where.selector) ? selectorWords(where.selector) : JSON.stringify(where.selector);
   }
+}
+
+/** The devices that a selector means: `nas or laptop`, `any linux device`. A part without words stays as it is. */
+export function selectorWords(selector: Fields): string {
+  const param = nodeOf(selector, "param");
+  if (param !== null) return param;
+  if (Array.isArray(selector.any))
+    return selector.any.map((one) => (isFields(one) ? selectorWords(one) : "")).join(" or ");
+  const named = textOf(selector.name) || textOf(selector.id);
+  if (named) return named;
+  const of = classOf(selector);
+  if (of) return of.os || of.label ? `any ${of.os ?? of.label} device` : "any device";
+  return JSON.stringify(selector);
 }
 
 /** One text for a choice in a list, and back. */

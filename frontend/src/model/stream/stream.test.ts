@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fleetLog } from "../../../dev/fleetScenario.ts";
 import { CONSTELLATION, photoBackup } from "../../../dev/scenario.ts";
-import { taskNamed } from "../fleet/fleet.ts";
+import { callsNamed, taskNamed } from "../fleet/fleet.ts";
 import { feedLines } from "../run/feed.ts";
 import { readFilter } from "../tasks/filter.ts";
 import { allViews, counts, inTrouble, readingOrder, shortAnswer, taskView, versions } from "../tasks/selectors.ts";
@@ -32,6 +32,9 @@ describe("names", () => {
 
   it("calls the child of a device by the device", () => {
     expect(taskNamed(known, "info.d-abc")).toBe("info on nas");
+    expect(callsNamed(known, "retry of info.d-abc, of a.b.d-zzz and of d-abc")).toBe(
+      "retry of info on nas, of a.b.d-zzz and of d-abc",
+    );
     expect([taskNamed(known, "info.d-zzz"), taskNamed(known, "send.3"), taskNamed(known, "table")]).toEqual([
       "info.d-zzz",
       "send.3",
@@ -216,6 +219,10 @@ describe("words", () => {
     [12_000, "12 s"],
     [185_000, "3 min 05 s"],
     [7_800_000, "2 h 10 min"],
+    [0, "0.0 s"],
+    [0.4, "1 ms"],
+    [42.3, "42 ms"],
+    [3 * 86_400_000, "3 days"],
   ])("%i ms is %s", (ms, text) => expect(duration(ms)).toBe(text));
   it("shows clocks and sizes", () => {
     expect(clock(6000)).toBe("00:06");

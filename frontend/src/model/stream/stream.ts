@@ -43,6 +43,8 @@ export class StreamModel {
   ready = false;
   /** Why there is nothing, in the hub's words; empty while it is on its way or here. */
   absent = "";
+  /** The hub has never had it, or has kept nothing of it. */
+  unknown = false;
   /** Rises with every change; `structure` only when the drawing may have to move. */
   revision = 0;
   structure = 0;
@@ -102,6 +104,7 @@ export class StreamModel {
     this.seq = frame.seq;
     this.ready = true;
     this.absent = "";
+    this.unknown = false;
     this.structure += 1;
     for (const watcher of this.watchers) watcher.reset();
     try {
@@ -168,8 +171,9 @@ export class StreamModel {
     this.changed();
   }
 
-  readMissing(reason: string): void {
+  readMissing(reason: string, unknown = false): void {
     this.absent = reason;
+    this.unknown = unknown;
     this.changed();
   }
 

@@ -77,12 +77,14 @@ export function codeHint(code: Code | string | null | undefined): string {
   return (code && known(CODES, code)?.hint) || "";
 }
 
-/** `0.8 s`, `12 s`, `3 min 05 s`, `2 h 10 min`. */
+/** `4 ms`, `0.8 s`, `12 s`, `3 min 05 s`, `2 h 10 min`, `3 days`. */
 export function duration(ms: number): string {
+  if (ms > 0 && ms < 100) return `${Math.max(1, Math.round(ms))} ms`;
   if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+  if (seconds >= 2 * 86_400) return `${Math.floor(seconds / 86_400)} days`;
   return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds % 3600) / 60)).padStart(2, "0")} min`;
 }
 

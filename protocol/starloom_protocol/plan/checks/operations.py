@@ -27,7 +27,7 @@ from starloom_protocol.plan.language.models import (
 )
 from starloom_protocol.plan.language.params import Params
 from starloom_protocol.plan.lowering.records import record
-from starloom_protocol.plan.lowering.tasks import Lowering
+from starloom_protocol.plan.lowering.tasks import Lowering, plain_dependencies
 from starloom_protocol.plan.lowering.votes import calls_of, is_count
 from starloom_protocol.records import edits
 from starloom_protocol.records.entities import Policy
@@ -130,6 +130,9 @@ class Operations:
         return spread
 
     def _one(self, word: str, body: Any, place: str) -> edits.EditOperation | None:
+        plain = self._plain(word, body)
+        if plain is not None:
+            return plain
         known = self._words.get(word)
         if known is None:
             if word == "undo":
@@ -142,6 +145,18 @@ class Operations:
         if word != "add_task" and isinstance(body, dict):
             body = self._params.put_in_fields(body, place)
         return known(body, place)
+
+    def _plain(self, word: str, body: Any) -> edits.EditOperation | None:
+        """Return an operation in its shortest form, as most are written; None for any other, or with a fault."""
+        if self._params.named:
+            return None
+        if word == "add_task":
+            spec = next(self._lowering.plain_tasks((body,)))
+            return None if spec is None else edits.AddTask(spec=spec)
+        if word == "add_dependency":
+            gate = next(plain_dependencies((body,), ()))
+            return None if gate is None else edits.AddDependency(dependency=gate)
+        return None
 
     def _add_task(self, body: Any, place: str) -> edits.EditOperation | None:
         if isinstance(body, dict):

@@ -50,6 +50,7 @@ from starloom_protocol.records.entities import (
     UndoCall,
     VerifyCall,
 )
+from starloom_protocol.tools.hub_tools import controls_devices
 from starloom_protocol.vocabulary import REPEATABLE, Code, Gate, Need, Repeatability
 
 OFF_AFTER_S: Final = 10
@@ -101,6 +102,8 @@ class Lowering(Parts):
             yield spec
 
     def _callable(self, tool: str) -> bool:
+        if self.in_edit and controls_devices(tool):
+            return False
         tools = self.known.tools
         return NAME.fullmatch(tool) is not None and (tools is None or tool in tools) and not self.takes(tool).needed
 

@@ -357,6 +357,8 @@ class Flow:
         source: str,
     ) -> None:
         """Check the arguments of one call against the tool's signature; `drawn` are those that come when it runs."""
+        if args == "{}" and not drawn:
+            return  # the signature of a tool is made of the schemas of all its versions
         takes = self._of(tool).args
         if args != "{}" and not (takes is OPEN and '{"each":' not in args):
             for name, value in parse(args).items():

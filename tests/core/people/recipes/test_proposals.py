@@ -88,6 +88,7 @@ def test_a_shape_is_proposed_to_each_person_apart(driver: WatchedDriver) -> None
     "fields",
     [
         {"labels": {"try": "row"}},
+        {"labels": {"test": "device"}},
         {"recipe": "site-check"},
     ],
     ids=str,
@@ -95,6 +96,14 @@ def test_a_shape_is_proposed_to_each_person_apart(driver: WatchedDriver) -> None
 def test_what_is_no_request_of_its_own_is_not_proposed(driver: WatchedDriver, fields: dict[str, Any]) -> None:
     ended(driver, wanted(), **fields)
     assert known(driver) == []
+
+
+def test_a_plan_that_ran_on_demonstration_devices_alone_is_not_proposed(driver: WatchedDriver) -> None:
+    driver.add_device("toy", demo=True)
+    ended(driver, wanted(device="toy"))
+    assert known(driver) == []
+    ended(driver, wanted(), "c2")
+    assert [one.constellation for one in known(driver)] == ["c2"]
 
 
 @pytest.mark.parametrize("by", ["program:cron", "assistant:claude", "schedule:s1"])

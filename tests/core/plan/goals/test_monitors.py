@@ -279,3 +279,13 @@ def test_no_turns_of_a_model_leave_the_envelope_and_each_goal_ends(
 
 def _tasks_of(operations: str) -> list[str]:
     return [item["spec"]["id"] for item in parse(operations)] if operations else []
+
+
+def test_words_of_a_model_that_sound_like_a_used_budget_take_no_rung_of_the_ladder() -> None:
+    one = Pursued()
+    one.step(call())
+    one.end_calls()
+    for _ in range(2):
+        one.answer(cites=("all its tokens are used up",))
+    assert "used up" in one.turns[-1][1]
+    assert (one.turns[-1][0], one.job.state, one.made.open_questions) == ("told", "open", {})

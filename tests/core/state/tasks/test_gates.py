@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.apply import put
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.tasks.gates import asked, decide
+from starloom.core.state.tasks.gates import decide, is_known
 from starloom_protocol.records.entities import Attempt, Condition, Dependency, GroupRecord, Head, TaskRecord
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
@@ -119,7 +119,7 @@ def test_a_fact_that_was_never_asked_for_leaves_its_gate_undecided_and_one_that_
     )
     put(shard, found, "attempt", "a/1", attempt)
     put(shard, found, "task", "a", TaskRecord(state=TaskState.SUCCEEDED, since_ms=1, attempt=1))
-    assert not asked(found, "a", "/ok")
+    assert not is_known(found, "a", "/ok")
     assert decide(found, gate_of("output_true")) is U
     nothing = edge("a>b", Gate.OUTPUT, condition=Condition(op=Op.EQ, output="/no", value="1"))
     assert decide(found, nothing) is S

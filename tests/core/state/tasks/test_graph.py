@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from starloom.core.state.tasks.graph import downstream, find_cycle, raise_ranks,
 from starloom_protocol.records.entities import dependency_id
 from starloom_protocol.vocabulary import Gate
 from tests.builders import edge, task
+from tests.cost import GROWTH_MOST, calls
 
 EDGES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20, unique=True)
 
@@ -111,6 +113,44 @@ def test_ranks_are_the_longest_ways_and_grow_with_the_graph(edges: list[tuple[in
     grown = graph(forward)
     raise_ranks(grown, reversed(list(grown.specs)))
     assert grown.rank == wanted
+
+
+def slow_task_behind(size: int) -> Constellation:
+    """A ranked chain whose last task also waits for each of the others, and a slow task that was just put behind it."""
+    last = size - 1
+    ways = [(node, node + 1) for node in range(last)] + [(node, last) for node in reversed(range(last - 1))]
+    found = graph(ways, size)
+    quick = found.specs["t0"].tool
+    assert quick is not None
+    found.tool_ms.update({quick: 1, "slow": 10 * size})
+    set_ranks(found)
+    shard = Shard()
+    put(shard, found, "spec", "slow", task("slow", tool="slow"))
+    link = edge(f"t{last}>slow", Gate.FINISH)
+    put(shard, found, "dep", dependency_id(link), link)
+    return found
+
+
+def test_a_longer_way_is_passed_on_once_for_each_task() -> None:
+    made = []
+    for size in (100, 200):
+        found = slow_task_behind(size)
+        made.append(calls(lambda: raise_ranks(found, ["slow", f"t{size - 1}"])))  # noqa: B023 - called at once
+        assert [found.rank[f"t{node}"] for node in range(size)] == [
+            10 * size + 2 * (size - node) for node in range(size)
+        ]
+    assert made[1] <= GROWTH_MOST * made[0]
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["first to last", "last to first"])
+def test_a_chain_that_is_added_at_once_is_ranked_at_once(turned: bool) -> None:
+    made = []
+    for size in (100, 200):
+        found = graph([(node, node + 1) for node in range(size - 1)], size)
+        changed = [f"t{node}" for node in range(size)]
+        made.append(calls(lambda: raise_ranks(found, reversed(changed) if turned else changed)))  # noqa: B023 - at once
+        assert found.rank == {f"t{node}": size - 1 - node for node in range(size)}
+    assert made[1] <= GROWTH_MOST * made[0]
 
 
 def test_downstream_is_what_the_edges_reach() -> None:

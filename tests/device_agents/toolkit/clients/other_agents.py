@@ -15,8 +15,9 @@ from starloom_agent.home.directory import AgentHome, Joined
 from starloom_agent.home.identity import load_or_make
 from starloom_agent.owner import agents
 from starloom_agent.policy.approvals import Asks
+from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
-from starloom_agent.policy.policy import ANSWERS_HUB, CommandRule, Policy
+from starloom_agent.policy.policy import ANSWERS_HUB, Policy
 from starloom_agent.wire.connection import Address
 from starloom_agent.work import registry
 from starloom_agent.work.ledger import Ledger

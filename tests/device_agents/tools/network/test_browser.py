@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import threading
 from collections.abc import Iterator
+from typing import ClassVar
 
 import pytest
 
@@ -19,12 +20,35 @@ PAGE = b"""<!doctype html><title>A page</title><body><h1>Hello</h1><p id=said></
 <script>document.body.append('by a script')</script>"""
 
 
+OUT = """<!doctype html><title>Out</title><body><script>
+const told = (name) => document.body.append(` ${name} `);
+fetch("/away/HOST", {mode: "no-cors"}).then(() => told("fetched"), () => told("no fetch"));
+const socket = new WebSocket("ws://HOST:PORT/socket");
+socket.onerror = () => told("no socket");
+const frame = document.createElement("iframe");
+frame.src = "/away/HOST";
+frame.onload = () => told("frame");
+document.body.append(frame);
+</script>"""
+
+
 class Pages(http.server.BaseHTTPRequestHandler):
+    asked: ClassVar[list[tuple[str, str]]] = []
+
     def do_GET(self) -> None:
+        host, port = self.headers["Host"].split(":")
+        self.asked.append((host, self.path))
+        _, kind, other = f"{self.path}/".split("/", 2)
+        other = other.strip("/")
+        if kind == "away":
+            self.send_response(302)
+            self.send_header("Location", f"http://{other}:{port}/inside")
+            self.end_headers()
+            return
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
-        self.wfile.write(PAGE)
+        self.wfile.write(OUT.replace("HOST", other).replace("PORT", port).encode() if kind == "out" else PAGE)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base class has it
         """Say nothing."""
@@ -32,7 +56,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Pages)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/"
@@ -44,9 +68,9 @@ def site() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def as_any_user(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the tests run as root, the browser runs without its own sandbox, which the tool itself never does."""
-    root = browser._as_root()
+    monkeypatch.setattr(browser, "_OWN_SANDBOX", not browser._as_root())
     monkeypatch.setattr(browser, "_as_root", lambda: False)
-    monkeypatch.setattr(browser, "_sandboxed", lambda: not root)
+    Pages.asked.clear()
 
 
 def test_a_page_is_read_as_it_stands_after_its_scripts(device: Device, site: str) -> None:
@@ -81,6 +105,24 @@ def test_a_host_that_is_not_listed_is_never_asked(device: Device, site: str) -> 
     with pytest.raises(ToolFailed) as failed:
         device.call("browser.read", url=site, hosts=("example.org",))
     assert failed.value.code is Code.POLICY_REFUSED
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.2"])
+def test_a_page_that_leads_to_another_host_is_not_followed(device: Device, site: str, host: str) -> None:
+    with pytest.raises(ToolFailed, match=f"{host} is not among the hosts") as failed:
+        device.call("browser.read", url=f"{site}away/{host}", hosts=("127.0.0.1",))
+    assert failed.value.code is Code.POLICY_REFUSED
+    assert {asked for asked, _ in Pages.asked} == {"127.0.0.1"}
+    assert "Hello" in device.call("browser.read", url=f"{site}away/{host}", hosts=("127.0.0.1", host))["text"]
+    assert "Hello" in device.call("browser.read", url=f"{site}away/{host}", hosts=("*",))["text"]
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.2"])
+def test_no_script_socket_or_frame_of_a_page_leaves_its_hosts(device: Device, site: str, host: str) -> None:
+    steps = [{"wait_for": "text=no fetch"}, {"wait_for": "text=no socket"}, {"wait_for": "text=frame"}]
+    found = device.call("browser.steps", url=f"{site}out/{host}", steps=steps, hosts=("127.0.0.1",))
+    assert {asked for asked, _ in Pages.asked} == {"127.0.0.1"}
+    assert found["blocked_hosts"] == [host]
 
 
 def test_what_does_not_answer_is_a_network_failure(device: Device) -> None:

@@ -86,6 +86,15 @@ def test_a_granted_log_is_read_and_its_trouble_is_a_finding(device: Device) -> N
         device.call("log.search", path="/etc")
 
 
+def test_a_text_is_searched_in_all_lines_and_nothing_else_is_trouble(device: Device) -> None:
+    device.write("logs/app.log", "2026-03-01T10:00:00Z Restart of the pump\n2026-03-01T10:00:07Z error: no answer\n")
+    found = device.call("log.search", since="2026-01-01", path="logs", contains="restart")
+    assert [row["text"] for row in found["rows"]] == ["2026-03-01T10:00:00Z Restart of the pump"]
+    assert found["findings"] == []
+    assert device.call("log.search", since="2026-01-01", path="logs", contains="restart", level="error")["count"] == 0
+    assert device.call("log.search", since="2026-01-01", path="logs", contains="")["count"] == 1
+
+
 def test_a_log_whose_times_have_no_seconds_is_read(device: Device) -> None:
     device.write("boiler/boiler.log", "2026-03-01 21:30 info  1.4 bar\n2026-03-01 22:10 error E09 0.3 bar\n")
     found = device.call("log.search", since="2026-01-01", path="boiler/boiler.log")

@@ -103,6 +103,7 @@ async def test_a_task_waits_is_given_it_and_what_comes_back_is_cleaned(
     why = (await call(world, "GET", f"{C}/{made['id']}/why"))[1]
     assert why["attention"][0]["reason"] == "missing_secret"
     assert (why["items"][0]["reason"], why["items"][0]["fix"]) == ("missing_secret", "starloom secret set key")
+    assert why["items"][0]["line"] == "starloom secret set key"
     await call(world, "PUT", f"{S}/key", {"value": VALUE})
     await settle(60)
     dispatch: f.Dispatch = await agent.next(f.Dispatch)

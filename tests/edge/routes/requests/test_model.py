@@ -254,6 +254,7 @@ async def test_a_hub_without_the_libraries_says_so_before_anything_waits(
     assert "pip install" in shown["fault"]["hint"]
     assert (made.status_code, made.json()["code"], "pip install" in made.json()["hint"]) == (422, "model_not_set", True)
     assert seen["by_model"] is False
+    assert seen["model_fault"] == {"reason": shown["fault"]["reason"], "hint": shown["fault"]["hint"]}
     assert any("This plan asks a model" in text and "pip install" in text for text in plan["warnings"]), plan
 
 

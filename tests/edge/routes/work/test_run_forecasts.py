@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from starloom.core.placement.pace import key_of, with_sample
 from starloom.core.state.apply import load
 from starloom.core.step import step
 from starloom.edge.routes.work.run_forecasts import FORECAST, RATES, WHAT_IF
+from starloom.edge.web.problems import Problem
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast import course
 from starloom.planner.forecast.runs import OPEN_MOST, STEPS_MOST, Foreseen, foresee
@@ -21,6 +24,7 @@ from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, an_offer, chain, settle
 
@@ -205,3 +209,72 @@ async def test_the_work_of_others_is_seen(running: tuple[World, Agent, str]) -> 
     assert len(world.hub.held_by_others(name)) == 3
     await world.clock.advance(1_000)
     assert (await asked(world, name))[1]["now"]["end_ms"] >= alone["now"]["end_ms"] - 5_000
+
+
+class Plays:
+    """Stands before the planner: each play waits until it is let go, and the first may fail."""
+
+    def __init__(self, world: World, *, first_fails: bool) -> None:
+        self.begun: list[threading.Event] = []
+        self.at_once = self.at_once_most = 0
+        self._first_fails = first_fails
+        planner = world.hub.planner
+        object.__setattr__(world.hub, "planner", SimpleNamespace(run_forecast=self._wrapped(planner.run_forecast)))
+
+    def _wrapped(self, real: Callable[[Any], Callable[[], Any]]) -> Callable[[Any], Callable[[], Any]]:
+        def asked(what: Any) -> Callable[[], Any]:
+            gate, play, number = threading.Event(), real(what), len(self.begun)
+            self.begun.append(gate)
+            self.at_once += 1
+            self.at_once_most = max(self.at_once_most, self.at_once)
+
+            def run() -> Any:
+                gate.wait(10)
+                self.at_once -= 1
+                if self._first_fails and number == 0:
+                    raise Problem(Code.OVERLOADED, "the play failed")
+                return play()
+
+            return run
+
+        return asked
+
+    async def until(self, count: int) -> None:
+        while len(self.begun) < count:
+            await settle(1)
+
+
+async def test_one_forecast_at_a_time_is_played_for_a_run_also_after_one_that_failed(
+    running: tuple[World, Agent, str],
+) -> None:
+    world, _agent, name = running
+    plays = Plays(world, first_fails=True)
+    # Each caller has its own turn with the threads, so three callers could play three at once.
+    tokens = [(await world.new_token("viewer"))[1] for _ in range(3)]
+    first = asyncio.create_task(asked(world, name, token=tokens[0]))
+    await plays.until(1)
+    second = asyncio.create_task(asked(world, name, token=tokens[1]))
+    await settle()
+    plays.begun[0].set()
+    assert (await first)[0] == 503
+    await plays.until(2)
+    third = asyncio.create_task(asked(world, name, token=tokens[2]))
+    await settle()
+    plays.begun[1].set()
+    for gate in plays.begun:
+        gate.set()
+    assert [(await asking)[0] for asking in (second, third)] == [200, 200]
+    assert (plays.at_once_most, len(plays.begun)) == (1, 2)
+
+
+async def test_those_who_wait_for_a_long_play_share_its_answer(running: tuple[World, Agent, str]) -> None:
+    world, _agent, name = running
+    plays = Plays(world, first_fails=False)
+    tokens = [(await world.new_token("viewer"))[1] for _ in range(2)]
+    waiting = [asyncio.create_task(asked(world, name, token=token)) for token in tokens]
+    await plays.until(1)
+    await settle()
+    await world.clock.advance(30_000)
+    plays.begun[0].set()
+    assert [(await asking)[0] for asking in waiting] == [200, 200]
+    assert len(plays.begun) == 1

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pydantic
 import pytest
 
 from starloom_protocol.plan import check_edit
 from starloom_protocol.records import edits
 from starloom_protocol.records.entities import Policy, Selector
-from starloom_protocol.vocabulary import Approval, Gate, Op
+from starloom_protocol.vocabulary import Approval, Gate, Op, Repeatability
+from tests.cost import Calls
 
 
 def made(*operations: Any, **known: Any) -> list[edits.EditOperation]:
@@ -131,3 +133,38 @@ def test_what_is_no_batch(operations: Any) -> None:
 def test_too_many_operations() -> None:
     faults, _ = check_edit([{"expand": {"id": "a"}}] * 10_001)
     assert [fault.code for fault in faults] == ["plan_too_big"]
+
+
+PLAIN: list[tuple[Any, Any]] = [
+    ({"add_task": {"id": "n", "tool": "t"}}, {"add_task": {"id": "n", "tool": "t", "optional": False}}),
+    ({"add_task": {"tool": "t", "id": "n"}}, {"add_task": {"tool": "t", "id": "n", "optional": False}}),
+    ({"add_task": {"id": "N!", "tool": "t"}}, {"add_task": {"id": "N!", "tool": "t", "optional": False}}),
+    ({"add_task": {"id": "n", "tool": 7}}, {"add_task": {"id": "n", "tool": 7, "optional": False}}),
+    ({"add_task": {"id": "n", "tool": "other"}}, {"add_task": {"id": "n", "tool": "other", "optional": False}}),
+    ({"add_task": {"id": "n", "tool": "T!"}}, {"add_task": {"id": "n", "tool": "T!", "optional": False}}),
+    (
+        {"add_task": {"id": "n", "tool": "device.drain"}},
+        {"add_task": {"id": "n", "tool": "device.drain", "optional": False}},
+    ),
+    (
+        {"add_task": {"id": "n", "plan": {"tasks": [{"id": "a", "tool": "device.drain"}]}}},
+        {"add_task": {"id": "n", "plan": {"tasks": [{"id": "a", "tool": "device.drain", "optional": False}]}}},
+    ),
+    ({"add_dependency": {"from": "a", "to": "n"}}, {"add_dependency": {"from": "a", "to": "n", "when": "success"}}),
+    ({"add_dependency": {"from": "A!", "to": "n"}}, {"add_dependency": {"from": "A!", "to": "n", "when": "success"}}),
+    ({"add_dependency": {"from": "a", "to": 1}}, {"add_dependency": {"from": "a", "to": 1, "when": "success"}}),
+    ({"add_dependency": {"from": "g.3", "to": "n"}}, {"add_dependency": {"from": "g.3", "to": "n", "when": "success"}}),
+]
+"""Operations in their shortest form, each beside one that says a default."""
+
+
+@pytest.mark.parametrize("known", [None, {"t": Repeatability.PURE}], ids=["any tool", "one tool"])
+@pytest.mark.parametrize(("short", "long"), PLAIN, ids=[str(short) for short, _ in PLAIN])
+def test_an_operation_means_the_same_in_its_shortest_form(short: Any, long: Any, known: Any) -> None:
+    assert check_edit([short], known_tools=known) == check_edit([long], known_tools=known)
+
+
+def test_an_operation_in_its_shortest_form_is_read_without_pydantic() -> None:
+    with Calls(pydantic.__path__[0]) as calls:
+        made({"add_task": {"id": "n", "tool": "t"}}, {"add_dependency": {"from": "a", "to": "n"}})
+    assert calls.made == 0

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from starloom_protocol.plan import Signature, check_edit, check_plan, signature_of
+from starloom_protocol.plan.language.found import Found
+from starloom_protocol.plan.types.flow import Flow
 from starloom_protocol.records.fleet import ToolOffer
 from starloom_protocol.values import canonical
+from tests.builders import task
 
 TEXT, WHOLE, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 
@@ -212,3 +215,16 @@ def test_a_fault_of_a_pointer_hides_no_other() -> None:
 def test_an_edit_of_a_wrong_value_is_left_to_the_plan_it_changes() -> None:
     faults, operations = check_edit([{"update_task": {"id": "take", "args": {"limit": "x"}}}], known_signatures=KNOWN)
     assert (faults, len(operations)) == ([], 1)
+
+
+class Unread(dict[str, Signature]):
+    """Signatures of which none is to be read."""
+
+    def get(self, tool: str, default: Any = None) -> Any:
+        raise AssertionError(f"the signature of {tool} was read")
+
+
+def test_a_call_without_arguments_asks_for_no_signature() -> None:
+    found = Found()
+    Flow({}, Unread(), found).task(task("a"), "tasks[0]")
+    assert found.faults == []

@@ -28,6 +28,8 @@ from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Gat
 OPEN, KEPT, DISMISSED, PASSED, LEFT = "open", "kept", "dismissed", "passed", "left"
 TRY_LABEL: Final = "try"
 """The label of constellations that only try one row of a plan."""
+TEST_LABEL: Final = "test"
+"""The label of constellations that only test a device, such as the one that ends its pairing."""
 MARKS_MOST: Final = 500
 """So many shapes of a person are remembered; then those that were only passed over are proposed again."""
 ALL_MOST: Final = 5_000
@@ -44,6 +46,8 @@ def propose(work: Work, constellation: Constellation) -> None:
     most = work.shard.settings.proposals_most
     head, first = constellation.head, constellation.versions.get("1")
     if not most or first is None or len(first.added) > TASKS_MOST or not _is_asked_by_a_person(head, first):
+        return
+    if _is_demonstration(work, constellation):
         return
     words = head.request or head.name
     if not words.strip() or len(words) > WORDS_CHARS_MOST or words_look_secret(words) or not _is_clean(constellation):
@@ -146,9 +150,16 @@ def _is_asked_by_a_person(head: Head, first: Version) -> bool:
         and head.recipe is None
         and head.schedule is None
         and head.origin is None
-        and TRY_LABEL not in head.labels
+        and head.labels.keys().isdisjoint((TRY_LABEL, TEST_LABEL))
         and (first.author == MODEL or not head.request)
     )
+
+
+def _is_demonstration(work: Work, constellation: Constellation) -> bool:
+    """Return whether it ran on demonstration devices alone, which go with their end."""
+    devices = work.shard.fleet.devices
+    ran = [devices.get(record.device) for record in constellation.tasks.values() if record.device is not None]
+    return bool(ran) and all(device is not None and device.demo for device in ran)
 
 
 def _is_clean(constellation: Constellation) -> bool:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.inputs import RecipeSeen
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.entities import RecipeRuns, RecipeVersion, VersionRuns
 from starloom_protocol.stream.authors import who
 from starloom_protocol.stream.events import EventKind
@@ -122,6 +122,7 @@ def count(work: Work, constellation: Constellation) -> None:
 
 def on_seen(work: Work, item: RecipeSeen) -> None:
     """Note that a person has read that a recipe went back."""
+    check_reader(work.by)
     held = work.shard.fleet.recipe_runs.get(item.name)
     if held is None or not held.told:
         hint = "See `starloom recipe show NAME`."

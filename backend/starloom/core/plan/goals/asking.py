@@ -78,6 +78,21 @@ def spent(work: Work, constellation: Constellation, job: Job) -> bool:
     """
     why = used_up(goal_of(constellation, group_of(job)) or Goal(aim=""), job)
     if why:
+        exhausted(work, constellation, job, why)
+    return bool(why)
+
+
+def exhausted(work: Work, constellation: Constellation, job: Job, why: str) -> None:
+    """Ask a person at once whether a goal goes on that has used up a part of its budget; no other tier has more."""
+    if not _ends_by_turns(work, constellation, job, why):
+        _ask_on(work, constellation, job, why)
+
+
+def judged(work: Work, constellation: Constellation, job: Job, goal: Goal, steps_most: int) -> bool:
+    """Let the ladder decide about a goal whose budget is used up, or that gets nowhere; False if it gets on."""
+    if why := used_up(goal, job):
+        exhausted(work, constellation, job, why)
+    elif why := monitors.stall(constellation, run_of(job), steps_most):
         stalled(work, constellation, job, why)
     return bool(why)
 
@@ -85,10 +100,9 @@ def spent(work: Work, constellation: Constellation, job: Job) -> bool:
 def stalled(work: Work, constellation: Constellation, job: Job, why: str) -> None:
     """Go one rung up: tell the model, have the next tier go on, or ask a person; a goal with too many turns ends."""
     run, group = run_of(job), group_of(job)
-    if len(run.turns) >= TURNS_MOST:
-        end(work, constellation, job, Code.GOAL_UNMET, f"{why}, after {TURNS_MOST} turns", by=ENGINE)
+    if _ends_by_turns(work, constellation, job, why):
         return
-    if "used up" in why or (run.level and not tiers.next_of(run)):
+    if run.level and not tiers.next_of(run):
         _ask_on(work, constellation, job, why)
         return
     if run.level:
@@ -100,6 +114,14 @@ def stalled(work: Work, constellation: Constellation, job: Job, why: str) -> Non
     job = replace(job, state="open", claimed_by=None, expires_ms=0, goal=replace(run, level=1, since=len(run.turns)))
     work.emit(constellation, EventKind.GOAL_STALLED, group, [("job", job.id, job)], note=why, by=ENGINE)
     wake(work, constellation, job)
+
+
+def _ends_by_turns(work: Work, constellation: Constellation, job: Job, why: str) -> bool:
+    """End a goal that has had as many turns as any may have; False if it has not."""
+    if len(run_of(job).turns) < TURNS_MOST:
+        return False
+    end(work, constellation, job, Code.GOAL_UNMET, f"{why}, after {TURNS_MOST} turns", by=ENGINE)
+    return True
 
 
 def _ask_on(work: Work, constellation: Constellation, job: Job, why: str) -> None:
@@ -330,4 +352,4 @@ def on_timer(work: Work, item: TimerFired) -> None:
         work.ignore("a person gave the goal more time")
     else:
         goal = goal_of(constellation, group_of(job)) or Goal(aim="")
-        stalled(work, constellation, job, f"its {goal.within_s * (1 + run_of(job).more)} s are used up")
+        exhausted(work, constellation, job, f"its {goal.within_s * (1 + run_of(job).more)} s are used up")

@@ -13,7 +13,7 @@ from starloom.core.plan.goals.conversation import goal_of, group_of
 from starloom.core.plan.reuse import findings
 from starloom.core.state.inputs import FoundPart
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.gates import asked, fact
+from starloom.core.state.tasks.gates import fact, is_known
 from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Job
 from starloom_protocol.records.goals import goal_answer
@@ -60,7 +60,7 @@ def _against_part(fleet: Fleet, constellation: Constellation, group: str, one: F
         return wrong
     if fact(constellation, one.task, one.pointer) is not MISSING:
         return ""
-    if asked(constellation, one.task, one.pointer):
+    if is_known(constellation, one.task, one.pointer):
         return f"{one.task} has nothing at {one.pointer[:100]}"
     return f"the result of {one.task} lies in a file, and no part of it at {one.pointer[:100]} is known here"
 

@@ -142,10 +142,7 @@ def _step_ended(work: Work, constellation: Constellation, group: str, job: Job) 
     job = replace(job, state="open", resumed_ms=work.at_ms, goal=replace(run, stranger=stranger))
     work.emit(constellation, EventKind.GOAL_STEPPED, group, [("job", job.id, job)], by=ENGINE)
     goal = goal_of(constellation, group) or Goal(aim="")
-    why = asking.used_up(goal, job) or monitors.stall(constellation, run, steps_most(goal, run))
-    if why:
-        asking.stalled(work, constellation, job, why)
-    else:
+    if not asking.judged(work, constellation, job, goal, steps_most(goal, run)):
         wake(work, constellation, job)
 
 

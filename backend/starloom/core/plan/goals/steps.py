@@ -90,10 +90,7 @@ def _refuse(work: Work, constellation: Constellation, job: Job, item: GoalPropos
     job = replace(with_turn(job, turn), state="open", claimed_by=None, expires_ms=0)
     work.emit(constellation, EventKind.GOAL_REFUSED, group_of(job), [("job", job.id, job)], note=why[:1000], by=ENGINE)
     goal = goal_of(constellation, group_of(job)) or Goal(aim="")
-    stall = asking.used_up(goal, job) or monitors.stall(constellation, run_of(job), steps_most(goal, run_of(job)))
-    if stall:
-        asking.stalled(work, constellation, job, stall)
-    else:
+    if not asking.judged(work, constellation, job, goal, steps_most(goal, run_of(job))):
         wake(work, constellation, job)
 
 
@@ -135,7 +132,7 @@ def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed
     made = monitors.used(run)
     if made >= steps_most(goal, run):
         why = f"its {steps_most(goal, run)} steps are used up"
-        asking.stalled(work, constellation, job, why)
+        asking.exhausted(work, constellation, job, why)
         return
     if not 1 <= len(item.calls) <= envelope.CALLS_MOST:
         _refuse(work, constellation, job, item, f"a step has 1 to {envelope.CALLS_MOST} calls")

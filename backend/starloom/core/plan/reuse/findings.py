@@ -16,7 +16,7 @@ from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.strangers import behind
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.tasks.findings import newest
-from starloom.core.state.tasks.gates import fact
+from starloom.core.state.tasks.gates import fact, size_left_out
 from starloom.core.state.work import Refusal, Work, change_task, moved
 from starloom_protocol.plan.checks.findings import look_fault
 from starloom_protocol.records.edits import AddTask
@@ -85,7 +85,7 @@ def _finding(work: Work, constellation: Constellation, topic: str, task: str, ou
         if size > VALUE_BYTES_MOST or kept + size > VALUES_BYTES_MOST:
             text = None
     elif attempt is not None and attempt.artifact is not None:
-        size, digest = int(attempt.facts.get(f"!{output}", "0")), attempt.artifact
+        size, digest = size_left_out(attempt, output), attempt.artifact
     if not size:
         raise Unfit(f"{task} gives nothing at {output or 'its result'}")
     if text is None and (record.marked is not None or attempt is None):

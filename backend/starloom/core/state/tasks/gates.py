@@ -11,7 +11,7 @@ from typing import Any, Final
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import gate_by_topic
 from starloom.core.state.tasks.roles import is_step
-from starloom_protocol.records.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import Attempt, Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.records.specs import counts_as_one
 from starloom_protocol.values import MISSING, holds, parse, point
@@ -21,6 +21,8 @@ ITEMS = "$items"
 MOMENT = "$moment"
 SHOWN = "$shown"
 DECIDED_ON: Final = frozenset({ITEMS, MOMENT})
+SIZE: Final = "!"
+"""Begins a key that holds a size; no pointer begins so."""
 READ_BY_CORE: Final = DECIDED_ON | {SHOWN}
 """The data dependencies whose value the core reads itself; no device is given it."""
 
@@ -212,7 +214,7 @@ def decide(constellation: Constellation, dependency: Dependency) -> GateState:
 def fact(constellation: Constellation, task: str, pointer: str) -> object:
     """Return the value at a pointer in the result of a succeeded task, or MISSING.
 
-    A fact that was never asked for is MISSING too; `asked` distinguishes the two.
+    A fact that was never asked for is MISSING too; `is_known` distinguishes the two.
     """
     record = constellation.tasks[task]
     if record.marked is not None:
@@ -228,13 +230,26 @@ def fact(constellation: Constellation, task: str, pointer: str) -> object:
     return MISSING
 
 
-def asked(constellation: Constellation, task: str, pointer: str) -> bool:
+def is_known(constellation: Constellation, task: str, pointer: str) -> bool:
     """Tell whether the value at a pointer in a task's result is available: inline, marked, or brought as a fact."""
     record = constellation.tasks[task]
     attempt = constellation.attempts.get(f"{task}/{record.attempt}")
     if record.marked is not None or attempt is None or attempt.artifact is None:
         return True
-    return pointer in attempt.facts or f"!{pointer}" in attempt.facts
+    return pointer in attempt.facts or size_key(pointer) in attempt.facts
+
+
+def size_key(pointer: str) -> str:
+    """Return the key of an attempt's facts that holds the size of a part which was too large to be brought.
+
+    A device that was asked for the part has answered then; the size is 0 if the result has no such part.
+    """
+    return SIZE + pointer
+
+
+def size_left_out(attempt: Attempt, pointer: str) -> int:
+    """Return the size of a part that was too large to be brought as a fact; 0 if it was not, or is not there."""
+    return int(attempt.facts.get(size_key(pointer), "0"))
 
 
 def successes(constellation: Constellation, source: str) -> list[str]:
@@ -265,7 +280,7 @@ def unanswered(constellation: Constellation, dependency: Dependency) -> Iterator
     if pointer is None:
         return
     for task in successes(constellation, dependency.source):
-        if not asked(constellation, task, pointer):
+        if not is_known(constellation, task, pointer):
             yield task
 
 
@@ -281,7 +296,7 @@ def condition_met(constellation: Constellation, task: str, condition: Condition)
             return False
         # The group of one call, and a goal, count as what they give, turns as the last of them.
         task = made[-1]
-    if not asked(constellation, task, condition.output):
+    if not is_known(constellation, task, condition.output):
         return None
     value = parse(condition.value) if condition.value is not None else None
     return holds(condition.op, fact(constellation, task, condition.output), value)

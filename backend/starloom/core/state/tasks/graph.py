@@ -7,7 +7,8 @@ tasks with a rank between the ends of the new edges are affected (Pearce and Kel
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import ITEMS
@@ -174,29 +175,80 @@ def set_ranks(constellation: Constellation) -> bool:
 def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
     """Raise the rank of changed tasks and of their ancestors, as far as an edit made their path longer.
 
-    A path that became shorter keeps its old rank: ranks order a queue and decide nothing else.
+    A path that became shorter keeps its old rank: ranks order a queue and decide nothing else. Raised tasks pass their
+    rank on in the order of the ranks that they had, which is that of the graph, so each does so once: what its own rank
+    comes from has passed on before it.
     """
-    rank = constellation.rank
-    raised = []
-    for task in changed:
-        if task in constellation.specs:
-            now = _rank_of(constellation, task)
-            if now > rank.get(task, -1):
-                rank[task] = now
-                raised.append(task)
+    rank, tool_ms = constellation.rank, constellation.tool_ms
+    raised = _Raised()
+    known = [task for task in changed if task in constellation.specs]
+    for task in _last_first(constellation, known):
+        raised.put(rank, task, _rank_of(constellation, task))
     # A list also precedes the tasks made from it: there one raised task does not determine the rank of its list.
     lists = bool(constellation.families)
-    own_most_ms = max(constellation.tool_ms.values(), default=0)
-    while raised:
-        task = raised.pop()
+    own_most_ms = max(tool_ms.values(), default=0)
+    for task in raised:
         above = rank[task] + 1
         for earlier in _preceding(constellation, task):
-            if not lists and rank.get(earlier, -1) >= above + own_most_ms:
-                continue
-            now = _rank_of(constellation, earlier) if lists else above + _own_ms(constellation, earlier)
-            if now > rank.get(earlier, -1):
-                rank[earlier] = now
-                raised.append(earlier)
+            if lists:
+                raised.put(rank, earlier, _rank_of(constellation, earlier))
+            elif rank.get(earlier, -1) < above + own_most_ms:
+                raised.put(rank, earlier, above + _own_ms(constellation, earlier) if tool_ms else above)
+
+
+def _last_first(constellation: Constellation, changed: list[str]) -> list[str]:
+    """Return the tasks so that new ones, which had no rank yet, come first, and each of them after those it precedes.
+
+    New tasks that precede each other in a circle are returned in no order that means anything.
+    """
+    fresh = dict.fromkeys(task for task in changed if task not in constellation.rank)
+    left = dict.fromkeys(fresh, 0)
+    for task in fresh:
+        for earlier in _preceding(constellation, task):
+            if earlier in left:
+                left[earlier] += 1
+    free = [task for task, count in left.items() if not count]
+    ordered: dict[str, None] = {}
+    while free:
+        task = free.pop()
+        ordered[task] = None
+        for earlier in _preceding(constellation, task):
+            if earlier in left:
+                left[earlier] -= 1
+                if not left[earlier]:
+                    free.append(earlier)
+    return list(dict.fromkeys([*ordered, *fresh, *changed]))
+
+
+class _Raised:
+    """Raised tasks by the rank that they had; the lowest first, each once however often it is raised until then."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, list[str]] = {}
+        self._order: list[int] = []
+        self._waiting: set[str] = set()
+
+    def put(self, rank: dict[str, int], task: str, now: int) -> None:
+        """Give a task its rank, if it is higher than the one it has."""
+        before = rank.get(task, -1)
+        if now <= before:
+            return
+        rank[task] = now
+        if task in self._waiting:
+            return
+        self._waiting.add(task)
+        line = self._lines.get(before)
+        if line is None:
+            self._lines[before] = [task]
+            heappush(self._order, before)
+        else:
+            line.append(task)
+
+    def __iter__(self) -> Iterator[str]:
+        while self._order:
+            for task in self._lines.pop(heappop(self._order)):
+                self._waiting.discard(task)
+                yield task
 
 
 def _rank_of(constellation: Constellation, task: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from starloom.core.state.model import Constellation
-from starloom.core.state.tasks.gates import fact, successes
+from starloom.core.state.tasks.gates import fact, size_left_out, successes
 from starloom_protocol.records.entities import Shown, Shows
 from starloom_protocol.records.specs import counts_as_one
 from starloom_protocol.values import MISSING, canonical
@@ -55,6 +55,6 @@ def _part(constellation: Constellation, task: str, shows: Shows) -> object:
         return value
     attempt = constellation.last_attempt(task)
     where = f"{shows.output or 'the result'} of {task}"
-    if attempt is not None and attempt.facts.get(f"!{shows.output}", "0") != "0":
+    if attempt is not None and size_left_out(attempt, shows.output):
         raise NothingToShow(Code.FACT_TOO_BIG, f"{where} is too large to be shown in a question")
     raise NothingToShow(Code.NO_VALUE, f"{where} is not there, and the question should show it")

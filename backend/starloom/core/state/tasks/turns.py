@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from starloom.core.state.model import Constellation
-from starloom.core.state.tasks.gates import asked, fact
+from starloom.core.state.tasks.gates import fact, is_known
 from starloom_protocol.records.specs import Repeat
 from starloom_protocol.values import holds, parse
 from starloom_protocol.vocabulary import TaskState
@@ -44,7 +44,7 @@ def decide(constellation: Constellation, group: str, repeat: Repeat) -> tuple[Ne
             over = record.state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED)
             return (Next.BROKEN if over else Next.WAITS), number
         if repeat.until is not None:
-            if not asked(constellation, turn, repeat.until.output):
+            if not is_known(constellation, turn, repeat.until.output):
                 return Next.WAITS, number
             met = met + 1 if ends(constellation, turn, repeat) else 0
             if met >= repeat.in_a_row:

@@ -281,7 +281,7 @@ class Sessions:
         if known is None:
             if not PRINCIPAL_NAME.fullmatch(body.holder):
                 raise Problem(Code.BAD_REQUEST, "a name has letters, digits and `._@+-`, at most 64")
-            known = issue.somebody(body.holder, kind, body.role, self._hub.now_ms())
+            known = issue.principal(body.holder, kind, body.role, self._hub.now_ms())
             added = inputs.PrincipalAdded(by=caller.by, id=new_id(), principal=known, scope=caller.role)
             accepted(await self._hub.inbox.ask(added))
         if known.kind is not kind:

@@ -51,11 +51,11 @@ class BriefRoutes:
         """Find the plan in an assistant's answer: its text and preview, or faults with `reply` to paste back."""
         pasted = await self._hub.computing.run(request, True, lambda: find_plan(body.answer))
         if pasted.fault is not None:
-            raise _told(problem_of_faults([pasted.fault]), pasted)
+            raise _with_reply(problem_of_faults([pasted.fault]), pasted)
         try:
             plan = await self._submit.lowered(request, Asked(plan=pasted.text), len(pasted.text))
         except Problem as problem:
-            raise _told(problem, pasted) from problem
+            raise _with_reply(problem, pasted) from problem
         by = caller_of(request).by
         preview = await self._hub.computing.run(
             request, True, lambda: self._hub.planner.preview(plan, words=False, by=by)
@@ -63,7 +63,7 @@ class BriefRoutes:
         return json_reply({**preview, "plan": pasted.text})
 
 
-def _told(problem: Problem, pasted: Pasted) -> Problem:
+def _with_reply(problem: Problem, pasted: Pasted) -> Problem:
     """Return the problem with the text that the assistant should see."""
     problem.more["reply"] = reply_to(problem.errors, cut=pasted.cut)
     return problem

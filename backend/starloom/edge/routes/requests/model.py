@@ -163,9 +163,10 @@ class ModelRoutes:
         try:
             with tried(folder, _wanted(body), body.key) as candidate:
                 told = variables(candidate, folder)
-                endpoint_from(told)
+                endpoint = endpoint_from(told)
                 budget_from(told)
-                check_libraries()
+                if endpoint is not None:
+                    check_libraries(endpoint)
                 keep(folder, candidate)
         except ModelFault as error:
             raise Problem(error.fault.code, error.fault.reason, hint=error.fault.hint) from error

@@ -163,7 +163,7 @@ class Schedules:
         return await self._repeats.once(request, make)
 
     async def patch(self, request: Request, schedule: str, body: PatchSchedule) -> JsonReply[ScheduleRow]:
-        """Change a schedule; fields that are not given stay. The author of the change owns it from then on."""
+        """Change a schedule; fields that are not given stay. Who changes more than its name owns it from then on."""
         caller, found = caller_of(request), self._find(schedule)
         given = body.model_dump(exclude_unset=True, exclude={"request", "plan", "recipe", "params", "plan_hash"})
         work = await self._changed_work(request, found, body, len(await request.body()))

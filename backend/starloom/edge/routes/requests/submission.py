@@ -98,6 +98,8 @@ class Submit:
         plan = await self._check(request, body, size)
         identity = "c-" + new_id()
         wishes = body if isinstance(body, Create) else Create(**body.model_dump())
+        if wishes.able:
+            await self._refuse_unable(request, body, plan, size)
         micros = max(1, round(wishes.budget * MICROS)) if wishes.budget is not None else 0
         received = inputs.RequestReceived(
             approves=caller.approves,
@@ -194,6 +196,7 @@ class Submit:
                 "by_model": model_is_set(self._hub.settings) and lacking is None,
             }
             if lacking is not None:
+                shown["model_fault"] = {"reason": lacking.reason, "hint": lacking.hint}
                 shown["said"] = f"{fault.reason}. A model is set, and {lacking.reason}. {lacking.hint}"
         return shown
 
@@ -246,6 +249,27 @@ class Submit:
         if model_is_set(hub.settings):
             return None
         raise self._refused(understood)
+
+    async def _refuse_unable(self, request: Request, body: Asked, plan: LoweredPlan | None, size: int) -> None:
+        """Refuse a plan with tasks that no device of now can ever begin; words that a model plans are not known yet.
+
+        Raises:
+            Problem: with each of these tasks and its way out.
+        """
+        planner = self._hub.planner
+        if plan is None and body.recipe is not None:
+            plan = _planned(planner.plan_recipe(body.recipe, body.params))
+        elif plan is None:
+            found = planner.understand(body.request or "", body.params, caller_of(request).by)
+            if found.outcome is not Match.EXACT:
+                return
+            first = found.candidates[0]
+            plan = _planned(planner.plan_recipe(first.recipe, first.params))
+        whole = plan
+        large = size > LARGE_BYTES or len(whole.specs) > LARGE_TASKS
+        faults = await self._hub.computing.run(request, large, lambda: planner.unable(whole))
+        if faults:
+            raise problem_of_faults(faults)
 
     def _can_be_judged(self, plan: LoweredPlan) -> LoweredPlan:
         """Return a plan whose judges can be asked.

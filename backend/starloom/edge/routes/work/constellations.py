@@ -88,6 +88,7 @@ class Constellations:
             "created_at": entity_json.iso(row.created_ms),
             "ended_at": entity_json.iso(row.ended_ms),
             "sentence": "",
+            "waited_ms": 0,
         }
 
     async def snapshot(

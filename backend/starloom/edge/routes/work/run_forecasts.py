@@ -12,6 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
+from weakref import WeakValueDictionary
 
 from fastapi import APIRouter, Request
 
@@ -58,7 +59,8 @@ class RunForecasts:
         self._constellations = constellations
         self._limits = Limits(hub.monotonic_s, RATES)
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
-        self._making: dict[str, asyncio.Lock] = {}
+        # A lock stays as long as a question holds it or waits for it, so no second one for the same run is made.
+        self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def add_to(self, router: APIRouter) -> None:
         path = V1 + "/constellations/{constellation}/what-if"
@@ -68,12 +70,8 @@ class RunForecasts:
     async def forecast(self, request: Request, constellation: str) -> JsonReply[RunWhatIf]:
         """Say when a constellation should end, and the chance that it meets its deadline."""
         lock = self._making.setdefault(constellation, asyncio.Lock())
-        try:
-            async with lock:
-                return json_reply(await self._forecast(request, constellation))
-        finally:
-            if not lock.locked():
-                self._making.pop(constellation, None)
+        async with lock:
+            return json_reply(await self._forecast(request, constellation))
 
     async def _forecast(self, request: Request, constellation: str) -> RunWhatIf:
         kept = self._kept.get(constellation)
@@ -84,7 +82,8 @@ class RunForecasts:
         seq, entities = await self._constellations.entities(constellation)
         asked = RunAsked(constellation, seq, now_ms, entities, self._hub.held_by_others(constellation))
         found = await self._hub.computing.run(request, True, self._hub.planner.run_forecast(asked))
-        self._kept[constellation] = _Kept(now_ms + _worth_ms(found), found)
+        # Counted from its end: those who waited for a long play share its answer.
+        self._kept[constellation] = _Kept(self._hub.now_ms() + _worth_ms(found), found)
         self._kept.move_to_end(constellation)
         while len(self._kept) > KEPT_MOST:
             self._kept.popitem(last=False)

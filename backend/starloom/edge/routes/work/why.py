@@ -15,15 +15,16 @@ from starloom.core.placement.queue_position import Position
 from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues import queueable
+from starloom.core.state.tasks.roles import called, device_name
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.fleet.browser_agent import open_again
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
-from starloom.process.program import on_device
+from starloom.process.program import line_giving, on_device
 from starloom_protocol.api.constellations import AskedRow, WhyAll, WhyRow
-from starloom_protocol.records.entities import GroupRecord
+from starloom_protocol.records.entities import GroupRecord, Selector
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
@@ -41,6 +42,7 @@ FAILED_MOST = 3
 """The most failed tasks whose ways out are listed beside the answer, which names the first cause."""
 QUEUED_MAX = 10
 """The most ready tasks for which the answer lists the work ahead of them in the queue."""
+NAMED_MOST = 4
 _OPEN = {str(state) for state in TaskState if state not in FINAL_TASK_STATES}
 _HEAD_WORDS = {
     ConstellationState.AWAITING_APPROVAL: "waits for an approval",
@@ -66,6 +68,7 @@ _ATTENTION = {
     "that the devices are back and what they have done, then resume it or cancel it.",
     Attention.OWNER_ASKED: "A device asks its owner before it does this; the answer is typed there.",
 }
+_GIVEN = (Reason.MISSING_GRANT, Reason.MISSING_SECRET)
 
 
 class WhyRoute:
@@ -143,7 +146,7 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
         items += [_one(shard, constellation, name) for name in story.failed_first(found)[:FAILED_MOST]]
     return {
         "state": head.state,
-        "attention": [{"reason": reason, "sentence": _attention(found, reason)} for reason in head.attention],
+        "attention": [{"reason": reason, "sentence": _attention(shard, found, reason)} for reason in head.attention],
         "questions": [_asked(constellation, question) for question in open_questions(found)],
         "items": items,
         "more": max(0, len(names) - ITEMS_MAX),
@@ -184,11 +187,36 @@ def _doubted_groups(constellation: Constellation) -> dict[str, list[str]]:
     return {group: tasks for group, tasks in groups.items() if len(tasks) > 1}
 
 
-def _attention(constellation: Constellation, reason: Attention) -> str:
+def _attention(shard: Shard, constellation: Constellation, reason: Attention) -> str:
     if reason is Attention.STALLED:
         told = invariants.stall_sentence(constellation)
         return f"{told[0].upper()}{told[1:]}."
+    if reason is Attention.WAITS_LONG:
+        return _waits_long(shard, constellation) or _ATTENTION[reason]
     return _ATTENTION[reason]
+
+
+def _waits_long(shard: Shard, constellation: Constellation) -> str:
+    """Return the sentence about the ready task whose limit ends first; empty where none is ready."""
+    limits = [
+        (record.since_ms + constellation.specs[name].timeouts.schedule_to_start_s * 1000, name)
+        for name, record in constellation.tasks.items()
+        if record.state is TaskState.READY
+    ]
+    if not limits:
+        return ""
+    task = min(limits)[1]
+    devices = _devices_meant(shard, constellation.specs[task].device)
+    return f"{called(constellation, shard.fleet, task)} waits longer than its limit for {devices}."
+
+
+def _devices_meant(shard: Shard, selector: Selector | None) -> str:
+    if selector is None:
+        return "a device that can do it"
+    if selector.any:
+        return " or ".join(_devices_meant(shard, one) for one in selector.any[:NAMED_MOST])
+    named = selector.name or device_name(shard.fleet, selector.id)
+    return named or "a device that the plan allows"
 
 
 def _item(shard: Shard, constellation: str, why: Why) -> WhyRow:
@@ -200,7 +228,9 @@ def _item(shard: Shard, constellation: str, why: Why) -> WhyRow:
     # A line to type on a device is written for it; where several would do, each has its own among the candidates.
     lacking = [item.device for item in why.candidates if item.reason is Reason.MISSING_GRANT]
     sentence, actions = why.sentence, why.actions
+    line = line_giving(actions) if why.reason in _GIVEN else ""
     if len(lacking) == 1:
+        line = typed_on(lacking[0], line)
         sentence, actions = typed_on(lacking[0], sentence), [typed_on(lacking[0], action) for action in actions]
     questions = [one for one in open_questions(shard.constellations[constellation]) if _is_of(one, why)]
     return {
@@ -221,6 +251,7 @@ def _item(shard: Shard, constellation: str, why: Why) -> WhyRow:
             for item in why.candidates
         ],
         "actions": actions,
+        "line": line,
         "fix": actions[0] if actions else None,
         "possible": list(why.possible),
         "warning": why.warning,

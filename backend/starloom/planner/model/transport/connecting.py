@@ -22,7 +22,7 @@ from starloom_protocol.vocabulary import Code
 _WIRE = "starloom.planner.model.transport.wire"
 EXTRA = "model"
 LIBRARIES: Final = ("anthropic", "httpx2", "openai", "pydantic_ai")
-"""The packages that the wire loads; all of them are of the extra."""
+"""The packages that the wire and its formats load; all of them are of the extra."""
 
 
 def connect(endpoint: Endpoint) -> Model:
@@ -33,7 +33,7 @@ def connect(endpoint: Endpoint) -> Model:
     """
     if endpoint.recording is not None:
         return _recorded(endpoint.recording)
-    return cast(Model, _wire().WiredModel(endpoint))
+    return _wired(endpoint)
 
 
 def price_of(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> int | None:
@@ -69,6 +69,13 @@ def _wire() -> ModuleType:
         raise _not_installed(error.name) from error
 
 
+def _wired(endpoint: Endpoint) -> Model:
+    try:
+        return cast(Model, _wire().WiredModel(endpoint))
+    except ImportError as error:  # of the library of its format
+        raise _not_installed(error.name) from error
+
+
 def _not_installed(library: str | None) -> ModelFault:
     reason = f"the libraries for a model are not installed where the hub runs ({library} is missing)"
     hint = f"Install them there, and start the hub again: {install_line()}"
@@ -81,13 +88,13 @@ def install_line() -> str:
     return shlex.join([sys.executable, "-m", "pip", "install", *sorted(extra)])
 
 
-def check_libraries() -> None:
+def check_libraries(endpoint: Endpoint) -> None:
     """Make sure that an endpoint could be asked from here.
 
     Raises:
         ModelFault: the extra `model` is not installed.
     """
-    _wire()
+    _wired(endpoint)
 
 
 def _recorded(file: Path) -> Model:

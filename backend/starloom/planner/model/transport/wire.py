@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from importlib import import_module
+from typing import Any, Final, Protocol, cast
 
 import httpx2
-from anthropic import AsyncAnthropic
-from openai import AsyncOpenAI
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UserError
 from pydantic_ai.messages import (
@@ -29,10 +28,6 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model as WireModel
 from pydantic_ai.models import ModelRequestParameters
-from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.anthropic import AnthropicProvider
-from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
@@ -80,10 +75,29 @@ def _answer_tool(stage: Stage) -> ToolDefinition:
     )
 
 
+class Format(Protocol):
+    """A wire format: the library that writes it, made for one call, and the settings of that call."""
+
+    def model(self, endpoint: Endpoint, client: httpx2.AsyncClient) -> WireModel: ...
+
+    def settings(self, output_tokens_most: int) -> ModelSettings: ...
+
+
+def format_of(wire: Wire) -> Format:
+    """Return a wire format; its library is loaded now.
+
+    Raises:
+        ImportError: that library is not installed.
+    """
+    # Each library takes as long to load as all else that a worker is made of, and an endpoint needs one of them.
+    return cast(Format, import_module(f"{__package__}.{wire}_wire"))
+
+
 class WiredModel:
     """One endpoint. Each call has connections of its own and leaves none open."""
 
     def __init__(self, endpoint: Endpoint, resolve: Resolve = resolve_once) -> None:
+        self._format = format_of(endpoint.wire)
         self._endpoint = endpoint
         self._resolve = resolve
         self._hear: Hear = _unheard
@@ -116,9 +130,9 @@ class WiredModel:
         try:
             async with asyncio.timeout(limits.call_s), client:
                 response = await model_request(
-                    _model(self._endpoint, client),
+                    self._format.model(self._endpoint, client),
                     _messages(instructions, turns, marked=self._endpoint.wire is Wire.ANTHROPIC),
-                    model_settings=_settings(self._endpoint),
+                    model_settings=self._format.settings(self._endpoint.limits.output_tokens_most),
                     model_request_parameters=ModelRequestParameters(
                         function_tools=[] if plain else [_answer_tool(stage)], allow_text_output=True
                     ),
@@ -167,33 +181,6 @@ def _remember(identity: tuple[str, str, Wire]) -> None:
     _without_tools[identity] = None
     while len(_without_tools) > _ENDPOINTS_MOST:
         del _without_tools[next(iter(_without_tools))]
-
-
-def _model(endpoint: Endpoint, client: httpx2.AsyncClient) -> WireModel:
-    # The planner owns repeats and their budget; a library that waits and tries again would hide both.
-    if endpoint.wire is Wire.ANTHROPIC:
-        url = endpoint.url.removesuffix("/v1")
-        anthropic = AsyncAnthropic(
-            api_key=endpoint.key or "none", base_url=url, http_client=client, max_retries=0, auth_token=None
-        )
-        return AnthropicModel(endpoint.model, provider=AnthropicProvider(anthropic_client=anthropic))
-    openai = AsyncOpenAI(
-        api_key=endpoint.key or "none",
-        base_url=endpoint.url,
-        http_client=client,
-        max_retries=0,
-        organization="",
-        project="",
-    )
-    return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=openai))
-
-
-def _settings(endpoint: Endpoint) -> ModelSettings:
-    most = endpoint.limits.output_tokens_most
-    if endpoint.wire is Wire.ANTHROPIC:
-        # Anthropic keeps only the text up to a mark; the others keep any prefix that comes again.
-        return AnthropicModelSettings(max_tokens=most, parallel_tool_calls=False, anthropic_cache_instructions=True)
-    return ModelSettings(max_tokens=most, parallel_tool_calls=False)
 
 
 def _messages(instructions: str, turns: Sequence[Turn], *, marked: bool) -> list[ModelMessage]:

@@ -1,6 +1,6 @@
 /** What happened, newest first: a line a fact, bursts joined. Announced at most once a second. */
 import { useEffect, useMemo, useRef, useState } from "react";
-import { nameOfDevice, taskNamed } from "../../../model/fleet/fleet.ts";
+import { callsNamed, nameOfDevice, taskNamed } from "../../../model/fleet/fleet.ts";
 import { type FeedLine, feedLines, feedSource } from "../../../model/run/feed.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { StreamEvent } from "../../../model/types.ts";
@@ -20,7 +20,7 @@ interface FeedProps {
 export function Feed({ events, revision, most, fleet, onSelect }: FeedProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list grows in place; `revision` says when.
   const lines = useMemo(() => feedLines(events, most), [events, revision, most]);
-  const said = useSlow(lines[0] ? textOf(lines[0]) : "");
+  const said = useSlow(lines[0] ? callsNamed(fleet, textOf(lines[0])) : "");
   return (
     <>
       <ol className="feed">
@@ -29,7 +29,7 @@ export function Feed({ events, revision, most, fleet, onSelect }: FeedProps) {
             <time>{timeOfDay(line.at_ms, true)}</time>
             <Glyph name={line.glyph} tone={line.tone} />
             <span className="cut">
-              <FeedNames line={line} fleet={fleet} onSelect={onSelect} /> {line.text}
+              <FeedNames line={line} fleet={fleet} onSelect={onSelect} /> {callsNamed(fleet, line.text)}
             </span>
             <span className="faint nowrap only-wide">{feedSource(line, (device) => nameOfDevice(fleet, device))}</span>
           </li>
@@ -62,7 +62,7 @@ function FeedNames({ line, fleet, onSelect }: NamesProps) {
               {taskNamed(fleet, name)}
             </button>
           ) : (
-            <b>{name}</b>
+            <b>{callsNamed(fleet, name)}</b>
           )}
         </span>
       ))}

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useRevision, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
-import { nameOfDevice } from "../../../model/fleet/fleet.ts";
+import { callsNamed, nameOfDevice } from "../../../model/fleet/fleet.ts";
 import { feedLines, feedSource } from "../../../model/run/feed.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { findingTaken } from "../../../model/tasks/findings.ts";
@@ -336,7 +336,8 @@ export function HistoryTab({ model, task }: { model: StreamModel; task: string }
             <Glyph name={line.glyph} tone={line.tone} />
             <span>
               {line.kind === "version" ? <b>{line.names.join(", ")} </b> : null}
-              {line.text} <span className="faint">{feedSource(line, (device) => nameOfDevice(fleet, device))}</span>
+              {callsNamed(fleet, line.text)}{" "}
+              <span className="faint">{feedSource(line, (device) => nameOfDevice(fleet, device))}</span>
             </span>
           </li>
         ))}

@@ -1,7 +1,7 @@
 /** A constellation as one line of a list: name, state, sentence, how long it took and when it ended. */
 import { Link } from "wouter";
 import type { ConstellationRow } from "../../../model/types.ts";
-import { createdMs, endedMs } from "../../../model/words/times.ts";
+import { createdMs, endedMs, tookWords, workedMs } from "../../../model/words/times.ts";
 import { age, duration, rowShown } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 
@@ -17,7 +17,9 @@ export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) 
         {row.name && row.request && row.request !== row.name && <span className="dim asked"> {row.request}</span>}
       </b>
       <span className="dim cut sentence">{row.sentence || row.request}</span>
-      <span className="small dim num nowrap">{end ? duration(end - createdMs(row)) : ""}</span>
+      <span className="small dim num nowrap" title={tookWords(row)}>
+        {end ? duration(workedMs(row)) : ""}
+      </span>
       <span className="small dim num nowrap">{age(end || createdMs(row), now)}</span>
     </Link>
   );

@@ -1,7 +1,7 @@
 /** The bar above the work: the lenses, the filter, the priority, and which version is looked at. */
 import { useLocation } from "wouter";
 import { ActionButton } from "../../../app/actions/Actions.tsx";
-import { forkFrom, takeBack } from "../../../app/actions/goingBack.ts";
+import { forkFrom, takeBack, undoneBy } from "../../../app/actions/goingBack.ts";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { type Choice, Tabs } from "../../../ui/parts.tsx";
 import { PriorityOf } from "../../request/PriorityChoice.tsx";
@@ -47,12 +47,17 @@ function PastNote({ run, place, versions }: { run: Run; place: Place; versions: 
   const [, go] = useLocation();
   const version = versions.all.find((one) => one.number === versions.shown);
   const deeds = version
-    ? [forkFrom(workspace, place.id, { from_version: version.number }, go), takeBack(workspace, run.head, version)]
+    ? [
+        forkFrom(workspace, place.id, { from_version: version.number }, go),
+        takeBack(workspace, run.head, version, versions.all),
+      ]
     : [];
+  const undone = version ? undoneBy(version.number, versions.all) : null;
   return (
     <div className="pastnote small">
       <span>
         As it was at the end of <b>v{versions.shown}</b>
+        {undone !== null && `, undone by v${undone}`}
       </span>
       {deeds.map((action) => action && <ActionButton key={action.label} action={action} />)}
     </div>

@@ -7,6 +7,7 @@ import type { Hub } from "../../../link/endpoints.ts";
 import { factRows } from "../../../model/fleet/facts.ts";
 import { ASLEEP, type DeviceView, deviceReasons, deviceShown, taskNamed } from "../../../model/fleet/fleet.ts";
 import { grantWords } from "../../../model/fleet/rights.ts";
+import { schedulesNaming } from "../../../model/fleet/schedules.ts";
 import { age, plural } from "../../../model/words/words.ts";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button, Labelled, StatePill } from "../../../ui/parts.tsx";
@@ -199,6 +200,8 @@ interface DeviceControlsProps {
 export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: DeviceControlsProps) {
   const [revoking, setRevoking] = useState(false);
   const [draining, setDraining] = useState(false);
+  const fleet = useFleet();
+  const named = revoking ? schedulesNaming(fleet, device) : [];
   return (
     <>
       <footer className="row wrap">
@@ -259,6 +262,16 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
             Its key is refused within a second. Work that it has and that must not be repeated becomes unknown. To use
             it again, it must join again.
           </p>
+          {named.length > 0 && (
+            <p>
+              {plural(named.length, "schedule")} {named.length === 1 ? "names" : "name"} it: <b>{named.join(", ")}</b>.
+              Change {named.length === 1 ? "it" : "them"} in{" "}
+              <Link className="link" href="/schedules">
+                Schedules
+              </Link>
+              , or the next run waits for a device that is gone.
+            </p>
+          )}
           <div className="row">
             <Button large onClick={() => setRevoking(false)}>
               Keep it

@@ -69,6 +69,7 @@ function ByLine({ made, onRenew }: { made: NewEnrollment; onRenew: () => void })
         </p>
       )}
       <CopyLine line={shell === "windows" ? lines.windows_line : lines.line} label="the join line" whole />
+      {lines === made && isLoopback(made.url) && <OwnTunnel url={made.url} />}
       <p className="small dim">
         It makes its own folder, needs Python 3.11, asks on the device what it may do, and starts the agent. With{" "}
         <code className="mono nowrap">--dry-run</code> it only says what it would do.
@@ -80,6 +81,18 @@ function ByLine({ made, onRenew }: { made: NewEnrollment; onRenew: () => void })
         </>
       )}
     </>
+  );
+}
+
+/** The line of a hub that listens on its own computer works wherever a tunnel leads to that address. */
+function OwnTunnel({ url }: { url: string }) {
+  const { host, port } = new URL(url);
+  return (
+    <details className="small">
+      <summary>On a server, through a tunnel of your own</summary>
+      <p>Type this on the hub's computer, and then the line above on the server. Keep the tunnel open.</p>
+      <CopyLine line={`ssh -R ${port || 80}:${host} user@host`} label="the line of the tunnel" whole />
+    </details>
   );
 }
 

@@ -10,6 +10,8 @@ import { bytes } from "../../../model/words/words.ts";
 import { ProblemNote } from "../../../ui/parts.tsx";
 
 const WAIT_S = 30;
+/** Marks it as a test, which is not offered as a recipe. */
+const TEST_LABEL = "test";
 /** What is tried, the best first: it looks, or says a word; it asks nobody and changes nothing. */
 const TRIED: Trial[] = [
   { tool: "system.info", args: {} },
@@ -50,7 +52,7 @@ export function TestTask({ device, trial, onDone }: TestTaskProps) {
       tasks: [{ id: "look", tool: trial.tool, args: trial.args, device: { id: device.id } }],
     };
     const run = async () => {
-      const made = await hub.submitAndWait({ plan }, WAIT_S);
+      const made = await hub.submitAndWait({ plan, labels: { [TEST_LABEL]: "device" } }, WAIT_S);
       setEnded(made);
       done.current(made.state === "succeeded");
       setLog((await hub.log(made.id, "look", 1)).text);

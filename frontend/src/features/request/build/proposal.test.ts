@@ -17,3 +17,10 @@ it("says the words as typed where they make no phrase", () => {
 it("says numbers and lists as they are written", () => {
   expect([saidOf(20), saidOf(["a", "b"]), saidOf("x")]).toEqual(["20", '["a","b"]', "x"]);
 });
+
+it("says a choice of devices in words", () => {
+  expect(saidOf({ any: [{ name: "nas" }, { os: "linux" }, { labels: ["photos"] }] })).toBe(
+    "nas or any linux device or any photos device",
+  );
+  expect(saidOf({ any: [{ name: "nas" }, { id: "d-1" }] })).toBe("nas or d-1");
+});

@@ -1,4 +1,6 @@
 /** The sentence of a proposal: the person's words, with the values that may change at each run. Pure. */
+import type { Fields } from "../../../model/rows/document.ts";
+import { selectorWords } from "../../../model/rows/where.ts";
 import type { ProposalRow } from "../../../model/types.ts";
 
 export interface Part {
@@ -10,9 +12,9 @@ export interface Part {
 
 const SLOT = /\{([a-z0-9_-]+)\}/g;
 
-/** A value as it is said: the name of a device, a text as it is. */
+/** A value as it is said: a device by its name, other devices in words, a text as it is. */
 export function saidOf(value: unknown): string {
-  if (value !== null && typeof value === "object" && "name" in value) return String(value.name);
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) return selectorWords(value as Fields);
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

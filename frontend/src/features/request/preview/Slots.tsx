@@ -3,6 +3,8 @@
 import { useId, useState } from "react";
 import { useFleet } from "../../../app/workspace/context.ts";
 import { devices } from "../../../model/fleet/fleet.ts";
+import type { Fields } from "../../../model/rows/document.ts";
+import { selectorWords } from "../../../model/rows/where.ts";
 import type { RecipeParam } from "../../../model/types.ts";
 import { commandOf, isCommand, wordsIn } from "./commands.ts";
 
@@ -15,25 +17,25 @@ interface SlotsProps {
   onChange: (params: Record<string, unknown>) => void;
 }
 
-/** A device parameter may come as a selector, an id or a name; people see the name. */
-function textOf(value: unknown): string {
+/** A device parameter may come as a selector, an id or a name; people see names, and the words of other selectors. */
+export function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (isCommand(value)) return commandOf(value);
   if (typeof value === "object") {
-    const fields = value as Record<string, unknown>;
-    return String(fields.name ?? fields.id ?? JSON.stringify(value));
+    return selectorWords(value as Fields);
   }
   return String(value);
 }
 
 export function Slots({ params, types, onChange }: SlotsProps) {
   const names = [...new Set([...Object.keys(params), ...Object.keys(types ?? {})])];
+  const labels = labelsOf(names, types ?? {});
   return (
     <>
       {names.map((name) => (
         <Slot
           key={name}
-          label={labelOf(name, types?.[name])}
+          label={labels[name] ?? name}
           absent={absentWord(types?.[name])}
           type={
             types?.[name]?.type ??
@@ -74,8 +76,21 @@ export function labelOf(name: string, row: SlotType | undefined): string {
   return row?.type === "device" && JOINING.test(title) ? `${title} the device` : title;
 }
 
+/** The labels of fields that stand together: those with one title have the names of their parameters, too. */
+export function labelsOf(names: readonly string[], types: Record<string, SlotType>): Record<string, string> {
+  const plain = names.map((name) => labelOf(name, types[name]));
+  return Object.fromEntries(
+    names.map((name, at) => {
+      const label = plain[at] ?? name;
+      return [name, plain.filter((one) => one === label).length > 1 ? `${label} (${name})` : label];
+    }),
+  );
+}
+
+const SELECTS = ["name", "id", "any", "os", "labels"];
+
 const isDevice = (value: unknown): boolean =>
-  value !== null && typeof value === "object" && ("name" in value || "id" in value);
+  value !== null && typeof value === "object" && SELECTS.some((field) => field in value);
 
 /** The meaning of an empty slot: its default, or that anything will do; nothing where a value is needed. */
 function absentWord(row: SlotType | undefined): string {
@@ -100,6 +115,8 @@ function Slot({
   const id = useId();
   const fleet = useFleet();
   const text = textOf(value);
+  // A selector of several devices is one choice of the list, beside each device alone.
+  const [first] = useState(value);
   const chosen = isDevice(value) || typeof value === "string" ? text : "";
   if (type === "boolean") {
     return (
@@ -121,7 +138,10 @@ function Slot({
         <select
           id={id}
           value={chosen}
-          onChange={(event) => onChange(event.target.value ? { name: event.target.value } : "")}
+          onChange={(event) => {
+            const one = event.target.value;
+            onChange(one === textOf(first) ? first : one ? { name: one } : "");
+          }}
         >
           <option value="">{absent || "choose"}</option>
           {[...new Set([...names, ...(chosen ? [chosen] : [])])].map((one) => (

@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import type { Head, Version } from "../../model/types.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { takeBack, undoneBy } from "./goingBack.ts";
+
+const version = (number: number, trigger = "edit"): Version =>
+  ({ number, trigger, author: "person:ann", at_ms: 0 }) as Version;
+const head = { id: "c1", state: "active" } as Head;
+const offered = (one: Version, all: Version[]) => takeBack({} as Workspace, head, one, all)?.label ?? null;
+
+describe("undoing a version", () => {
+  it("is offered until a later version has done it, and again when that one is undone", () => {
+    const [two, three, four] = [version(2), version(3, "undo:2"), version(4, "undo:3")];
+    expect(offered(two, [version(1), two])).toBe("Undo v2");
+    expect([undoneBy(2, [two, three]), offered(two, [two, three])]).toEqual([3, null]);
+    expect([undoneBy(2, [two, three, four]), offered(two, [two, three, four])]).toEqual([null, "Undo v2"]);
+    expect(offered(three, [two, three, four])).toBeNull();
+  });
+
+  it("says that it worked", () => {
+    expect(takeBack({} as Workspace, head, version(2), [])?.said).toMatch(/^v2 is undone/);
+  });
+});

@@ -1,0 +1,22 @@
+/** Before a device is revoked its schedules are named; beside the join line stands the one of a tunnel. */
+import { act, screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+import { openPage } from "../../../../dev/openPage.tsx";
+
+it("names the schedules that use the device", async () => {
+  const hub = openPage("/devices/d-server");
+  const name = String(hub.entities("fleet").get("device/d-server")?.name);
+  const schedule = { id: "s1", name: "Nightly copy", request: `copy to ${name}`, owner: "p1", cron: "0 2 * * *" };
+  act(() => hub.publish("fleet", "schedule_made", { "schedule/s1": schedule }));
+  await userEvent.click((await screen.findAllByRole("button", { name: "Revoke" }))[0] as HTMLElement);
+  const dialog = await screen.findByRole("dialog", { name: `Revoke ${name}` });
+  expect(dialog.textContent).toContain("1 schedule names it: Nightly copy.");
+  expect(within(dialog).getByRole("link", { name: "Schedules" }).getAttribute("href")).toBe("/schedules");
+});
+
+it("has the line of a tunnel for a hub that listens on its own computer", async () => {
+  openPage("/devices?add=1");
+  await userEvent.click(await screen.findByText("On a server, through a tunnel of your own"));
+  expect(screen.getByText("ssh -R 8470:127.0.0.1:8470 user@host")).toBeTruthy();
+});

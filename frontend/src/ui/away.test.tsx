@@ -1,0 +1,58 @@
+/** The reason of a blocked button is there for a finger and for the keyboard, not only for a mouse. */
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it, vi } from "vitest";
+import { type Asks, RoleContext, whyNotBy } from "./away.tsx";
+import { Button } from "./parts.tsx";
+
+const WHY = "A viewer can look, but cannot change anything. An owner can give you another role.";
+
+function blocked(pressed = vi.fn()) {
+  render(
+    <RoleContext value="viewer">
+      <Button asks onClick={pressed}>
+        Launch
+      </Button>
+      <button type="button">Other</button>
+    </RoleContext>,
+  );
+  return pressed;
+}
+
+describe("the reason of a blocked button", () => {
+  it("is shown on a press, and goes with the next one elsewhere", async () => {
+    const pressed = blocked();
+    await userEvent.click(screen.getByRole("button", { name: "Launch" }));
+    expect(screen.getByRole("status").textContent).toBe(WHY);
+    await userEvent.click(screen.getByRole("button", { name: "Other" }));
+    expect(screen.queryByRole("status")).toBeNull();
+    expect(pressed).not.toHaveBeenCalled();
+  });
+
+  it("is shown while the keyboard is on it", async () => {
+    blocked();
+    await userEvent.tab();
+    expect(screen.getByRole("status").textContent).toBe(WHY);
+    await userEvent.keyboard("{Escape}");
+    expect(screen.queryByRole("status")).toBeNull();
+    await userEvent.tab();
+    expect(screen.queryByRole("status")).toBeNull();
+  });
+});
+
+it("offers what a role may do, and says why the rest is not possible", () => {
+  const all: Asks[] = [true, "approver", "anyone"];
+  const may = (role: string) => all.filter((asks) => whyNotBy(role, asks) === null);
+  expect(may("owner")).toEqual(all);
+  expect(may("operator")).toEqual(all);
+  expect(may("approver")).toEqual(["approver", "anyone"]);
+  expect(may("viewer")).toEqual(["anyone"]);
+  expect(whyNotBy("viewer", true)).toBe(
+    "A viewer can look, but cannot change anything. An owner can give you another role.",
+  );
+});
+
+it("blocks nothing before the role is known, and nothing that asks nobody", () => {
+  expect(whyNotBy("", true)).toBeNull();
+  expect(whyNotBy("viewer", false)).toBeNull();
+});

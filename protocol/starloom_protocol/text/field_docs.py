@@ -1,0 +1,56 @@
+"""The sentences that stand below the fields of a type, for its TypeScript and its JSON Schema.
+
+Read from the source, since Python keeps no docstring of a field. Where there is no source there are none.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from textwrap import dedent
+from typing import Any
+
+from msgspec import inspect as types
+
+
+def field_docs(kind: type) -> dict[str, str]:
+    """Return the docstring that stands below a field, by the field's name, as one line."""
+    try:
+        body = ast.parse(dedent(inspect.getsource(kind))).body[0]
+    except OSError:
+        return {}
+    lines = body.body if isinstance(body, ast.ClassDef) else []
+    found = {}
+    for field, below in pairwise(lines):
+        text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else None
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, str):
+            found[field.target.id] = " ".join(text.split())
+    return found
+
+
+def describe(definitions: Mapping[str, Any], kinds: Iterable[Any]) -> None:
+    """Write the sentences into the definitions of these types and of all types of their fields."""
+    for kind in _classes(types.multi_type_info(kinds), set()):
+        properties = definitions.get(kind.__name__, {}).get("properties", {})
+        for name, text in field_docs(kind).items():
+            if name in properties:
+                properties[name] = {**properties[name], "description": text}
+
+
+def _classes(found: Iterable[types.Type], seen: set[type]) -> Iterator[type]:
+    for item in found:
+        match item:
+            case types.StructType() | types.TypedDictType():
+                if item.cls not in seen:
+                    seen.add(item.cls)
+                    yield typing.get_origin(item.cls) or item.cls
+                    yield from _classes((field.type for field in item.fields), seen)
+            case types.ListType() | types.VarTupleType():
+                yield from _classes((item.item_type,), seen)
+            case types.DictType():
+                yield from _classes((item.value_type,), seen)
+            case types.UnionType():
+                yield from _classes(item.types, seen)

@@ -1,0 +1,54 @@
+"""A caller who asks for it gets no constellation whose tasks no device of now can ever begin, but the way out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.service import Planning
+from tests.edge.world import World
+from tests.planner.fleets import device, fleet
+
+C = "/api/v1/constellations"
+NAMED = {"phone": {"name": "nas"}, "desk": {"name": "pc"}}
+WAYS: list[dict[str, Any]] = [
+    {"request": "take a picture with nas and put it on pc"},
+    {"recipe": "picture-to-desk", "params": NAMED},
+    {"plan": {"starloom": 1, "name": "x", "tasks": [{"id": "take", "tool": "camera.capture"}]}},
+]
+
+
+@pytest.fixture
+def planned(world: World) -> World:
+    """A hub with the real recipes, on a fleet of two computers."""
+    view = fleet(device("nas"), device("pc"))
+    object.__setattr__(world.hub, "planner", Planning(load_catalogue(), lambda: view))
+    return world
+
+
+async def submitted(world: World, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    async with world.client() as http:
+        answer = await http.post(C, json=body)
+    return answer.status_code, answer.json()
+
+
+@pytest.mark.parametrize("body", WAYS, ids=lambda body: next(iter(body)))
+async def test_a_plan_that_can_never_begin_is_refused_with_the_way_out(planned: World, body: dict[str, Any]) -> None:
+    status, refused = await submitted(planned, body | {"able": True})
+    assert (status, refused["code"]) == (422, "tool_unavailable")
+    assert "camera.capture" in refused["reason"]
+    assert refused["errors"][0]["place"] == "tasks.take"
+    assert refused["hint"]
+    async with planned.client() as http:
+        assert (await http.get(C)).json()["items"] == []
+
+
+@pytest.mark.parametrize("body", WAYS, ids=lambda body: next(iter(body)))
+async def test_without_the_wish_it_waits_for_a_device_that_joins_later(planned: World, body: dict[str, Any]) -> None:
+    assert (await submitted(planned, body))[0] == 202
+
+
+async def test_a_plan_that_can_begin_is_taken(planned: World) -> None:
+    assert (await submitted(planned, {"request": "how are my machines", "able": True}))[0] == 202

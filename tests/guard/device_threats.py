@@ -1,0 +1,51 @@
+"""The rows of the threat table about the agent of a device: pages, a hostile hub, neighbours on its machine."""
+
+from __future__ import annotations
+
+from tests.guard.threat import Threat
+
+_BROWSER = "tests/device_agents/tools/network/test_browser.py::"
+_FAULTS = "tests/device_agents/work/test_runtime_faults.py::"
+
+
+DEVICE_THREATS = (
+    Threat(
+        "T130",
+        "a page of a listed host leads the browser of a device to a host that its owner has not listed: by a redirect, "
+        "a socket, a frame, or a number instead of a name",
+        "Playwright stops the requests that it sees, and the browser is started so that it finds no address but those "
+        "of the listed hosts",
+        (
+            _BROWSER + "test_a_page_that_leads_to_another_host_is_not_followed",
+            _BROWSER + "test_no_script_socket_or_frame_of_a_page_leaves_its_hosts",
+            _BROWSER + "test_a_host_that_is_not_listed_is_never_asked",
+        ),
+        part="a listed name is trusted to lead where its owner says",
+    ),
+    Threat(
+        "T131",
+        "a hub floods a device with calls, numbers an attempt beyond every ledger, or sends arguments, paths and names "
+        "that nobody should, so that the device falls silent, runs out of memory or keeps a call without an end",
+        "a number, a text and a message have bounds where they are read; so many calls wait and no more; a fault ends "
+        "the call or the connection that it is about",
+        (
+            "tests/guard/test_hostile_orders.py",
+            _FAULTS + "test_an_attempt_that_no_ledger_can_hold_breaks_the_protocol",
+            _FAULTS + "test_an_acknowledgement_beyond_every_report_wedges_no_ledger",
+        ),
+        part="a hub may still choose what the policy allows, and fill the slots with it",
+    ),
+    Threat(
+        "T132",
+        "a neighbour on the same machine puts pipes, sockets, endless or growing files, links to files outside and "
+        "names that are no text into a granted folder, so that a call waits, fails, or passes over a file in silence",
+        "a file is opened without waiting and must be a regular one, what is left out is counted, a copy is whole or "
+        "none, and a file is replaced and not written through",
+        (
+            "tests/guard/test_odd_files.py",
+            "tests/device_agents/tools/test_waiting.py",
+            "tests/device_agents/owner/test_owner_files.py",
+        ),
+        part="a hard link to a file outside is a file of the folder: who may make one could have copied it",
+    ),
+)

@@ -1,0 +1,75 @@
+"""Notices are for people: a program or an assistant that marks them as seen would hide from a person what went wrong.
+
+A schedule, a recipe and a device have a notice each. Every credential of a machine tries to clear it over REST.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from starloom.core.state.apply import put
+from starloom_protocol.records.entities import RecipeRuns
+from starloom_protocol.records.schedules import Notice
+from tests.edge.world import World, settle
+from tests.guard.test_rights import ACTING, V1, plan
+
+MACHINES = ("a program", "an assistant by its token", "an assistant by its header")
+
+
+async def _machine(world: World, kind: str) -> dict[str, str]:
+    """Return the headers of a credential that a machine has."""
+    if kind == "an assistant by its header":
+        return ACTING
+    made = {"role": "owner", "for": "bot", "kind": "program" if kind == "a program" else "assistant"}
+    async with world.client() as http:
+        answer = await http.post(f"{V1}/tokens", json=made)
+    assert answer.status_code == 201, answer.text
+    return {"authorization": f"Bearer {answer.json()['token']}"}
+
+
+async def _noticed(world: World) -> dict[str, str]:
+    """Make the three things that have a notice; return the path that clears each."""
+    device = (await world.join("srv")).id
+    asked = {"cron": "0 * * * *", "zone": "UTC", "plan": plan({"id": "look", "tool": "t.one"})}
+    async with world.client() as http:
+        made = await http.post(f"{V1}/schedules", json=asked)
+    assert made.status_code == 201, made.text
+    schedule, fleet = made.json()["id"], world.engine.shard.fleet
+    notice = Notice(at_ms=1, text="it failed")
+    put(world.engine.shard, fleet, "schedule", schedule, replace(fleet.schedules[schedule], notice=notice))
+    put(world.engine.shard, fleet, "device", device, replace(fleet.devices[device], remembers="an attempt"))
+    put(world.engine.shard, fleet, "recipe_runs", "noting", RecipeRuns(name="noting", told=2))
+    return {
+        "schedule": f"{V1}/schedules/{schedule}/seen",
+        "device": f"{V1}/devices/{device}/seen",
+        "recipe": f"{V1}/recipes/noting/seen",
+    }
+
+
+def _notices(world: World) -> list[Any]:
+    fleet = world.engine.shard.fleet
+    (schedule,), (device,) = fleet.schedules.values(), fleet.devices.values()
+    return [schedule.notice is not None, device.remembers != "", fleet.recipe_runs["noting"].told != 0]
+
+
+@pytest.mark.parametrize("kind", MACHINES)
+async def test_t128_no_machine_marks_the_notices_of_a_person_as_seen(world: World, kind: str) -> None:
+    paths = await _noticed(world)
+    async with world.client() as http:
+        http.headers.update(await _machine(world, kind))
+        for path in paths.values():
+            refused = await http.post(path, json={})
+            assert (refused.status_code, refused.json()["code"]) == (403, "forbidden"), refused.text
+    await settle()
+    assert _notices(world) == [True, True, True]
+
+
+async def test_t128_a_person_marks_each_as_seen(world: World) -> None:
+    paths = await _noticed(world)
+    async with world.client() as http:
+        for path in paths.values():
+            assert (await http.post(path, json={})).status_code == 200
+    assert _notices(world) == [False, False, False]
