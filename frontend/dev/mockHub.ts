@@ -56,6 +56,8 @@ const TOPICS: Record<string, string> = {
 export class MockHub {
   signedIn: boolean;
   readonly calls: { method: string; path: string; body: unknown }[] = [];
+  /** Whether the listener of the local network is open. */
+  private lanOpen = false;
   private readonly logs = new Map<string, StreamEvent[]>();
   private readonly clients = new Map<LiveClient, Set<string>>();
   private readonly shiftMs: number;
@@ -251,6 +253,22 @@ export class MockHub {
     if (path.startsWith("/secrets/") && method === "DELETE") return { body: null, status: 204 };
     if (path.startsWith("/secrets/") && method === "PUT")
       return { body: { ...SECRETS[0], name: path.split("/")[2] }, status: 201 };
+    if (path === "/lan/open") {
+      this.lanOpen = true;
+      return { body: { open: true, url: "https://192.0.2.7:8471" }, status: 200 };
+    }
+    if (path.startsWith("/tokens/")) return { body: { id: path.split("/")[2], revoked: true }, status: 200 };
+    if (path === "/sign-in-links" && method === "POST")
+      return {
+        body: {
+          expires_at: iso(this.now() + 864e5),
+          lan_url: this.lanOpen ? "https://192.0.2.7:8471/#/sign-in/sli1.secret" : null,
+          qr: { path: "M0 0h1v1h-1z", size: 29 },
+          token: this.lanOpen ? "t3" : "t2",
+          url: "http://127.0.0.1:8470/#/sign-in/sli1.secret",
+        },
+        status: 201,
+      };
     if (path === "/tokens")
       return {
         body: {
@@ -263,6 +281,16 @@ export class MockHub {
               label: "Firefox on desktop",
               last_used_at: iso(this.now()),
               role: "owner",
+            },
+            {
+              created_at: iso(this.now()),
+              expires_at: iso(this.now() + 9e8),
+              for: { kind: "person", name: "anna" },
+              id: "t2",
+              kind: "invitation",
+              label: "invited to the page",
+              link_until: null,
+              role: "viewer",
             },
           ],
           next: null,

@@ -5,6 +5,7 @@ import axe from "axe-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openPage as open } from "../dev/openPage.tsx";
 import { CONSTELLATION } from "../dev/scenario.ts";
+import { readerTime } from "./model/words/clock.ts";
 
 async function faultsOfAxe(): Promise<string[]> {
   const found = await axe.run(document.body, {
@@ -109,6 +110,36 @@ describe("Home", () => {
     }
   });
 
+  it("tells a viewer beside the field of Home why nothing can be started", async () => {
+    open("/", { role: "viewer" });
+    const field = await screen.findByRole("textbox", { name: "What should happen?" });
+    expect(document.getElementById(field.getAttribute("aria-describedby") ?? "")?.textContent).toMatch(/^A viewer can/);
+    await screen.findByRole("region", { name: "Fleet" });
+    expect(screen.queryByRole("link", { name: "how are my machines" })).toBeNull();
+  });
+
+  it("offers a viewer no change of a schedule", async () => {
+    open("/schedules", { role: "viewer" });
+    await screen.findByText("Nightly backup");
+    for (const name of ["Change...", "Remove", "Pause", "Run now"]) {
+      expect(screen.getByRole("button", { name }).getAttribute("aria-disabled")).toBe("true");
+    }
+    for (const button of screen.getAllByRole("button", { name: "New schedule" })) {
+      expect(button.getAttribute("aria-disabled")).toBe("true");
+    }
+  });
+
+  it("finds a device by its name before the constellations that ran on it", async () => {
+    open("/");
+    await screen.findByRole("region", { name: "Fleet" });
+    await userEvent.keyboard("{Control>}k{/Control}");
+    await userEvent.type(screen.getByRole("combobox", { hidden: true }), "phone");
+    const groups = () =>
+      screen.getAllByRole("option", { hidden: true }).map((one) => one.firstElementChild?.textContent);
+    await waitFor(() => expect(groups()).toContain("Constellation"));
+    expect(groups()[0]).toBe("Device");
+  });
+
   it("offers a first request when nothing has run", async () => {
     open("/", { empty: true });
     expect(await screen.findByText("Nothing has run yet.")).toBeTruthy();
@@ -122,7 +153,8 @@ describe("Home", () => {
     expect(within(start).getByRole("link", { name: /how are my machines/ })).toBeTruthy();
     const next = await screen.findByRole("region", { name: "Scheduled next" });
     expect(within(next).getByText("Nightly backup")).toBeTruthy();
-    expect(within(next).getByText("Sun 29 Mar 02:30")).toBeTruthy();
+    const at = readerTime("2026-03-29T02:30:00+01:00", "Europe/Berlin");
+    expect(within(next).getByText(at.text)).toBeTruthy();
     expect(await faultsOfAxe()).toEqual([]);
   });
 });

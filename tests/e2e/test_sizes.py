@@ -116,3 +116,25 @@ def test_no_size_breaks_a_short_word(page: Page, sample: Seen, stack: Stack) -> 
     page.get_by_role("article").first.wait_for()
     assert broken_words(page), "the measure sees a word in pieces"
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_tabs_of_an_answer_scroll_sideways_only(page: Page, sample: Seen) -> None:
+    for wide, high in PHONES:
+        page.set_viewport_size({"width": wide, "height": high})
+        page.goto(f"/constellations/{sample.constellation}")
+        tabs = page.get_by_role("tablist", name="Parts of the answer")
+        tabs.wait_for()
+        assert tabs.evaluate("box => box.scrollHeight - box.clientHeight") == 0, f"{wide}x{high}"
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_names_in_the_fleet_stay_in_their_column(page: Page, sample: Seen) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto("/devices?add=1&way=line")
+    page.locator(".fleettable .chip.demo").first.wait_for()
+    over = """marks => Math.max(...marks.map(mark => {
+      const beside = mark.closest("td").nextElementSibling.getBoundingClientRect();
+      return mark.getBoundingClientRect().right - beside.left;
+    }))"""
+    assert page.locator(".fleettable .chip.demo").evaluate_all(over) <= 0

@@ -3543,6 +3543,7 @@ export interface components {
             kind: string;
             label: string;
             last_used_at: string | null;
+            link_until: string | null;
             principal: string;
             revoked_at: string | null;
             role: components["schemas"]["Role"];
@@ -5463,6 +5464,8 @@ export interface components {
         SignInLink: {
             expires_at: string | null;
             lan_url: string | null;
+            /** @description The QR code of the address in the local network, or of `url` where that is closed. */
+            qr: components["schemas"]["QrCode"];
             /** @description The token whose end is the end of the session. */
             token: string;
             url: string;
@@ -5879,7 +5882,7 @@ export interface components {
         };
         /**
          * TokenRow
-         * @description A token or session with its holder.
+         * @description A token, session or invitation with its holder.
          */
         TokenRow: {
             created_at: string | null;
@@ -5889,6 +5892,8 @@ export interface components {
             kind: string;
             label: string;
             last_used_at: string | null;
+            /** @description Until when the link of an invitation opens the page; none once it was used or is too old. */
+            link_until: string | null;
             principal: string;
             revoked_at: string | null;
             role: components["schemas"]["Role"];

@@ -208,6 +208,9 @@ export class Hub {
   /** Calls the owner's model once; says nothing about the fleet. */
   testModel = () => this.rest.post("/model/test");
   tokens = () => this.rest.get("/tokens");
+  /** A link that opens the page once for somebody, with the rights of the role. */
+  invite = (name: string, role: BodyOf<"post", "/tokens">["role"]) =>
+    this.rest.create("/sign-in-links", { body: { for: name, role } });
   revokeToken = (id: string) => this.rest.delete("/tokens/{token}", { path: { token: id } });
 
   /** The text of an artifact. */

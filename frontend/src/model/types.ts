@@ -48,6 +48,7 @@ export type {
   SentencePart,
   SessionRow,
   SetModel,
+  SignInLink,
   StoryRow,
   TaskPreviewRow,
   TokenRow,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Generic, NotRequired, TypedDict, TypeVar
 
 from starloom_protocol.api.approvals import NamedDevice
+from starloom_protocol.api.service import QrCode
 from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability
 
 
@@ -72,13 +73,6 @@ class ToolRow(TypedDict):
     unavailable: str | None
     args: Any
     returns: Any
-
-
-class QrCode(TypedDict):
-    """A QR code as the side of its square and one SVG path over it."""
-
-    size: int
-    path: str
 
 
 class PageAddress(TypedDict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NotRequired, TypedDict
 
 from starloom_protocol.api.approvals import NamedDevice
+from starloom_protocol.api.service import QrCode
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
 
@@ -66,6 +67,8 @@ class SignInLink(TypedDict):
 
     url: str
     lan_url: str | None
+    qr: QrCode
+    """The QR code of the address in the local network, or of `url` where that is closed."""
     expires_at: str | None
     token: str
     """The token whose end is the end of the session."""
@@ -97,7 +100,10 @@ _For = TypedDict("_For", {"for": Holder | None})
 
 
 class TokenRow(TokenState, _For):
-    """A token or session with its holder."""
+    """A token, session or invitation with its holder."""
+
+    link_until: str | None
+    """Until when the link of an invitation opens the page; none once it was used or is too old."""
 
 
 class IssuedToken(TokenRow):

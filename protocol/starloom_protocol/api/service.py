@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Generic, Literal, NotRequired, TypedDict, TypeVar
 
 
+class QrCode(TypedDict):
+    """A QR code as the side of its square and one SVG path over it."""
+
+    size: int
+    path: str
+
+
 class Health(TypedDict):
     """The process answers; `role` tells whether it owns the shard."""
 

@@ -52,7 +52,8 @@ def test_a_line_for_this_computer_alone_says_so_and_what_to_do_for_another(stub:
     stub.answers[ENROLL] = (201, MADE)
     _, said = starloom(stub, "enroll", "--no-wait")
     assert "On this computer, or through a tunnel, paste this line" in said
-    for line in ("starloom up --lan", "starloom enroll --ssh user@host"):
+    assert "*Allow this network*" in said
+    for line in ("starloom open", "starloom up --lan", "starloom enroll --ssh user@host"):
         assert typed(line) in said
     for far in ({"lan": {"line": "curl lan"}}, {"url": "https://hub.example.org"}):
         stub.answers[ENROLL] = (201, {**MADE, **far})

@@ -164,7 +164,7 @@ def test_show_preview_and_controls(hub: StubHub) -> None:
     approved = {"by": "person:ann", "devices": ["srv"], "effects": ["change"], "plan_hash": "abc"}
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))
     said = starloom(hub, "schedule", "show", "Nightly")[1]
-    assert "approved by person:ann: change on srv" in said
+    assert "approved by ann: change on srv" in said
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved, params={}, recipe=None))
     assert "active: a plan: on srv" in starloom(hub, "schedule", "show", "Nightly")[1]
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))

@@ -170,7 +170,7 @@ def test_the_same_answer_again_is_the_same_answer_and_another_is_refused() -> No
     events = len(driver.events)
     assert answer(driver, "allow").value == {"answer": "allow"}
     assert len(driver.events) == events
-    assert "answered by person:ann with allow" in reason_of(answer(driver, "deny"))
+    assert "answered by ann with allow" in reason_of(answer(driver, "deny"))
     assert answer(driver, "allow", by="person:bob").faults[0].code is Code.CONFLICT
     assert len(driver.events) == events
 

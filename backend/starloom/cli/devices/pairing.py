@@ -235,7 +235,8 @@ def _print_lines(made: NewEnrollment) -> None:
     elif near:
         say(
             "The hub listens on this computer only, so the line does not work on another one. "
-            "For another one nearby, stop the hub, start it with `starloom up --lan` and enroll again. "
+            "For another one nearby, press *Allow this network* in Add device on the page (`starloom open`), or start "
+            "the hub with `starloom up --lan`; then enroll again. "
             "For a server: starloom enroll --ssh user@host\n"
         )
 

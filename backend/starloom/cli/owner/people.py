@@ -65,7 +65,10 @@ def person_invite(
     say(f"For {name}, {role}: good once, until {clock(made['expires_at'])}.")
     say(f"To end it: starloom token revoke {made['token']}")
     if "//127." in url or "//localhost" in url:
-        say("This address works on this computer only; for others start the hub with: starloom up --lan")
+        say(
+            "This address works on this computer only. For others press *Allow this network* under *Invite a person* "
+            "in Settings on the page, or start the hub with: starloom up --lan"
+        )
 
 
 def person_role(

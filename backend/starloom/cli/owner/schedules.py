@@ -28,6 +28,7 @@ from starloom.client.routes import (
 from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
+from starloom_protocol.stream.authors import name_of
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
     print(f"  overlap {item['overlap']}, catch-up {item['catch_up']}, tells on {item['notify']}")
     if item["approved"]:
         devices = ", ".join(map(str, item["approved"]["devices"])) or "no device"
-        tell(f"  approved by {item['approved']['by']}: {', '.join(item['approved']['effects'])} on {devices}")
+        tell(f"  approved by {name_of(item['approved']['by'])}: {', '.join(item['approved']['effects'])} on {devices}")
     for line in _tells(item):
         print(f"  {line}")
     for line in gone_lines(item, _gone(run)):

@@ -114,7 +114,10 @@ def open_page(
         print_qr(str(url))
         print(url)
         if "//127." in url or "//localhost" in url:
-            say("(this address works on this computer only; for a phone start it with: starloom up --lan)")
+            say(
+                "(this address works on this computer only; for a phone press *Allow phones* in *Add device* on the "
+                "page, or start the hub with: starloom up --lan)"
+            )
         return
     print(url)
     if browser and not webbrowser.open(url):

@@ -25,7 +25,7 @@ from starloom.core.state.tasks.shown import NothingToShow, shown_of
 from starloom.core.state.work import Refusal, Work, attend, change_task, check_claim, fault, moved, unattend
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
-from starloom_protocol.stream.authors import MODEL, is_model, may_decide, who
+from starloom_protocol.stream.authors import MODEL, is_model, may_decide, name_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
@@ -307,7 +307,8 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
 
 def _how_answered(constellation: Constellation, question: Question) -> str:
     if question.answer:
-        return f"the question was answered by {question.answered_by or 'the engine'} with {question.answer}"
+        by = name_of(question.answered_by or "") or "the engine"
+        return f"the question was answered by {by} with {question.answer}"
     why = question.reason or "nobody needs its answer any more"
     asked = ", ".join(f"{constellation.name}:{key}" for key in constellation.open_questions)
     return f"the question is void: {why}{'; asked now: ' + asked if asked else ''}"

@@ -148,6 +148,8 @@ class Tickets:
 
 BEARER = "bearer"
 SESSION = "session"
+INVITATION = "invitation"
+"""The token behind the link of another person: nobody has its text, the session of the link ends with it."""
 _PREFIXES = {BEARER: credentials.TOKEN_PREFIX, SESSION: credentials.SESSION_PREFIX}
 _MEANS = {BEARER: Means.BEARER, SESSION: Means.SESSION}
 
@@ -273,6 +275,18 @@ class AccessView:
         if link is None or not credentials.matches(secret, link.secret_hash):
             return None
         return None if link.used_ms or self._now_ms() >= link.expires_ms else link
+
+    def link_until_ms(self, token: str) -> int:
+        """Return until when a sign-in link of this token is good; 0 where none is left to use."""
+        now = self._now_ms()
+        return max(
+            (
+                link.expires_ms
+                for link in self.sign_ins.values()
+                if link.parent == token and not link.used_ms and now < link.expires_ms
+            ),
+            default=0,
+        )
 
     def owner(self) -> Principal | None:
         """Return the first owner, or None before the first run."""

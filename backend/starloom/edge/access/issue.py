@@ -49,14 +49,15 @@ def bearer(
     label: str = "",
     scopes: list[str],
     parent: Token | None = None,
+    kind: str = BEARER,
 ) -> Issued:
-    """Return a bearer token; with `ttl_s` 0 it ends with its parent, or never if it has none."""
+    """Return a bearer token or an invitation; with `ttl_s` 0 it ends with its parent, or never if it has none."""
     made = credentials.make(credentials.TOKEN_PREFIX)
     token = Token(
         created_ms=now_ms,
         expires_ms=_expires_ms(now_ms, ttl_s, parent),
         id=made.id,
-        kind=BEARER,
+        kind=kind,
         label=label,
         parent=parent.id if parent else "",
         principal=principal,

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { useLocation } from "wouter";
 import { Schedules } from "../../link/schedules.ts";
 import { deviceShown, devices } from "../../model/fleet/fleet.ts";
-import { firingTime } from "../../model/words/clock.ts";
+import { readerTime } from "../../model/words/clock.ts";
 import { constellationShown } from "../../model/words/words.ts";
 import { useFleet, useWorkspace } from "../workspace/context.ts";
 import { useResource } from "../workspace/resource.ts";
@@ -73,11 +73,15 @@ export function useFinds(words: string): PaletteEntry[] {
       id: `schedule ${row.id}`,
       group: "Schedule",
       label: row.name,
-      note: row.next[0] ? firingTime(row.next[0]).text : row.in_words,
+      note: row.next[0] ? readerTime(row.next[0], row.zone).text : row.in_words,
       run: open("/schedules"),
     }));
-    const more = words.trim() ? [...fitting(ofFleet), ...fitting(known), ...fitting(clocks)] : [];
-    return [...found, ...more];
+    if (!words.trim()) return found;
+    const fleetFound = fitting(ofFleet);
+    const named = fleetFound.filter((entry) => hasWords({ ...entry, group: "", note: "" }, words));
+    const rest = fleetFound.filter((entry) => !named.includes(entry));
+    // A device whose name is typed is meant; the constellations that ran on it are many.
+    return [...named, ...found, ...rest, ...fitting(known), ...fitting(clocks)];
   }, [constellations.value, recipes.value, schedules.value, fleet, asked, words, go]);
 }
 

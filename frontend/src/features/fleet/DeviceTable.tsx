@@ -45,7 +45,7 @@ export function DeviceTable(props: {
                     <Icon name={ICONS[view.kind]} big />
                   </span>
                   <span className="twolines">
-                    <span className="row">
+                    <span className="row wrap named">
                       <span className="tag">{view.tag}</span>
                       <b className="strong nowrap">{view.device.name}</b>
                       {view.device.demo && <span className="chip demo">demo</span>}

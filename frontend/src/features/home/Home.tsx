@@ -14,6 +14,7 @@ import { allViews, answer, counted, counts, head, inTrouble } from "../../model/
 import type { ConstellationRow } from "../../model/types.ts";
 import { createdMs, endedMs } from "../../model/words/times.ts";
 import { ATTENTION, age, clock, constellationShown, FINAL, plural, waitsForYou } from "../../model/words/words.ts";
+import { whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { Button, Empty, ProblemNote, StateBar } from "../../ui/parts.tsx";
@@ -228,6 +229,8 @@ function FleetCard({ all, ready }: { all: readonly DeviceView[]; ready: boolean 
 
 function Ask({ phrases }: { phrases: string[] }) {
   const [, go] = useLocation();
+  const { session } = useWorkspace();
+  const why = whyNotBy(session?.role ?? "", true);
   const [words, setWords] = useState("");
   return (
     <form
@@ -240,11 +243,12 @@ function Ask({ phrases }: { phrases: string[] }) {
       <Icon name="edit" big />
       <input
         aria-label="What should happen?"
+        aria-describedby={why ? "ask-why" : undefined}
         placeholder="What should happen?"
         value={words}
         onChange={(event) => setWords(event.target.value)}
       />
-      {phrases.map((phrase) => (
+      {(why ? [] : phrases).map((phrase) => (
         <Link key={phrase} className="chip out only-wide" href={`/new?q=${encodeURIComponent(phrase)}`}>
           {phrase}
         </Link>
@@ -255,6 +259,11 @@ function Ask({ phrases }: { phrases: string[] }) {
           n
         </kbd>
       </Button>
+      {why && (
+        <p id="ask-why" className="small dim why">
+          {why}
+        </p>
+      )}
     </form>
   );
 }

@@ -6,7 +6,8 @@ import { useResource } from "../../app/workspace/resource.ts";
 import { Schedules } from "../../link/schedules.ts";
 import type { DeviceView } from "../../model/fleet/fleet.ts";
 import type { RecipeRow } from "../../model/types.ts";
-import { firingTime } from "../../model/words/clock.ts";
+import { readerTime } from "../../model/words/clock.ts";
+import { whyNotBy } from "../../ui/away.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 
 const PHRASES_MAX = 5;
@@ -22,8 +23,10 @@ export function phrasesOf(recipes: readonly RecipeRow[], most: number): string[]
 
 /** Shown until a device of one's own has joined beside the hub's own computer. */
 export function StartCard({ fleet, recipes }: { fleet: readonly DeviceView[]; recipes: readonly RecipeRow[] }) {
+  const { session } = useWorkspace();
   const own = fleet.filter((view) => !view.device.demo);
-  if (own.length > 1) return null;
+  // Each line of it begins something, which is not for a person who may only look.
+  if (own.length > 1 || whyNotBy(session?.role ?? "", true)) return null;
   return (
     <section className="card" aria-label="Start here">
       <header>
@@ -73,9 +76,19 @@ export function NextOnTheClock() {
         <Link key={row.id} className="deviceline" href="/schedules">
           <Icon name="clock" />
           <b className="strong cut">{row.name}</b>
-          <span className="small dim num nowrap end">{firingTime(at).text}</span>
+          <FiringText at={at} zone={row.zone} />
         </Link>
       ))}
     </section>
+  );
+}
+
+function FiringText({ at, zone }: { at: string; zone: string }) {
+  const { text, there } = readerTime(at, zone);
+  return (
+    <span className="firing small dim num nowrap end">
+      <span>{text}</span>
+      {there && <span>{there}</span>}
+    </span>
   );
 }

@@ -11,7 +11,7 @@ export function Repeat({ constellation, name }: { constellation: string; name: s
   const [, go] = useLocation();
   return (
     <>
-      <Button icon="clock" onClick={() => setOpen(true)}>
+      <Button asks icon="clock" onClick={() => setOpen(true)}>
         Repeat...
       </Button>
       {open && (

@@ -9,8 +9,9 @@ import { useResource } from "../../app/workspace/resource.ts";
 import { type Runs, type ScheduleAction, Schedules } from "../../link/schedules.ts";
 import { paramsInOrder, wordsWith } from "../../model/plan/asked.ts";
 import type { Schedule, ScheduleRow } from "../../model/types.ts";
-import { firingTime } from "../../model/words/clock.ts";
+import { ownZone, readerTime } from "../../model/words/clock.ts";
 import { author, constellationShown } from "../../model/words/words.ts";
+import { whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty, Labelled, ProblemNote } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
@@ -19,9 +20,10 @@ import { NextFirings } from "./ClockForm.tsx";
 import { newTerms, ScheduleDialog, termsOf, valuesOf } from "./ScheduleDialog.tsx";
 
 export function SchedulesPage() {
-  const { hub } = useWorkspace();
+  const { hub, session } = useWorkspace();
   const { say } = useDoing();
   const fleet = useFleet();
+  const mayAdd = whyNotBy(session?.role ?? "", true) === null;
   const search = new URLSearchParams(useSearch());
   const [adding, setAdding] = useState(search.has("add"));
   const [changing, setChanging] = useState<ScheduleRow | null>(null);
@@ -34,21 +36,21 @@ export function SchedulesPage() {
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const phrasesOf = (row: ScheduleRow) => recipes.value?.items.find((one) => one.name === row.recipe)?.phrases ?? [];
   const add = (
-    <Button kind="primary" icon="plus" onClick={() => setAdding(true)}>
+    <Button asks kind="primary" icon="plus" onClick={() => setAdding(true)}>
       New schedule
     </Button>
   );
   const saved = (row: ScheduleRow) => {
     setAdding(false);
     setChanging(null);
-    say(row.next[0] ? `${row.name} fires ${firingTime(row.next[0]).text}` : `${row.name} is saved`);
+    say(row.next[0] ? `${row.name} fires ${readerTime(row.next[0], row.zone).text}` : `${row.name} is saved`);
     reload();
   };
   return (
     <Shell
       title="Schedules"
       actions={add}
-      entries={[{ id: "schedule", group: "Do", label: "New schedule", run: () => setAdding(true) }]}
+      entries={mayAdd ? [{ id: "schedule", group: "Do", label: "New schedule", run: () => setAdding(true) }] : []}
     >
       <div className="page">
         {items.length > 0 && <div className="only-phone row addline">{add}</div>}
@@ -130,15 +132,16 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
         {values.length === 0 && on.length > 0 && <span className="dim">on {on.join(", ")}</span>}
       </span>
       <span className="nowrap num">
-        {first ? <time dateTime={first}>{firingTime(first).text}</time> : active ? "no firing" : row.state}
+        {first ? <time dateTime={first}>{readerTime(first, row.zone).text}</time> : active ? "no firing" : row.state}
       </span>
       <span className="sub row wrap">
         <span>
           {row.in_words}, {row.zone}
+          {first && readerTime(first, row.zone).there && ` (your clock: ${ownZone()})`}
         </span>
         {last && row.last && (
           <Link className={`link row word tone-${last.tone}`} href={`/constellations/${row.last.constellation}`}>
-            <Glyph name={last.glyph} /> last {firingTime(row.last.due_at).text}
+            <Glyph name={last.glyph} /> last {readerTime(row.last.due_at, row.zone).text}
           </Link>
         )}
         {row.running.map((id) => (
@@ -190,7 +193,7 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
         <Button asks icon="bolt" onClick={control("run", `${row.name} fires now`)}>
           Run now
         </Button>
-        <Button icon="edit" onClick={onChange}>
+        <Button asks icon="edit" onClick={onChange}>
           Change...
         </Button>
         {sure ? (
@@ -204,7 +207,7 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
             </Button>
           </>
         ) : (
-          <Button icon="close" onClick={() => setSure(true)}>
+          <Button asks icon="close" onClick={() => setSure(true)}>
             Remove
           </Button>
         )}

@@ -3,32 +3,24 @@ import { Link, useLocation } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { type Density, type Theme, useLook } from "../../app/shell/theme.ts";
-import { useNow, useWorkspace } from "../../app/workspace/context.ts";
+import { useWorkspace } from "../../app/workspace/context.ts";
 import { forgetEverywhere } from "../../app/workspace/lastKnown.ts";
-import { useResource } from "../../app/workspace/resource.ts";
-import { msOf } from "../../model/words/times.ts";
-import { age } from "../../model/words/words.ts";
-import { Button, CopyLine, ProblemNote, Tabs } from "../../ui/parts.tsx";
+import { Button, Tabs } from "../../ui/parts.tsx";
 import { useLab } from "../lab/BreakSomething.tsx";
 import { ModelCard } from "./model/ModelCard.tsx";
 import { StandingCard } from "./Standing.tsx";
 import { SecretCard } from "./secrets/SecretCard.tsx";
-import { browserName } from "./sessions/browsers.ts";
+import { SessionsCard } from "./sessions/SessionsCard.tsx";
 
 export function SettingsPage() {
   const workspace = useWorkspace();
-  const { report, say } = useDoing();
+  const { report } = useDoing();
   const [, go] = useLocation();
   const look = useLook();
   const mayBreak = useLab();
-  const now = useNow(10_000);
   const role = workspace.session?.role ?? "";
   const owns = role === "owner";
   const runs = owns || role === "operator";
-  const tokens = useResource(runs ? "tokens" : null, () => workspace.hub.tokens());
-  const good = (tokens.value?.items ?? []).filter(
-    (token) => !token.revoked_at && (!token.expires_at || msOf(token.expires_at) > now),
-  );
   return (
     <Shell title="Settings">
       <div className="page cards">
@@ -80,57 +72,7 @@ export function SettingsPage() {
             </div>
           </section>
         )}
-        {runs && (
-          <section className="card">
-            <header>
-              <h2>Sessions and tokens</h2>
-            </header>
-            {tokens.problem && <ProblemNote problem={tokens.problem} />}
-            {good.map((token) => (
-              <div key={token.id} className="item">
-                <span />
-                <span className="cut">
-                  <b className="strong cut" title={token.label}>
-                    {[token.for?.name, browserName(token.label ?? "") || token.label].filter(Boolean).join(", ") ||
-                      token.id}
-                  </b>{" "}
-                  {token.id === workspace.session?.token && <span className="chip">this page</span>}
-                </span>
-                <Button
-                  asks
-                  onClick={async () => {
-                    try {
-                      await workspace.hub.revokeToken(token.id);
-                      say("Revoked");
-                      tokens.reload();
-                    } catch (error) {
-                      report(error);
-                    }
-                  }}
-                >
-                  Revoke
-                </Button>
-                <span className="sub small">
-                  {[
-                    token.kind,
-                    token.role,
-                    token.last_used_at ? `used ${age(msOf(token.last_used_at), now)}` : "",
-                    token.expires_at ? `until ${token.expires_at.slice(0, 10)}` : "",
-                  ]
-                    .filter(Boolean)
-                    .join(", ")}
-                </span>
-              </div>
-            ))}
-            <div className="item">
-              <span />
-              <span className="sub small">A new token is made on the command line:</span>
-              <span className="sub">
-                <CopyLine line="starloom token create --role viewer --ttl 30d" label="the line that makes a token" />
-              </span>
-            </div>
-          </section>
-        )}
+        {runs && <SessionsCard />}
         <section className="card">
           <header>
             <h2>{workspace.session?.principal.name ?? "You"}</h2>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clockOf, cronOf, firingTime } from "./clock.ts";
+import { clockOf, cronOf, firingTime, readerTime } from "./clock.ts";
 
 test.each(["15 * * * *", "0 2 * * *", "30 8 * * 1-5", "5 9 * * 0", "0 0 1 * *", "*/7 3 * * *", "0 2 31 * *", "@daily"])(
   "%s is read and written back",
@@ -21,4 +21,15 @@ test("a time is shown in its own zone, with its offset, over a change of the clo
   expect(firingTime("2026-03-29T03:00:00+05:30").offset).toBe("UTC+05:30");
   expect(firingTime("2026-11-01T01:30:00-04:00").offset).toBe("UTC-4");
   expect(firingTime("2026-11-01T01:30:00+00:00").offset).toBe("UTC+0");
+});
+
+test("a firing is shown by the clock of the reader, with its own zone where that differs", () => {
+  const at = "2026-03-28T02:30:00+01:00";
+  expect(readerTime(at, "Europe/Vienna", "UTC")).toEqual({ text: "Sat 28 Mar 01:30", there: "02:30 Europe/Vienna" });
+  expect(readerTime(at, "Europe/Vienna", "Europe/Berlin")).toEqual({ text: "Sat 28 Mar 02:30", there: "" });
+  expect(readerTime(at, "Europe/Vienna", "America/New_York")).toEqual({
+    text: "Fri 27 Mar 21:30",
+    there: "Sat 28 Mar 02:30 Europe/Vienna",
+  });
+  expect(readerTime("2026-03-28T00:15:00Z", "UTC", "UTC").text).toBe("Sat 28 Mar 00:15");
 });

@@ -77,4 +77,36 @@ export function firingTime(iso: string): FiringTime {
   };
 }
 
+export interface ReaderTime {
+  /** `Sun 29 Mar 03:00` in the zone of the reader. */
+  text: string;
+  /** `02:30 Europe/Vienna`, with its day where that is another; empty where both clocks show the same. */
+  there: string;
+}
+
+/** A firing's time as the reader's clock shows it, beside the times of runs, and as its own zone has it. */
+export function readerTime(iso: string, zone: string, reader = ownZone()): ReaderTime {
+  const at = Date.parse(iso);
+  if (Number.isNaN(at)) return { text: iso, there: "" };
+  const own = firingTime(iso).text;
+  const text = timeIn(at, reader);
+  if (text === own) return { text, there: "" };
+  const sameDay = text.slice(0, -5) === own.slice(0, -5);
+  return { text, there: `${sameDay ? own.slice(-5) : own} ${zone}` };
+}
+
+function timeIn(at: number, zone: string): string {
+  const format = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone,
+    weekday: "short",
+    day: "numeric",
+    month: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  });
+  const part = Object.fromEntries(format.formatToParts(at).map((one) => [one.type, one.value]));
+  return `${part.weekday} ${Number(part.day)} ${MONTHS[Number(part.month) - 1]} ${part.hour}:${part.minute}`;
+}
+
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";

@@ -202,9 +202,24 @@ async def test_another_person_is_invited_with_their_own_rights(world: World) -> 
         assert (session["principal"]["name"], session["approves"]) == ("anna", True)
         assert (await page.get("/api/v1/people")).status_code == 403
         people = {item["name"]: item for item in (await owner.get("/api/v1/people")).json()["items"]}
-        assert (people["anna"]["role"], people["anna"]["sessions"], people["anna"]["tokens"]) == ("approver", 1, 1)
+        assert (people["anna"]["role"], people["anna"]["sessions"], people["anna"]["tokens"]) == ("approver", 1, 0)
         assert (await owner.delete(f"/api/v1/tokens/{made.json()['token']}")).status_code == 200
         assert (await page.get("/api/v1/session")).status_code == 401
+
+
+async def test_an_invitation_is_listed_as_one_while_its_link_is_good(world: World) -> None:
+    async with world.client() as owner, world.client("") as page:
+        made = (await owner.post("/api/v1/sign-in-links", json={"for": "anna"})).json()
+        assert made["qr"]["size"] > 20
+
+        async def shown() -> tuple[str, str | None]:
+            items = (await owner.get("/api/v1/tokens")).json()["items"]
+            return next((item["kind"], item["link_until"]) for item in items if item["id"] == made["token"])
+
+        assert await shown() == ("invitation", made["expires_at"])
+        identity, _, secret = made["url"].rpartition("/")[2].partition(".")
+        assert (await page.post("/api/v1/sign-in", json={"id": identity, "secret": secret})).status_code == 200
+        assert await shown() == ("invitation", None)
 
 
 async def test_a_role_that_is_lowered_ends_what_had_more_rights(world: World) -> None:

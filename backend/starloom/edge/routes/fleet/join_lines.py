@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from starloom.edge.listeners.local_network import WARNING, LanState
 from starloom.process.settings import is_loopback
-from starloom_protocol.api.fleet import JoinWays, PhoneWay, QrCode
+from starloom_protocol.api.fleet import JoinWays, PhoneWay
+from starloom_protocol.api.service import QrCode
 
 _BORDER = 2
 OPEN_LAN: Final = "Start it with: starloom up --lan"

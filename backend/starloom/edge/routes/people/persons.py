@@ -8,7 +8,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
-from starloom.edge.access.callers import BEARER
+from starloom.edge.access.callers import BEARER, SESSION
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
@@ -52,7 +52,6 @@ class Persons:
     def _shape(self, principal: Principal) -> RoleRow:
         access = self._hub.access
         held = [token for token in access.tokens.values() if token.principal == principal.id and access.good(token.id)]
-        bearers = sum(token.kind == BEARER for token in held)
         used = max((access.last_used_ms.get(token.id, 0) for token in held), default=0)
         return {
             "id": principal.id,
@@ -60,6 +59,6 @@ class Persons:
             "last_used_at": entity_json.iso(used),
             "name": principal.name,
             "role": principal.role,
-            "sessions": len(held) - bearers,
-            "tokens": bearers,
+            "sessions": sum(token.kind == SESSION for token in held),
+            "tokens": sum(token.kind == BEARER for token in held),
         }

@@ -6,18 +6,20 @@ from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
 from starloom.edge.access import issue
-from starloom.edge.access.callers import Caller, Means, Scope, may_end, may_issue
+from starloom.edge.access.callers import BEARER, INVITATION, Caller, Means, Scope, may_end, may_issue
 from starloom.edge.access.credentials import SESSION_PREFIX, csrf_of, new_id, split
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import NewLink, NewToken, SignInBody
+from starloom.edge.routes.fleet.join_lines import qr
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
 from starloom.process.program import NAME
 from starloom_protocol.api.people import (
+    Holder,
     IssuedToken,
     LiveTicket,
     RevokedToken,
@@ -184,16 +186,19 @@ class Sessions:
                         "ttl_s": wanted.ttl_s,
                     }
                 )
-                token = (await self._issue(caller, asked)).token
+                token = (await self._issue(caller, asked, kind=INVITATION)).token
                 parent, principal, ttl_s = token.id, token.principal, min(INVITED_FOR_S, wanted.ttl_s)
             made = issue.link(principal, hub.now_ms(), ttl_s=ttl_s, parent=parent)
             opened = inputs.SignInOpened(by=caller.by, id=new_id(), scope=caller.role, signin=made.sign_in)
             accepted(await hub.inbox.ask(opened))
             lan = hub.lan.state
+            url = _address(hub, request) + made.fragment
+            lan_url = lan.url + made.fragment if lan.leaf is not None else None
             return json_reply(
                 {
-                    "url": _address(hub, request) + made.fragment,
-                    "lan_url": lan.url + made.fragment if lan.leaf is not None else None,
+                    "url": url,
+                    "lan_url": lan_url,
+                    "qr": qr(lan_url or url),
                     "expires_at": entity_json.iso(made.sign_in.expires_ms),
                     "token": parent,
                 },
@@ -216,7 +221,9 @@ class Sessions:
         access = self._hub.access
         shape = entity_json.token_shape(token, access.last_used_ms.get(token.id, 0))
         principal = access.principals.get(token.principal)
-        return {**shape, "for": {"name": principal.name, "kind": principal.kind} if principal else None}
+        holder: Holder | None = {"name": principal.name, "kind": principal.kind} if principal else None
+        until = access.link_until_ms(token.id) if token.kind == INVITATION else 0
+        return {**shape, "for": holder, "link_until": entity_json.iso(until)}
 
     async def new_token(self, request: Request, body: NewToken) -> JsonReply[IssuedToken]:
         """Make a bearer token for oneself, or for a person, program or assistant by name; its text is shown this once.
@@ -226,7 +233,9 @@ class Sessions:
         made = await self._issue(caller_of(request), body, await asked_once(request))
         return json_reply({**self._shape(made.token), "token": made.text}, 201)
 
-    async def _issue(self, caller: Caller, body: NewToken, idempotency: tuple[str, str] | None = None) -> issue.Issued:
+    async def _issue(
+        self, caller: Caller, body: NewToken, idempotency: tuple[str, str] | None = None, *, kind: str = BEARER
+    ) -> issue.Issued:
         hub = self._hub
         if unknown := sorted(set(body.scopes) - set(Scope)):
             reason = f"there is no scope {', '.join(unknown)}"
@@ -243,6 +252,7 @@ class Sessions:
             label=body.label,
             scopes=sorted(set(body.scopes)),
             parent=hub.access.tokens[caller.token],
+            kind=kind,
         )
         added = inputs.TokenAdded(
             by=caller.by,

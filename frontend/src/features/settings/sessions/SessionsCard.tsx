@@ -1,0 +1,104 @@
+/** Sessions, tokens and open invitations in Settings, each with the way to end it; an owner invites a person here. */
+import { useState } from "react";
+import { useDoing } from "../../../app/actions/Actions.tsx";
+import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
+import { useResource } from "../../../app/workspace/resource.ts";
+import type { TokenRow } from "../../../model/types.ts";
+import { msOf } from "../../../model/words/times.ts";
+import { age } from "../../../model/words/words.ts";
+import { Button, CopyLine, ProblemNote } from "../../../ui/parts.tsx";
+import { browserName } from "./browsers.ts";
+import { InviteDialog } from "./Invite.tsx";
+
+/** Those that still let somebody in. An invitation whose link was used lives on as the session of its person. */
+export const lettingIn = (tokens: readonly TokenRow[], now: number): TokenRow[] =>
+  tokens.filter(
+    (token) =>
+      !token.revoked_at &&
+      (!token.expires_at || msOf(token.expires_at) > now) &&
+      (token.kind !== "invitation" || msOf(token.link_until) > now),
+  );
+
+export function SessionsCard() {
+  const { hub, session } = useWorkspace();
+  const now = useNow(10_000);
+  const tokens = useResource("tokens", () => hub.tokens());
+  const [inviting, setInviting] = useState(false);
+  return (
+    <section className="card" aria-label="Sessions and tokens">
+      <header>
+        <h2>Sessions and tokens</h2>
+        <Button
+          asks
+          className="end"
+          icon="plus"
+          why={session?.role === "owner" ? null : "Only an owner invites people."}
+          onClick={() => setInviting(true)}
+        >
+          Invite a person
+        </Button>
+      </header>
+      {tokens.problem && <ProblemNote problem={tokens.problem} />}
+      {lettingIn(tokens.value?.items ?? [], now).map((token) => (
+        <Row key={token.id} token={token} now={now} onEnded={tokens.reload} />
+      ))}
+      <div className="item">
+        <span />
+        <span className="sub small">A token for a program is made on the command line:</span>
+        <span className="sub">
+          <CopyLine line="starloom token create --role viewer --ttl 30d" label="the line that makes a token" />
+        </span>
+      </div>
+      {inviting && (
+        <InviteDialog
+          onMade={tokens.reload}
+          onClose={() => {
+            setInviting(false);
+            tokens.reload();
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: () => void }) {
+  const { hub, session } = useWorkspace();
+  const { report, say } = useDoing();
+  const revoke = async () => {
+    try {
+      await hub.revokeToken(token.id);
+      say("Revoked");
+      onEnded();
+    } catch (error) {
+      report(error);
+    }
+  };
+  const invitation = token.kind === "invitation";
+  const label = invitation ? "" : browserName(token.label ?? "") || token.label;
+  const until = invitation ? token.link_until : token.expires_at;
+  return (
+    <div className="item">
+      <span />
+      <span className="cut">
+        <b className="strong cut" title={token.label}>
+          {[token.for?.name, label].filter(Boolean).join(", ") || token.id}
+        </b>{" "}
+        {token.id === session?.token && <span className="chip">this page</span>}
+      </span>
+      <Button asks onClick={() => void revoke()}>
+        Revoke
+      </Button>
+      <span className="sub small">
+        {[
+          invitation ? "invited, not opened yet" : token.kind,
+          token.role,
+          token.last_used_at ? `used ${age(msOf(token.last_used_at), now)}` : "",
+          until ? `until ${until.slice(0, 10)}` : "",
+        ]
+          .filter(Boolean)
+          .join(", ")}
+      </span>
+    </div>
+  );
+}
