@@ -98,14 +98,6 @@ def test_what_is_no_request_of_its_own_is_not_proposed(driver: WatchedDriver, fi
     assert known(driver) == []
 
 
-def test_a_plan_that_ran_on_demonstration_devices_alone_is_not_proposed(driver: WatchedDriver) -> None:
-    driver.add_device("toy", demo=True)
-    ended(driver, wanted(device="toy"))
-    assert known(driver) == []
-    ended(driver, wanted(), "c2")
-    assert [one.constellation for one in known(driver)] == ["c2"]
-
-
 @pytest.mark.parametrize("by", ["program:cron", "assistant:claude", "schedule:s1"])
 def test_only_a_person_is_asked_to_keep_something(driver: WatchedDriver, by: str) -> None:
     driver.do(i.RequestReceived(id="x", by=by, constellation="c1", plan=wanted()))

@@ -47,8 +47,6 @@ def propose(work: Work, constellation: Constellation) -> None:
     head, first = constellation.head, constellation.versions.get("1")
     if not most or first is None or len(first.added) > TASKS_MOST or not _is_asked_by_a_person(head, first):
         return
-    if _is_demonstration(work, constellation):
-        return
     words = head.request or head.name
     if not words.strip() or len(words) > WORDS_CHARS_MOST or words_look_secret(words) or not _is_clean(constellation):
         return
@@ -153,13 +151,6 @@ def _is_asked_by_a_person(head: Head, first: Version) -> bool:
         and head.labels.keys().isdisjoint((TRY_LABEL, TEST_LABEL))
         and (first.author == MODEL or not head.request)
     )
-
-
-def _is_demonstration(work: Work, constellation: Constellation) -> bool:
-    """Return whether it ran on demonstration devices alone, which go with their end."""
-    devices = work.shard.fleet.devices
-    ran = [devices.get(record.device) for record in constellation.tasks.values() if record.device is not None]
-    return bool(ran) and all(device is not None and device.demo for device in ran)
 
 
 def _is_clean(constellation: Constellation) -> bool:
