@@ -122,9 +122,10 @@ class SmallAgent:
                 )
 
     def connect(self, entries: list[PlanEntry]) -> None:
+        # As at the shipped agent, nothing leaves before the outbox knows what the hub has: reports go in order.
+        self.outbox.connected(min(self.durable, self.ledger.next_report - 1))
         self.connected = True
         self._do(core.Proved(0.0))
-        self.outbox.connected(min(self.durable, self.ledger.next_report - 1))
         self._do(core.Resumed(entries))
 
     def noted(self, durable: int) -> None:
