@@ -76,7 +76,7 @@ def test_a_plan_with_two_faults_shows_both(page: Page, screens: Screens, width: 
 
 def test_recipes_are_listed_and_filled_in(page: Page, screens: Screens, width: str) -> None:
     page.goto("/recipes")
-    page.get_by_role("article", name=re.compile("^Back up pictures")).wait_for()
+    page.get_by_role("article", name=re.compile("^Back up pictures, check")).wait_for()
     screens.shoot(page, "recipes", "all", width)
     page.goto("/new?recipe=disk-space")
     expect(page.get_by_text("What will run")).to_be_visible()
