@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from tests.waiting import PATIENCE_S
 CANARY = "canary-27ba"
 TEXT = f"2026-11-24 10:00:00 error {CANARY}\n"
 OUTSIDE_BYTES = 7919
+_SIZE_SAID = re.compile(rb"(?<![0-9a-f])%d(?![0-9a-f])" % OUTSIDE_BYTES)
+"""As a number of its own: one hash in a thousand has these four digits among its own."""
 ROUNDS = 40 if os.environ.get("FULL") else 1
 """How much longer the race goes on with FULL=1."""
 
@@ -87,9 +90,7 @@ class Place:
         texts += [(f"value {number}", str(value).encode()) for number, value in enumerate(values)]
         hidden = (CANARY.encode(), hashlib.sha256(TEXT.encode()).hexdigest().encode())
         found = [name for name, data in texts if any(word in data for word in hidden)]
-        return found + [
-            name for name, data in texts if name.startswith("value") and str(OUTSIDE_BYTES).encode() in data
-        ]
+        return found + [name for name, data in texts if name.startswith("value") and _SIZE_SAID.search(data)]
 
     def call(self, name: str, /, **args: Any) -> Any:
         """Call a tool; its failure is an answer too."""
