@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from starloom.core.placement import waiting
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer, CloseDevice
+from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Enrollment, Offer, Selector, ToolOffer
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Profile, Reason, TaskState
@@ -65,6 +67,34 @@ def test_work_that_waits_for_a_device_that_is_gone_goes_to_no_other_of_its_name(
     # A person who gives the name says that it is that machine.
     control(driver, "rename", device="d-new", value="one")
     assert driver.shard.fleet.by_name["one"] == "d-new"
+
+
+def test_work_that_says_a_former_name_of_a_gone_device_goes_to_no_other() -> None:
+    driver = Driver("bramble", "two")
+    control(driver, "rename", device="d-bramble", value="thicket")
+    driver.submit(plan(task("long", device=Selector(name="bramble"))))
+    control(driver, "revoke", device="d-bramble")
+    open_code(driver)
+    assert ask(driver, name="bramble").value["name"] == "bramble-2"
+
+
+def test_a_join_looks_at_live_work_only_for_a_name_that_a_gone_device_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    def is_awaited(_work: Work, name: str) -> bool:
+        looked.append(name)
+        return False
+
+    monkeypatch.setattr(waiting, "is_awaited", is_awaited)
+    driver = Driver("one", "two", "three")
+    for name in ("one", "three"):
+        control(driver, "revoke", device=f"d-{name}")
+    open_code(driver)
+    ask(driver, name="four")
+    assert looked == []
+    open_code(driver, "e2")
+    ask(driver, code="e2", device="d-five", name="one")
+    assert looked == ["one"]
 
 
 def test_a_name_that_no_work_waits_for_is_free_again() -> None:

@@ -141,12 +141,11 @@ def _free_name(work: Work, wanted: str, used: int = 0, same: Collection[str] = (
     name, number = wanted, max(2, used)
     # A former name still means the device that had it: one that joins does not get its work. Nor does it get work that
     # waits for a device which is gone: a person approved it for that one.
-    gone = {
-        device.name
-        for device in fleet.devices.values()
-        if device.revoked and device.id not in same and waiting.is_awaited(work, device)
-    }
-    while look_of(name) in fleet.looks or name in fleet.by_former_name or name in gone:
+    while (
+        look_of(name) in fleet.looks
+        or name in fleet.by_former_name
+        or (not fleet.gone.get(name, {}).keys() <= {*same} and waiting.is_awaited(work, name))
+    ):
         name, number = f"{wanted}-{number}", number + 1
     return name
 

@@ -79,14 +79,15 @@ def device_gone(work: Work, device: Device) -> None:
             _attend(work, constellation, spec)
 
 
-def is_awaited(work: Work, device: Device) -> bool:
-    """Tell whether work that has not ended names this device, so that another one of its name would take that work."""
+def is_awaited(work: Work, wanted: str) -> bool:
+    """Tell whether work that has not ended names a device so. All live work is looked at: ask of one name, seldom."""
+    live = [work.shard.constellations[name] for name in work.shard.live]
     return any(
-        _names(selector, device)
-        for name in work.shard.live
-        for task, spec in work.shard.constellations[name].specs.items()
+        _says(selector, wanted)
+        for constellation in live
+        for task, spec in constellation.specs.items()
         for selector in (spec.device, spec.for_each.devices if spec.for_each is not None else None)
-        if selector is not None and not _is_over(work.shard.constellations[name], task)
+        if selector is not None and not _is_over(constellation, task)
     )
 
 
@@ -96,7 +97,13 @@ def _is_over(constellation: Constellation, task: str) -> bool:
 
 
 def _names(selector: Selector, device: Device) -> bool:
-    return device.id == selector.id or device.name == selector.name or any(_names(one, device) for one in selector.any)
+    if selector.id == device.id or selector.name == device.name or selector.name in device.former_names:
+        return True
+    return any(_names(one, device) for one in selector.any)
+
+
+def _says(selector: Selector, name: str) -> bool:
+    return selector.name == name or any(_says(one, name) for one in selector.any)
 
 
 def obstacle(work: Work, constellation: Constellation, spec: TaskSpec) -> Reason | None:

@@ -516,6 +516,14 @@ def _index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new
     for name in old.former_names if old is not None else ():
         if fleet.by_former_name.get(name) == key:
             del fleet.by_former_name[name]
+    if old is not None and old.revoked:
+        for name in (old.name, *old.former_names):
+            del fleet.gone[name][key]
+            if not fleet.gone[name]:
+                del fleet.gone[name]
+    if new is not None and new.revoked:
+        for name in (new.name, *new.former_names):
+            fleet.gone.setdefault(name, {})[key] = None
     if new is not None and not new.revoked:
         if new.name not in fleet.by_name:
             _count_look(fleet, new.name, +1)

@@ -283,9 +283,9 @@ class Fleet(Stream):
     makes of the paces; `stop_waits` has the device of each attempt for whose end a stop-all waits; `revision` rises
     with every change of a device or its offer, `changed` has the last one of each device, in order, and `reordered` is
     the last one that may have moved a device among others; `looks` counts the names in `by_name` by what they look
-    like; `by_former_name` has the device that was called so before; `asking` has the pairing that waits for a person,
-    by the code that several devices share and the device; `expected` has the devices that a hub lost by its own end and
-    that have not connected since.
+    like; `by_former_name` has the device that was called so before, `gone` the revoked ones of a name; `asking` has
+    the pairing that waits for a person, by the code that several devices share and the device; `expected` has the
+    devices that a hub lost by its own end and that have not connected since.
     """
 
     __slots__ = (
@@ -300,6 +300,7 @@ class Fleet(Stream):
         "expected",
         "faults",
         "freed",
+        "gone",
         "health",
         "hedges",
         "holders",
@@ -349,6 +350,7 @@ class Fleet(Stream):
         self.hedges: dict[str, dict[tuple[str, str], None]] = {}
         self.by_name: dict[str, str] = {}
         self.by_former_name: dict[str, str] = {}
+        self.gone: dict[str, dict[str, None]] = {}
         self.tools: dict[str, Mapping[str, ToolOffer]] = {}
         self.tool_sets = ToolSets()
         self.used: dict[str, int] = {}
