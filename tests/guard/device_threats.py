@@ -48,4 +48,14 @@ DEVICE_THREATS = (
         ),
         part="a hard link to a file outside is a file of the folder: who may make one could have copied it",
     ),
+    Threat(
+        "T135",
+        "a file that a task, a download or another user puts into the folder where the hub, an agent, its service or a "
+        "join is started is run as a part of Starloom, outside of every cage",
+        "each Python that Starloom starts leaves the folder of its start out of its path, and the script that joins "
+        "that of its own file",
+        ("tests/guard/test_started_folder.py::test_t135_",),
+        part="a service that an earlier release installed gets this with its next `starloom-agent install-service`; "
+        "variables such as PYTHONPATH are the user's own",
+    ),
 )
