@@ -1,4 +1,4 @@
-"""The rows of the threat table about the agent of a device: pages, a hostile hub, neighbours on its machine."""
+"""The rows of the threat table about devices and browsers: pages, a hostile hub, neighbours, ended sign-ins."""
 
 from __future__ import annotations
 
@@ -57,5 +57,19 @@ DEVICE_THREATS = (
         ("tests/guard/test_started_folder.py::test_t135_",),
         part="a service that an earlier release installed gets this with its next `starloom-agent install-service`; "
         "variables such as PYTHONPATH are the user's own",
+    ),
+    Threat(
+        "T136",
+        "a page or a request that was open when its sign-in ended goes on to show what happens",
+        "a socket asks before each message whether its sign-in is good, and a request that waited before it answers",
+        ("tests/guard/test_ended_sign_ins.py::test_t136_",),
+        part="a file whose download has begun arrives whole",
+    ),
+    Threat(
+        "T137",
+        "on a shared computer the browser shows files of answers after their reader has signed out",
+        "a browser asks the hub before it shows a file that it has kept",
+        ("tests/guard/test_ended_sign_ins.py::test_t137_",),
+        part="bytes may stay on the disk of the browser: who may read its files finds them",
     ),
 )
