@@ -8,6 +8,12 @@ and with the hash that the hub names, and runs `starloom-agent join`, which asks
 --dry-run says what would be done and does nothing. To undo: starloom-agent leave --purge.
 """
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
+    # Python looks first beside this file, where downloads lie: nothing there is a part of it.
+    del sys.path[0]
+
 import argparse
 import base64
 import hashlib
@@ -17,7 +23,6 @@ import os
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -120,7 +125,7 @@ def main():
     home = Path(options.home).expanduser().resolve()
     python = home / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     given = [f"--{name}={vars(options)[name]}" for name in ("name", "pin", "via") if vars(options)[name]]
-    join = [python, "-m", "starloom_agent", "join", hub.url, options.code, "--home", home, *given, *others]
+    join = [python, "-P", "-m", "starloom_agent", "join", hub.url, options.code, "--home", home, *given, *others]
     join += ([] if options.no_start else ["--start"]) + (["--profile", *options.profile] if options.profile else [])
     listed = [item for item in json.loads(hub.get("/agent/wheels.json")) if not set(item["file"]) & set("/\\")]
     own = {item["name"]: item for item in listed if item["name"] in WANTED}
@@ -135,14 +140,15 @@ def main():
         return
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     quiet, trials = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}, ("pip", "starloom_agent")
-    if not python.exists() or any(subprocess.call([python, "-m", name, "--version"], **quiet) for name in trials):
-        run(sys.executable, "-m", "venv", "--clear", home / "venv")  # there is none, or an earlier try was cut short
+    if not python.exists() or any(subprocess.call([python, "-Pm", name, "--version"], **quiet) for name in trials):
+        # There is none, or an earlier try was cut short.
+        run(sys.executable, "-P", "-m", "venv", "--clear", home / "venv")
     with tempfile.TemporaryDirectory() as folder:
         for wheel in (item for item in listed if item in own.values() or item["sha256"] in pins):
             path = download(hub, wheel, folder)
             pins += f"{path.as_uri()} --hash=sha256:{wheel['sha256']}\n" if wheel in own.values() else ""
         (chosen := Path(folder) / "pins.txt").write_text(pins)
-        run(python, "-m", "pip", "install", "-qqU", "--require-hashes", "--find-links", folder, "-r", chosen)
+        run(python, "-P", "-m", "pip", "install", "-qqU", "--require-hashes", "--find-links", folder, "-r", chosen)
     run(*join)
 
 

@@ -1,4 +1,4 @@
-"""The rows of the threat table about the agent of a device: pages, a hostile hub, neighbours on its machine."""
+"""The rows of the threat table about devices and browsers: pages, a hostile hub, neighbours, ended sign-ins."""
 
 from __future__ import annotations
 
@@ -47,5 +47,29 @@ DEVICE_THREATS = (
             "tests/device_agents/owner/test_owner_files.py",
         ),
         part="a hard link to a file outside is a file of the folder: who may make one could have copied it",
+    ),
+    Threat(
+        "T135",
+        "a file that a task, a download or another user puts into the folder where the hub, an agent, its service or a "
+        "join is started is run as a part of Starloom, outside of every cage",
+        "each Python that Starloom starts leaves the folder of its start out of its path, and the script that joins "
+        "that of its own file",
+        ("tests/guard/test_started_folder.py::test_t135_",),
+        part="a service that an earlier release installed gets this with its next `starloom-agent install-service`; "
+        "variables such as PYTHONPATH are the user's own",
+    ),
+    Threat(
+        "T136",
+        "a page or a request that was open when its sign-in ended goes on to show what happens",
+        "a socket asks before each message whether its sign-in is good, and a request that waited before it answers",
+        ("tests/guard/test_ended_sign_ins.py::test_t136_",),
+        part="a file whose download has begun arrives whole",
+    ),
+    Threat(
+        "T137",
+        "on a shared computer the browser shows files of answers after their reader has signed out",
+        "a browser asks the hub before it shows a file that it has kept",
+        ("tests/guard/test_ended_sign_ins.py::test_t137_",),
+        part="bytes may stay on the disk of the browser: who may read its files finds them",
     ),
 )

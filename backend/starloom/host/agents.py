@@ -49,7 +49,7 @@ class LocalAgent:
 
     def program(self, log: Path) -> Program:
         """Return how to run it."""
-        argv = [sys.executable, "-m", "starloom_agent", "run", "--home", str(self.home)]
+        argv = [sys.executable, "-P", "-m", "starloom_agent", "run", "--home", str(self.home)]
         return Program(f"agent {self.name}", [*argv, *(["--lab"] if self.lab else [])], log=log, over=OVER)
 
 

@@ -204,8 +204,9 @@ class Service:
         """
         sample = await self._begin_sample() if self._wishes.demo else None
         environment = await self._places()
-        hub = Program("hub", [sys.executable, "-m", "starloom.app"], environment, self._log("hub"))
-        worker = Program("worker", [sys.executable, "-m", "starloom.jobs.worker"], environment, self._log("worker"))
+        hub = Program("hub", [sys.executable, "-P", "-m", "starloom.app"], environment, self._log("hub"))
+        argv = [sys.executable, "-P", "-m", "starloom.jobs.worker"]
+        worker = Program("worker", argv, environment, self._log("worker"))
         async with self._step("hub"):
             # One that was left by a hub that was killed would be waited for without end.
             (self._home / OPENING_FILE).unlink(missing_ok=True)
@@ -295,7 +296,7 @@ class Service:
         """Start the sample, which draws its pictures while the hub starts, then waits for `SampleStart`."""
         wishes = self._wishes
         SampleStart(self._home).forget()
-        argv = [sys.executable, "-m", "starloom.cli.machine.demo", "--home", str(self._home)]
+        argv = [sys.executable, "-P", "-m", "starloom.cli.machine.demo", "--home", str(self._home)]
         argv += [*(["--once"] if wishes.once else []), *([] if wishes.fault else ["--no-fault"])]
         argv += ["--report", str(wishes.report)] if wishes.report else []
         return await self._keep(Program("sample", argv), restart=False)

@@ -80,7 +80,7 @@ class Installation:
         Raises:
             Problem: something did not start, with the end of its log.
         """
-        argv = [sys.executable, "-m", "starloom.cli", "up", "--lab", "--no-agent", "--home", str(self.home)]
+        argv = [sys.executable, "-P", "-m", "starloom.cli", "up", "--lab", "--no-agent", "--home", str(self.home)]
         self._supervisor = self._spawn([*argv, "--port", str(self.port)], "supervisor", self.hub_variables())
         self._until(self._ready, "the hub is not ready", READY_S, "supervisor")
         for index, name in enumerate(self.devices):
@@ -209,7 +209,7 @@ class Installation:
     def start_agent(self, name: str) -> None:
         clock = self._clock(name)
         set_clock(clock, 0.0)
-        argv = [sys.executable, "-m", "starloom.lab.clock_skew", str(clock), "starloom_agent", "run"]
+        argv = [sys.executable, "-P", "-m", "starloom.lab.clock_skew", str(clock), "starloom_agent", "run"]
         argv += ["--home", str(self._agents[name].home), "--lab", "--reconnect-most-s", "1"]
         argv += ["--slots", str(self.slots(name))]
         self._running[name] = self._spawn(argv, f"agent-{name}", self.variables(name))

@@ -33,7 +33,7 @@ def script() -> Path:
 def anywhere() -> str:
     """Return the words that run this program in any folder of this computer."""
     found = script()
-    return shlex.quote(str(found)) if found.exists() else f"{shlex.quote(sys.executable)} -m starloom.cli"
+    return shlex.quote(str(found)) if found.exists() else f"{shlex.quote(sys.executable)} -P -m starloom.cli"
 
 
 def of_hub(home: Path, usual: Path) -> str:

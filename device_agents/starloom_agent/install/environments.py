@@ -60,7 +60,7 @@ class Environments:
         """
         made = self._root / f"{POINTER}-{version}-{secrets.token_hex(3)}"
         done = subprocess.run(
-            [sys.executable, "-m", "venv", str(made)],
+            [sys.executable, "-P", "-m", "venv", str(made)],
             check=False,
             capture_output=True,
             text=True,

@@ -106,9 +106,13 @@ def name_of(home: AgentHome, user_home: Path) -> str:
 
 
 def command(home: AgentHome, slots: int, python: str = "") -> list[str]:
-    """Return the argument list that runs the agent, with the environment of this home if no other Python is named."""
+    """Return the argument list that runs the agent, with the environment of this home if no other Python is named.
+
+    A service starts in the home of its user, where tasks may write: with `-P` no file there is imported.
+    """
     return [
         python or starting_python(home),
+        "-P",
         "-m",
         "starloom_agent",
         "run",

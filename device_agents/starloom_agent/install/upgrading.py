@@ -180,7 +180,7 @@ class _Upgrade:
                 made = self._environments.make(self._version)
             except EnvironmentFault as fault:
                 raise CannotUpgrade(f"{fault}. The agent before goes on") from fault
-            argv = ["-m", "pip", "install", "-qq", "--no-input", "--require-hashes", "--find-links", str(folder)]
+            argv = ["-P", "-m", "pip", "install", "-qq", "--no-input", "--require-hashes", "--find-links", str(folder)]
             with _removed_on_failure(self._environments, made):
                 self._run(made, [*argv, "-r", str(chosen)], INSTALL_WITHIN_S, "the packages cannot be installed")
         self._say(f"installed  {made}")

@@ -257,7 +257,8 @@ def a_client(
         access=hub.access, drawn=drawn, fanout=hub.fanout, now_ms=hub.now_ms, reads=hub.reads, tickets=hub.tickets
     )
     socket = Stuck()
-    caller = caller or Caller("p", "ann", Role.VIEWER, frozenset(), "t", Means.BEARER)
+    token = next(iter(hub.access.tokens))  # one that is good: a page without one is shown nothing
+    caller = caller or Caller("p", "ann", Role.VIEWER, frozenset(), token, Means.BEARER)
     return LiveClient(parts, socket, caller, Snapshots(parts.reads, parts.fanout)), socket  # type: ignore[arg-type]
 
 

@@ -260,7 +260,7 @@ async def draw(places: Places) -> float:
     await asyncio.to_thread(sample_files.prepare, places)
     seed = random.SystemRandom().randrange(2**31)
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "starloom_agent.toolkit.pictures.demo_pictures"),
+        *(sys.executable, "-P", "-m", "starloom_agent.toolkit.pictures.demo_pictures"),
         *(str(places.pictures), "--seed", str(seed)),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -243,6 +243,7 @@ class LiveClient:
     async def _read(self) -> None:
         while True:
             request = read_request(await self._socket.read())
+            self._check_sign_in()
             match request:
                 case feed.Subscribe():
                     self._subscribe(request)
@@ -252,6 +253,11 @@ class LiveClient:
                     self._put(_encode(feed.LivePong(at_ms=request.at_ms, now_ms=self._parts.now_ms())))
                 case feed.Ticket():
                     raise Refused(Code.PROTOCOL_ERROR, "a ticket is the first frame only")
+
+    def _check_sign_in(self) -> None:
+        """A sign-in that is revoked cuts its sockets; one that expires does so here, before more is shown."""
+        if not self._parts.access.good(self._caller.token):
+            raise Refused(Code.BAD_TOKEN, "the sign-in has ended")
 
     def _subscribe(self, request: feed.Subscribe) -> None:
         name = request.stream
@@ -407,7 +413,9 @@ class LiveClient:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            if self._cut is not None:
+            if self._cut is None:
+                self._check_sign_in()
+            else:
                 raise self._cut
             queue, self._queue, self._events, self._bytes = self._queue, [], 0, 0
             for message in _messages(queue):

@@ -80,7 +80,7 @@ class ScenarioRuns:
     def __init__(self, folder: Path, now: Callable[[], str | None], command: Sequence[str] | None = None) -> None:
         self._folder = folder
         self._now = now
-        self._command = tuple(command or (sys.executable, "-m", "starloom.cli", "chaos", "run", "--live"))
+        self._command = tuple(command or (sys.executable, "-P", "-m", "starloom.cli", "chaos", "run", "--live"))
         self._read: dict[str, Scenario] | None = None
         self._runs: dict[str, Run] = {}
         self._tasks: set[asyncio.Task[None]] = set()

@@ -46,7 +46,7 @@ class DemoDevice:
         self.proxy = proxy
         self.told_next = ""
         self._clock = folder / "clocks" / agent.name
-        argv = [sys.executable, "-m", "starloom.lab.clock_skew", str(self._clock), "starloom_agent", "run"]
+        argv = [sys.executable, "-P", "-m", "starloom.lab.clock_skew", str(self._clock), "starloom_agent", "run"]
         argv += ["--home", str(agent.home), "--lab", "--reconnect-most-s", f"{RECONNECT_MOST_S:g}"]
         log = folder / "logs" / f"agent-{agent.name}.log"
         self._child = Child(Program(f"agent {agent.name}", argv, log=log, piped=True, over=OVER), say)

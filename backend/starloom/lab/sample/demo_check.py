@@ -121,7 +121,7 @@ def main() -> int:
     """Run and check; the exit code is 0 only if everything held."""
     home = Path(tempfile.mkdtemp(prefix="sl-demo-"))
     began = time.monotonic()
-    argv = [sys.executable, "-m", "starloom.cli", "up", "--demo", "--once", "--home", str(home)]
+    argv = [sys.executable, "-P", "-m", "starloom.cli", "up", "--demo", "--once", "--home", str(home)]
     argv += ["--port", str(free_port()), "--report", str(home / "report.json")]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)

@@ -136,7 +136,7 @@ def build(sources: Sequence[Path], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for source in sources:
         # The backend itself: an environment made by uv has no pip.
-        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+        command = [sys.executable, "-P", "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
         done = subprocess.run(command, cwd=source, check=False, capture_output=True, text=True)
         if done.returncode != 0:
             said = (done.stderr or done.stdout).strip()[-2000:]

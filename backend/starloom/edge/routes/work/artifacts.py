@@ -161,13 +161,16 @@ class Artifacts:
             "X-Frame-Options": "SAMEORIGIN" if framed else "DENY",
             "X-DNS-Prefetch-Control": "off",  # a name that is looked up is a message, too
             "X-Content-Type-Options": "nosniff",
-            "Cache-Control": "private, max-age=31536000, immutable",
+            "Cache-Control": "private, no-cache",  # shown to nobody who has signed out since
         }
 
     async def _give(self, request: Request, sha256: str, headers: dict[str, str]) -> Response:
         size = await asyncio.to_thread(self._hub.artifacts.size, sha256)
         if size is None:
             raise _absent()
+        if f'"{sha256}"' in request.headers.get("if-none-match", ""):
+            kept = {name: value for name, value in headers.items() if name != "Content-Type"}
+            return Response(None, 304, kept | {"ETag": f'"{sha256}"'})
         start, end, status = 0, size, 200
         wanted = request.headers.get("range")
         if wanted is not None and size:  # nothing has no part: it is given whole

@@ -70,6 +70,8 @@ class EventRoutes:
             stream = self._stream(constellation, start, caller_of(request).token, ends=until == "final")
             return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
         found = await self._wait(constellation, after, limit, wait_s)
+        if not self._hub.access.good(caller_of(request).token):
+            raise Problem(Code.BAD_TOKEN, "the sign-in ended while this waited")
         last_seq = decode_event(found[-1]).seq if found else after
         body = b'{"items":[' + b",".join(found) + b'],"next":' + str(last_seq).encode() + b"}"
         return JsonReply(body)

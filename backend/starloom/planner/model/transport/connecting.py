@@ -85,7 +85,7 @@ def _not_installed(library: str | None) -> ModelFault:
 def install_line() -> str:
     """Return the line that installs the libraries of the extra `model` into this interpreter's environment."""
     extra = [one.partition(";")[0].strip() for one in requires("starloom") or () if EXTRA in one.partition(";")[2]]
-    return shlex.join([sys.executable, "-m", "pip", "install", *sorted(extra)])
+    return shlex.join([sys.executable, "-P", "-m", "pip", "install", *sorted(extra)])
 
 
 def check_libraries(endpoint: Endpoint) -> None:
