@@ -3,9 +3,9 @@
  * Keeps its streams in memory; controls change them a little, so that buttons have an effect. No network of its own.
  */
 
-import { fold } from "../src/model/stream/apply.ts";
-import { stateHash } from "../src/model/stream/canonical.ts";
 import type { Entity, ProposalRow, StreamEvent } from "../src/model/types.ts";
+import { fold } from "./apply.ts";
+import { stateHash } from "./canonical.ts";
 import { fleetLog } from "./fleetScenario.ts";
 import { T0 } from "./logBuilder.ts";
 import { type Answered, preview, problem, RECIPES, SCHEDULES, SECRETS, why, whyAll } from "./mockDocuments.ts";

@@ -103,7 +103,7 @@ const NAMED: Record<string, string[]> = {
 
 /** The pure half knows no React, no browser and no hub. */
 const PACKAGES: Record<string, string[]> = {
-  model: ["@noble/hashes/sha2.js", "yaml"],
+  model: ["yaml"],
   link: [],
   ui: ["react"],
 };
@@ -215,6 +215,12 @@ describe("the folders of the page", () => {
       return known ? used.filter((one) => !known.includes(one)).map((one) => `${path} imports ${one}`) : [];
     });
     expect(found).toEqual([]);
+  });
+  it("hold no module that the page does not use", () => {
+    const used = new Set(
+      [...TEXTS].flatMap(([path, text]) => specifiers(text).map((one) => normalize(join(dirname(path), one)))),
+    );
+    expect(SOURCES.filter((path) => !used.has(path) && path !== "main.tsx")).toEqual([]);
   });
   it("have few children each", () => {
     const many = [...children()].filter(([, names]) => names.size > CHILDREN_MOST);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.arch.checkout import ROOT
+from tests.e2e.test_sizes import PLACES
+from tests.e2e.test_walk import OTHERS
 
 TOOL = '''"""`greet.say`: a greeting, to show how a tool is added."""
 
@@ -87,3 +90,10 @@ def test_a_file_of_tools_without_tools_is_named(copy: Path) -> None:
     (copy / "device_agents/starloom_agent/tools/empty.py").write_text('"""Nothing."""\n')
     with pytest.raises(AssertionError, match=r"starloom_agent\.tools\.empty"):
         ran(copy, "-m", "starloom_agent.owner.tool_pages", "--table")
+
+
+def test_every_address_of_the_page_is_walked_and_measured() -> None:
+    addresses = set(re.findall(r'<Route path="(/[a-z]*)"', (ROOT / "frontend/src/App.tsx").read_text()))
+    addresses -= {"/lab"}  # there only with a lab; tests/e2e/test_lab.py presses it
+    assert addresses == OTHERS.keys(), "tests/e2e/test_walk.py"
+    assert addresses == {f"/{place}" for place in PLACES}, "tests/e2e/test_sizes.py"

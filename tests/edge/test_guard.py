@@ -51,7 +51,7 @@ async def test_every_route_is_of_the_guarded_class(world: World) -> None:
     assert classes == {"GuardedRoute", "WebSocketRoute"}
 
 
-def test_every_frame_of_an_agent_has_a_row_and_a_taker() -> None:
+def test_every_frame_of_an_agent_has_a_row() -> None:
     assert set(FRAMES) == set(AGENT_FRAMES)
 
 

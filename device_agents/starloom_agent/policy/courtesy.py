@@ -15,7 +15,6 @@ from starloom_agent.policy.commands import PolicyFault
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Courtesy, CourtesyCause
 
-DAY_MINUTES: Final = 24 * 60
 _HOURS: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 QUIET_HOURS_OFF: Final = "off"
 _FIELDS: Final = ("when_in_use", "on_battery_below", "quiet_hours")

@@ -2,8 +2,6 @@
 import type { NewFault } from "../model/types.ts";
 import type { Rest } from "./rest.ts";
 
-export type BreakableTarget = NewFault["target"];
-
 export class Lab {
   readonly rest: Rest;
 

@@ -7,7 +7,6 @@ type PatchSchedule = BodyOf<"patch", "/schedules/{schedule}">;
 
 /** The work of a schedule: exactly one of words, a recipe, and an earlier constellation. */
 export type Runs = Pick<NewSchedule, "request" | "recipe" | "params" | "from_constellation">;
-export type ClockBody = Pick<NewSchedule, "cron" | "zone">;
 /** When a schedule fires, and what happens around a firing. */
 export type Terms = Required<
   Pick<NewSchedule, "cron" | "zone" | "name" | "overlap" | "catch_up" | "notify" | "notify_device">

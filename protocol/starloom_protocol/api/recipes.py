@@ -202,12 +202,6 @@ class ProposalList(TypedDict):
     left_out: list[LeftRow]
 
 
-class ProposalClosed(TypedDict):
-    """A proposal that is not shown again."""
-
-    id: str
-
-
 class RecipeNamed(TypedDict):
     """The recipe that an action was about."""
 

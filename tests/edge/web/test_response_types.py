@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pytest
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
+from starloom.edge.routes.bodies import Body
 from starloom.edge.web.replies import Application, JsonReply, json_reply, response_type, shapes, unconverted
 from starloom_protocol.api.fleet import DeviceRow
 from tests.arch.shape import untyped_routes
@@ -62,6 +64,21 @@ def test_a_route_with_two_answers_describes_both() -> None:
 async def test_every_json_answer_has_a_type(world: World) -> None:
     found = untyped_routes(world.app)
     assert not found, f"declare the answer as `-> JsonReply[...]`: {found}"
+
+
+def test_an_answer_of_any_shape_is_found() -> None:
+    async def anything() -> Any:
+        return json_reply({"name": "a"})
+
+    app = Application()
+    app.router.add_api_route("/anything", anything, methods=["POST"])
+    assert untyped_routes(app) == ["POST /anything"]
+
+
+async def test_every_body_refuses_unknown_fields(world: World) -> None:
+    assert world.app.routes
+    models = [kind for kind in BaseModel.__subclasses__() if kind.__module__.startswith("starloom.edge.routes")]
+    assert models == [Body], "derive it from `Body`"
 
 
 async def test_an_answer_of_another_shape_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,48 @@ from starloom_protocol.wire.frames import ProtocolFault
 from starloom_protocol.wire.version import FIELDS_SINCE, FRAMES_SINCE, PROTOCOL_VERSIONS, knows, leave_out, negotiate
 from tests.protocol.frames_sample import AT
 
+SPOKEN = {
+    "ack": "durable received",
+    "alive": "running sent_ms",
+    "answer": "action allow ask by reason",
+    "asks": "answers open",
+    "bye": "reason",
+    "cancel": "at reason",
+    "challenge": "hub nonce version",
+    "condition": "facts",
+    "dispatch": (
+        "args at attempt_of_max fence_after_s files_out inputs repeatability secrets start_to_close_s tool wants"
+    ),
+    "drain": "draining reason",
+    "error": "code reason",
+    "facts": "at facts facts_too_big kept",
+    "fetch_facts": "at wants",
+    "goaway": "reason retry_after_s",
+    "hello": "device instance key ledger next_report version versions",
+    "hint": "at by number text",
+    "ledger": "entries",
+    "log": "at offset stream text",
+    "offer": "offer os policy_digest profile",
+    "over": "constellation",
+    "ping": "at_ms",
+    "pong": "at_ms",
+    "progress": "at done_bytes fraction_1000 note",
+    "prove": "signature",
+    "query": "attempts",
+    "receipt": "at effect known report",
+    "refuse": "code fix reason retry_after_s",
+    "renew": "gone granted sent_ms",
+    "result": "artifact at bytes code detail effect facts facts_too_big outcome report tail value verified",
+    "resume_plan": "entries",
+    "started": "at report",
+    "update_available": "version",
+    "vitals": "battery_percent disk_percent load_percent memory_percent",
+    "welcome": "alive_interval_s device_name http_token hub_time_ms lease_grace_s lease_ttl_s received session",
+}
+"""The fields of each frame in the version it came with; an older peer refuses any other as unknown."""
+
+FIRST = set(SPOKEN) - {"answer", "asks", "hint", "over", "vitals"}
+
 
 def test_the_highest_common_version_wins() -> None:
     assert negotiate([2]) == 2
@@ -71,3 +113,14 @@ def test_every_new_frame_is_known_and_of_a_spoken_version() -> None:
         assert knows(tag, version)
         assert not knows(tag, version - 1)
     assert knows("ping", 1)
+
+
+def test_every_later_frame_and_field_has_its_version() -> None:
+    kinds = {tag_of(kind): kind for frames in FRAMES.values() for kind in frames}
+    assert kinds.keys() - FRAMES_SINCE.keys() == FIRST, "give a new frame its row in `FRAMES_SINCE`"
+    names = {tag: [field.name for field in msgspec.structs.fields(kind)] for tag, kind in kinds.items()}
+    first = {tag: [one for one in names[tag] if (tag, one) not in FIELDS_SINCE] for tag in names}
+    known = {tag: fields.split() for tag, fields in SPOKEN.items()}
+    later = {tag: sorted(set(first[tag]) - set(known.get(tag, first[tag]))) for tag in names}
+    assert {tag: fields for tag, fields in later.items() if fields} == {}, "give it a row in `FIELDS_SINCE`"
+    assert {tag: fields for tag, fields in known.items() if first.get(tag) != fields} == {}

@@ -82,8 +82,6 @@ class Link:
         "device",
         "http_token",
         "running",
-        "sent_frames",
-        "sent_messages",
         "session",
         "welcomed",
     )
@@ -105,8 +103,6 @@ class Link:
         self._writer: asyncio.Task[None] | None = None
         self._ended: Callable[[Exception | None], object] | None = None
         self._last: Frame | None = None
-        self.sent_messages = 0
-        self.sent_frames = 0
 
     @property
     def queued(self) -> int:
@@ -246,10 +242,7 @@ class Link:
                 await self._line.write(self._message([frame]))
 
     def _message(self, frames: Sequence[Frame]) -> str:
-        text = self.aip.send(frames).decode()
-        self.sent_messages += 1
-        self.sent_frames += len(frames)
-        return text
+        return self.aip.send(frames).decode()
 
     def _put_first(self, frames: Sequence[Frame]) -> None:
         weighed = [(frame, weight(frame)) for frame in frames]

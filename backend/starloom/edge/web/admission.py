@@ -22,7 +22,7 @@ from starlette.routing import Match
 from starlette.types import Message, Scope
 
 from starloom.edge.access import credentials
-from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller, Means
+from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller
 from starloom.edge.access.guard import ROUTES, V1, Door, Row
 from starloom.edge.access.rate_limits import Denied, Limits
 from starloom.edge.web.direct_calls import Handler, directly
@@ -237,10 +237,6 @@ def caller_of(request: Request) -> Caller:
     """Return who asks, as admission found."""
     caller: Caller = request.state.caller
     return caller
-
-
-def is_session(request: Request) -> bool:
-    return caller_of(request).means is Means.SESSION
 
 
 def _bounded(request: Request, body_max: int) -> Request:

@@ -36,7 +36,6 @@ class BlobRefused(Exception):
 QUOTA_BYTES: Final = 20 * 1024**3
 OWNER_BYTES_MOST: Final = 10 * 1024**3
 ARTIFACT_BYTES_MOST: Final = 4 * 1024**3
-READ_CHUNK_BYTES: Final = 1024 * 1024
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

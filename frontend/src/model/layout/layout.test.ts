@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { fold } from "../../../dev/apply.ts";
 import { photoBackup } from "../../../dev/scenario.ts";
-import { fold } from "../stream/apply.ts";
 import type { Dependency, Entity, TaskSpec } from "../types.ts";
 import { type Drawing, drawing, FOLDED_PITCH } from "./blocks.ts";
 import { layout, layoutDown, type Placed, pathOf } from "./layout.ts";

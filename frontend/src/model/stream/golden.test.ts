@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { fold } from "../../../dev/apply.ts";
+import { recordText, stateHash } from "../../../dev/canonical.ts";
 import type { Entity, StreamEvent, TaskRecord } from "../types.ts";
 import { presentation } from "../words/presentation.ts";
-import { fold } from "./apply.ts";
-import { recordText, stateHash } from "./canonical.ts";
 import { StreamModel } from "./stream.ts";
 
 const FOLDER = join(process.cwd(), "../protocol/starloom_protocol/golden/v1/logs");

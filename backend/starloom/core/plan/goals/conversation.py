@@ -29,7 +29,6 @@ STEPPING, ASKING, ANSWERED, ENDING = "stepping", "asking", "answered", "ending"
 UNCLAIMABLE: Final = frozenset({STEPPING, ASKING, ANSWERED, ENDING, "done"})
 ANSWERS_MOST: Final = 2
 """An answer that its judge refused twice does not become right by a third one."""
-PAUSED_MS: Final = 60_000
 ENGINE: Final = "engine"
 _REASONS: Final = {GroupState.SKIPPED: Reason.SKIPPED_BY_PERSON}
 

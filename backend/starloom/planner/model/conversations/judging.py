@@ -21,7 +21,6 @@ from starloom.planner.model.reading import Judged, read_reply
 from starloom_protocol.records.entities import Cite, Fault
 
 REPAIRS: Final = 1
-HOLDS: Final = ("yes", "no", "unclear")
 FORM: Final = "a verdict has the fields holds (yes, no or unclear), because and cites, and no other"
 
 ABOUT: Final = """\

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fold } from "../../stream/apply.ts";
+import { fold } from "../../../../dev/apply.ts";
 import type { Dependency, Entity, Head, RuleRecord, StreamEvent, TaskSpec, Version } from "../../types.ts";
 import { draftOf, idOf, tasksOf } from "../document.ts";
 import { rowsOf } from "../row.ts";

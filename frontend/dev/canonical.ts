@@ -3,7 +3,7 @@
  * A record's text is JSON with its keys in code point order; the hash is a sum, so its order does not matter.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
-import type { Entity } from "../types.ts";
+import type { Entity } from "../src/model/types.ts";
 
 const encoder = new TextEncoder();
 const MODULUS = 1n << 256n;

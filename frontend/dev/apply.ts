@@ -2,7 +2,7 @@
  * The generic fold: the twin of the core's `apply`. An event puts whole entities, null removes; nothing else
  * ever changes a stream's state. Knows no kind of entity.
  */
-import type { Entity, StreamEvent } from "../types.ts";
+import type { Entity, StreamEvent } from "../src/model/types.ts";
 
 export function applyEvent(entities: Map<string, Entity>, event: StreamEvent): void {
   for (const [key, entity] of Object.entries(event.puts)) {
