@@ -186,8 +186,12 @@ def needed(program: str | None, why_not: str | None) -> str:
 
 
 def said_by(ran: Ran, most_chars: int = 300) -> str:
-    """Return the end of a failed program's output."""
-    return (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-most_chars:].strip()
+    """Return the end of a failed program's output, which begins with a whole line where it has several."""
+    said = ran.stderr.strip() or ran.stdout.strip() or "it said nothing"
+    if len(said) <= most_chars:
+        return said
+    end = said[-most_chars:]
+    return (end.partition("\n")[2] or end).strip()
 
 
 def ended_by(ran: Ran, most_chars: int = 300) -> str:

@@ -23,7 +23,7 @@ from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, media_of
 from starloom_agent.toolkit.results import Named, Stored
-from starloom_agent.toolkit.running.programs import quiet_environment, refuse_limit, run_program, said_by
+from starloom_agent.toolkit.running.programs import ended_by, quiet_environment, refuse_limit, run_program, said_by
 from starloom_agent.toolkit.running.variables import checked
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -153,7 +153,7 @@ def run(context: ToolContext, args: Run) -> ProgramResult:
     if ran.exit_code and not args.any_exit:
         said = said_by(ran, 800)
         beside = _beside(context, home) if "FileNotFoundError" in said else ""
-        raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}{beside}: {said}")
+        raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}{beside}: {ended_by(ran, 800)}")
     row: ProgramResult = {
         "exit_code": ran.exit_code,
         "stdout": ran.stdout,

@@ -80,6 +80,15 @@ def test_the_end_of_a_long_error_begins_with_words(device: Device) -> None:
         device.call("shell.run", argv=argv)
 
 
+def test_the_last_line_of_python_comes_first(device: Device) -> None:
+    code = "import sys; sys.exit('\\n'.join(f'line {n} of the error' for n in range(200)))"
+    with pytest.raises(ToolFailed) as failed:
+        device.call("python.run", code=code)
+    first, second, *_ = str(failed.value).splitlines()
+    assert first.endswith("the program ended with 1: line 199 of the error")
+    assert second.startswith("line "), "it begins in the middle of a line"
+
+
 def test_a_program_that_is_not_there_and_a_bad_argv_are_named(device: Device) -> None:
     with pytest.raises(ToolFailed, match="no program surely-not-there") as failed:
         device.call("shell.run", argv=["surely-not-there"])
