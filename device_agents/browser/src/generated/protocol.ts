@@ -790,6 +790,8 @@ export interface Device {
   id: string;
   /** The process of its agent, which is another one after each start. */
   instance?: string | null;
+  /** The id of the principal whose code it joined with, who may revoke it as owners may; empty: owners alone. */
+  joined_by?: string;
   joined_ms: number;
   key: string;
   labels?: string[];
