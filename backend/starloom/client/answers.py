@@ -18,7 +18,7 @@ from starloom_protocol.api.constellations import (
     VerdictRow,
     WaitingRow,
 )
-from starloom_protocol.api.schedules import ConsentRow, FiringRow, NoticeRow
+from starloom_protocol.api.schedules import BoundDeviceRow, ConsentRow, FiringRow, NoticeRow
 
 
 class CheckJson(TypedDict):
@@ -372,6 +372,7 @@ class ScheduleRowJson(TypedDict):
     created_at: str | None
     cron: str
     deadline_s: int
+    devices: list[BoundDeviceRow]
     fired: int
     id: str
     in_words: str

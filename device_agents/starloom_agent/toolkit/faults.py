@@ -13,12 +13,17 @@ from starloom_protocol.vocabulary import Code
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
+def has_no_room(error: OSError) -> bool:
+    """Tell whether an error says that the disk, its quota or the largest size of a file is used up."""
+    return error.errno in _NO_ROOM
+
+
 def os_fault(error: OSError, path: str | os.PathLike[str], doing: str, *, effect: bool | None = None) -> ToolFailed:
     """Return the failure for an error while `doing` something with `path`."""
     text = os.fspath(path)
     if isinstance(error, FileNotFoundError):
         return ToolFailed(Code.FILE_NOT_FOUND, f"{text} does not exist on this device ({doing})", effect=effect)
-    if error.errno in _NO_ROOM:
+    if has_no_room(error):
         return ToolFailed(
             Code.NO_SPACE,
             f"no room for {text} on this device ({doing}): {error.strerror}. Free some space, then retry",

@@ -2363,6 +2363,15 @@ export interface components {
             kind: "dependency" | "task";
         };
         /**
+         * BoundDeviceRow
+         * @description A device that the plan of a schedule names: by `name` there, whether it `left`, whether another has the name.
+         */
+        BoundDeviceRow: {
+            another: boolean;
+            left: boolean;
+            name: string;
+        };
+        /**
          * BreakableDevice
          * @description A simulated device, and the faults that are possible for it now.
          */
@@ -5270,6 +5279,7 @@ export interface components {
             created_at: string | null;
             cron: string;
             deadline_s: number;
+            devices: components["schemas"]["BoundDeviceRow"][];
             fired: number;
             id: string;
             in_words: string;
@@ -6253,6 +6263,7 @@ export type Attention = components['schemas']['Attention'];
 export type AttentionRow = components['schemas']['AttentionRow'];
 export type BlameLine = components['schemas']['BlameLine'];
 export type BlameRow = components['schemas']['BlameRow'];
+export type BoundDeviceRow = components['schemas']['BoundDeviceRow'];
 export type BreakableDevice = components['schemas']['BreakableDevice'];
 export type BriefText = components['schemas']['BriefText'];
 export type CallRow = components['schemas']['CallRow'];

@@ -38,6 +38,14 @@ class ConsentRow(TypedDict):
     plan_hash: str
 
 
+class BoundDeviceRow(TypedDict):
+    """A device that the plan of a schedule names: by `name` there, whether it `left`, whether another has the name."""
+
+    name: str
+    left: bool
+    another: bool
+
+
 class ScheduleRow(TypedDict):
     """A schedule with its next five firings."""
 
@@ -64,6 +72,7 @@ class ScheduleRow(TypedDict):
     notice: NoticeRow | None
     stopped: Fault | None
     approved: ConsentRow | None
+    devices: list[BoundDeviceRow]
     author: str
     created_at: str | None
 

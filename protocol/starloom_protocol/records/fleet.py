@@ -136,6 +136,8 @@ class Device(Record, frozen=True, kw_only=True):
     id: str
     instance: str | None = None
     """The process of its agent, which is another one after each start."""
+    joined_by: str = ""
+    """The id of the principal whose code it joined with, who may revoke it as owners may; empty: owners alone."""
     joined_ms: int
     key: str
     labels: list[str] = []

@@ -86,8 +86,8 @@ def test_revoking_a_device_names_the_schedules_that_name_it(stub: StubHub) -> No
     code, said = starloom(stub, "device", "revoke", "desk")
     assert (code, "Schedules that name" in said) == (0, False)
     schedules = [
-        {"id": "s-1", "name": "Sunday", "params": {"to": "desk"}, "request": "", "approved": None},
-        {"id": "s-2", "name": "Other", "params": {"to": "desk-2"}, "request": "", "approved": None},
+        {"id": "s-1", "name": "Sunday", "params": {"to": "desk"}, "request": "", "approved": None, "devices": []},
+        {"id": "s-2", "name": "Other", "params": {"to": "desk-2"}, "request": "", "approved": None, "devices": []},
         {"id": "s-3", "name": "Plan", "params": {}, "request": "", "approved": {"devices": ["desk"]}},
     ]
     stub.answers["GET", "/schedules"] = (200, {"items": schedules, "next": None})

@@ -16,6 +16,7 @@ NEXT = ["2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00"]
 def shown(**fields: Any) -> dict[str, Any]:
     return {
         "approved": None,
+        "devices": [],
         "catch_up": "last",
         "cron": "30 2 * * *",
         "fired": 3,
@@ -158,6 +159,15 @@ def test_a_schedule_whose_device_is_gone_says_so(hub: StubHub) -> None:
         assert "web 1, which it names, is no device" in starloom(hub, "schedule", command, "Nightly")[1]
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(params={}, request="copy web 11 to my-web"))
     assert "which it names" not in starloom(hub, "schedule", "show", "Nightly")[1]
+
+
+def test_a_schedule_tells_its_devices_and_another_of_their_name(hub: StubHub) -> None:
+    bound = [{"name": "nas", "left": False, "another": False}, {"name": "web 1", "left": True, "another": True}]
+    hub.answers["GET", "/devices"] = (200, {"items": [{"name": "web 1", "revoked": False}], "next": None})
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(params={}, devices=bound))
+    said = starloom(hub, "schedule", "show", "Nightly")[1]
+    assert "bound to nas, web 1" in said
+    assert "another device is called web 1 now than the one that was approved: its next firing asks" in said
 
 
 def test_show_preview_and_controls(hub: StubHub) -> None:

@@ -188,6 +188,65 @@ def test_another_device_of_an_approved_name_is_told_as_another() -> None:
     assert beyond(given, now, fleet) == ["another device is called srv now than the one that was approved"]
 
 
+READS = plan(task("a", device=Selector(name="srv")), name="Look")
+
+
+def newcomer(clock: Clockwork, name: str = "srv") -> None:
+    """The device of this name leaves, and another joins under it."""
+    fleet = clock.shard.fleet
+    put(clock.shard, fleet, "device", f"d-{name}", replace(fleet.devices[f"d-{name}"], revoked=True))
+    clock.add_device("new")
+    put(clock.shard, fleet, "device", "d-new", replace(fleet.devices["d-new"], name=name))
+
+
+def test_a_schedule_that_only_reads_asks_before_it_goes_to_a_newcomer() -> None:
+    clock = Clockwork()
+    clock.add_device("srv")
+    saved = clock.save(READS)
+    assert (saved.consent, saved.devices) == (None, {"srv": "d-srv"})
+    newcomer(clock)
+    clock.turn_to("2026-06-01T01:00")
+    (first,) = clock.firings()
+    asked = clock.shard.constellations[first].questions["approve-plan"]
+    assert "another device is called srv now than the one that was approved" in asked.text
+    assert not clock.take()
+    clock.do(clock_answer(clock, first, "allow"))
+    assert clock.run(first) == "succeeded"
+    assert clock.schedule().devices == {"srv": "d-new"}
+    clock.turn_to("2026-06-01T02:00")
+    assert clock.run(clock.firings()[-1]) == "succeeded"
+
+
+def test_a_renamed_device_keeps_its_schedule() -> None:
+    clock = Clockwork()
+    clock.add_device("srv")
+    clock.save(READS)
+    fleet = clock.shard.fleet
+    renamed = replace(fleet.devices["d-srv"], former_names=["srv"], name="nas")
+    put(clock.shard, fleet, "device", "d-srv", renamed)
+    clock.turn_to("2026-06-01T01:00")
+    assert clock.run(clock.firings()[-1]) == "succeeded"
+
+
+@pytest.mark.parametrize("change", [{"cron": "0 */2 * * *"}, {"notify_device": "d-one"}])
+def test_a_change_of_other_terms_binds_a_schedule_to_no_newcomer(change: dict[str, Any]) -> None:
+    clock = Clockwork()
+    clock.add_device("srv")
+    clock.save(READS)
+    newcomer(clock)
+    assert clock.save(READS, change=True, **change).devices == {"srv": "d-srv"}
+    assert clock.save(READS, change=True, plan_hash=READS.hash).devices == {"srv": "d-new"}
+
+
+def test_a_schedule_of_an_earlier_release_is_bound_by_its_next_firing() -> None:
+    clock = Clockwork()
+    clock.add_device("srv")
+    put(clock.shard, clock.shard.fleet, "schedule", "s-one", replace(clock.save(READS), devices={}))
+    clock.turn_to("2026-06-01T01:00")
+    assert clock.run(clock.firings()[-1]) == "succeeded"
+    assert clock.schedule().devices == {"srv": "d-srv"}
+
+
 def test_a_plan_that_writes_is_approved_when_it_is_saved() -> None:
     clock = Clockwork()
     noting = ToolOffer(name="t.note", repeatability=Repeatability.IDEMPOTENT, effects=[Effect.READ, Effect.WRITE])

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.core.placement import waiting
 from starloom.core.state import inputs as i
+from starloom.core.state.apply import load, put
 from starloom.core.state.orders import Answer, CloseDevice
 from starloom.core.state.work import Work
-from starloom_protocol.records.entities import Enrollment, Offer, Selector, ToolOffer
+from starloom_protocol.records.entities import Enrollment, Offer, Principal, Selector, ToolOffer
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Profile, Reason, TaskState
+from starloom_protocol.stream.feed import ACCESS
+from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Profile, Reason, Role, TaskState
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task
 
 
@@ -340,3 +343,33 @@ def test_a_device_that_is_gone_is_forgotten_and_its_key_stays_refused() -> None:
     assert len(driver.events) == seen
     assert driver.connect("one").faults[0].code is Code.DEVICE_REVOKED
     driver.folded_equals_state()
+
+
+def test_an_operator_revokes_no_device_that_another_person_let_in() -> None:
+    driver = Driver("one")
+    people = [Principal(created_ms=0, id=f"p-{name}", name=name, role=Role.OPERATOR) for name in ("bert", "cleo")]
+    load(driver.shard, ACCESS, 0, {f"principal/{one.id}": one for one in people})
+    fleet = driver.shard.fleet
+    put(driver.shard, fleet, "device", "d-one", replace(fleet.devices["d-one"], joined_by="p-bert"))
+    (refused,) = control(driver, "revoke", by="person:cleo#k2", scope=Role.OPERATOR).faults
+    assert (refused.code, "which bert let in" in refused.reason) == (Code.FORBIDDEN, True)
+    code = Enrollment(id="e1", code_hash="x", created_ms=0, expires_ms=9_000_000, owner="p-cleo", replaces="d-one")
+    (refused,) = do(driver, i.EnrollmentOpened, by="person:cleo#k2", enrollment=code, scope=Role.OPERATOR).faults
+    assert refused.code is Code.FORBIDDEN
+    assert not fleet.devices["d-one"].revoked
+    assert not control(driver, "revoke", by="person:bert#k1", scope=Role.OPERATOR).faults
+    assert fleet.devices["d-one"].revoked
+
+
+def test_an_operator_revokes_no_device_of_an_earlier_release_and_an_owner_any() -> None:
+    driver = Driver("one")
+    assert control(driver, "revoke", by="person:cleo#k2", scope=Role.OPERATOR).faults[0].code is Code.FORBIDDEN
+    assert not control(driver, "revoke", by="person:ann#k1", scope=Role.OWNER).faults
+
+
+def test_a_device_names_who_let_it_in() -> None:
+    driver = Driver()
+    open_code(driver)
+    ask(driver)
+    do(driver, i.EnrollmentDecided, allow=True, enrollment="e1")
+    assert driver.shard.fleet.devices["d-new"].joined_by == "ann"

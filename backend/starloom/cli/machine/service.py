@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
 from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.client.discovery import HubAddress, read_local
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
 from starloom.client.terminal.style import size
@@ -185,9 +187,23 @@ def config_show(run: Invocation, home: HomeOption = None) -> None:
         rows = load({"home": home} if home is not None else {}).rows()
     except SettingsInvalid as invalid:
         raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
+    running = read_local(home) if home is not None else None
+    if running is not None:
+        rows = _in_force(rows, running)
     if run.as_json:
         run.emit({"items": [{"name": name, "value": value, "source": source} for name, value, source in rows]})
         return
     width = max(len(name) for name, _, _ in rows)
     for name, value, source in rows:
         print(f"{name:<{width}}  {value:<32} {source}")
+
+
+def _in_force(rows: list[tuple[str, str, str]], running: HubAddress) -> list[tuple[str, str, str]]:
+    """Return the settings with the listener of the running hub, which an option of its start may have chosen."""
+    parts = urlsplit(running.url)
+    listens = {"host": parts.hostname or "", "port": str(parts.port or "")}
+    source = f"the running hub ({running.source})"
+    return [
+        (name, listens[name], source) if listens.get(name, value) != value else (name, value, place)
+        for name, value, place in rows
+    ]

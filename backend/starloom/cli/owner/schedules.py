@@ -219,6 +219,8 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
     if item["approved"]:
         devices = ", ".join(map(str, item["approved"]["devices"])) or "no device"
         tell(f"  approved by {name_of(item['approved']['by'])}: {', '.join(item['approved']['effects'])} on {devices}")
+    elif item["devices"]:
+        tell(f"  bound to {', '.join(bound['name'] for bound in item['devices'])}")
     for line in _tells(item):
         print(f"  {line}")
     for line in gone_lines(item, _gone(run)):

@@ -16,6 +16,8 @@ def names_device(item: ScheduleRowJson, device: str) -> bool:
 
     A word of the request that only equals the name counts too; no decision depends on it.
     """
+    if any(bound["name"] == device for bound in item["devices"]):
+        return True
     if device in _texts(item["params"]) or (item["approved"] and device in item["approved"]["devices"]):
         return True
     alone = rf"(?<!\w){re.escape(device)}(?!\w)"
@@ -29,9 +31,16 @@ def gone_devices(devices: Sequence[DeviceRow]) -> list[str]:
 
 
 def gone_lines(item: ScheduleRowJson, gone: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each gone device that a schedule names, with the way out."""
+    """Yield a sentence for each device of a schedule that is gone or that another replaced, with the way out."""
+    for bound in item["devices"]:
+        if bound["another"]:
+            yield (
+                f"another device is called {bound['name']} now than the one that was approved: "
+                f"its next firing asks before it goes there"
+            )
+    told = {bound["name"] for bound in item["devices"] if bound["another"]}
     for name in gone:
-        if names_device(item, name):
+        if name not in told and names_device(item, name):
             yield (
                 f"{name}, which it names, is no device of the fleet any more. Add it again for another device "
                 f"(starloom schedule add) and remove this one: starloom schedule rm {item['id']}"

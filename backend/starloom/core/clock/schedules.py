@@ -15,11 +15,11 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.clock.cron import BadClock, following, passed
-from starloom.core.people.approvals import needs_approval, plan_effects
+from starloom.core.people.approvals import needs_approval, plan_devices, plan_effects
 from starloom.core.people.controls import on_control
 from starloom.core.people.requests import open_request
 from starloom.core.rights.authorship import check_plan
-from starloom.core.rights.consent import beyond, consent_to
+from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
 from starloom.core.state.model import Access, Constellation, Shard
 from starloom.core.state.orders import ArmTimer
@@ -256,7 +256,9 @@ def ended(work: Work, name: str) -> None:
     moment = running.pop(name)
     digest = _digest(constellation)
     now = Firing(constellation=name, digest=digest, due_ms=moment, ended_ms=work.at_ms, state=head.state)
-    changed = replace(schedule, running=running, last=now)
+    # Words and recipes may name a device for the first time, and earlier releases bound none.
+    devices = named_devices(work.shard.fleet, constellation.specs.values()) | schedule.devices
+    changed = replace(schedule, devices=devices, running=running, last=now)
     said = _worth_telling(schedule, now, constellation)
     if said:
         changed = noticed(changed, said, work.at_ms, name)
@@ -422,6 +424,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     made = replace(
         chosen,
         consent=consent,
+        devices=_bound(work, item, known),
         created_ms=known.created_ms if known else work.at_ms,
         due_ms=0,
         fired=known.fired if known else 0,
@@ -444,6 +447,14 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, made.id, puts)
     _arm(work, made)
     work.answer({"id": made.id})
+
+
+def _bound(work: Work, item: ScheduleSaved, known: Schedule | None) -> dict[str, str]:
+    """Return the devices to which a schedule is bound: a name keeps its device until a person approves another."""
+    now = plan_devices(work.shard.fleet, item.plan)
+    if known is None or (item.plan_hash is not None and _decides(work, approves=item.approves)):
+        return now
+    return {name: known.devices.get(name, device) for name, device in now.items()}
 
 
 def _takes_over(work: Work, item: ScheduleSaved, known: Schedule) -> bool:

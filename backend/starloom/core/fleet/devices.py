@@ -30,6 +30,7 @@ from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, moved, unattend
 from starloom_protocol.records.entities import Device, Enrollment
+from starloom_protocol.stream.authors import author_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.look_alikes import device_name_fault, look_of
 from starloom_protocol.values import name_fault, parse
@@ -42,6 +43,7 @@ from starloom_protocol.vocabulary import (
     EffectSeen,
     Profile,
     Reason,
+    Role,
     TaskState,
 )
 from starloom_protocol.wire.frames import LeaseRef
@@ -69,6 +71,9 @@ def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
     enrollment = item.enrollment
     if enrollment.replaces and _replaced(work, enrollment) is None:
         raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {enrollment.replaces} to replace", "replaces"))
+    before = _replaced(work, enrollment)
+    if before is not None:
+        _check_may_revoke(work, before, item)
     work.emit(work.shard.fleet, EventKind.ENROLLMENT_OPENED, enrollment.id, [("enrollment", enrollment.id, enrollment)])
     work.answer({"id": enrollment.id})
 
@@ -166,6 +171,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         demo=enrollment.demo,
         former_names=before.former_names if before is not None else [],
         id=enrollment.device or "",
+        joined_by=enrollment.owner,
         joined_ms=work.at_ms,
         key=enrollment.key or "",
         labels=enrollment.labels,
@@ -389,7 +395,25 @@ def _leave(work: Work, device: Device, item: DeviceControlled) -> None:
         _revoke(work, device, "it has left this hub", left=True)
 
 
+def _check_may_revoke(work: Work, device: Device, item: DeviceControlled | EnrollmentOpened) -> None:
+    """Refuse the end of a device to an operator who did not let it in.
+
+    Raises:
+        Refusal: `forbidden`.
+    """
+    principal = work.shard.access.principals.get(device.joined_by)
+    if item.scope != Role.OPERATOR or (
+        principal is not None and who(item.by) == author_of(principal.kind, principal.name)
+    ):
+        return
+    let_in = f", which {principal.name} let in," if principal is not None else ""
+    reason = f"{device.name}{let_in} is revoked by an owner or by the person who let it in"
+    hint = f"Ask an owner: starloom device revoke {device.name}. To give it no new work: starloom device drain."
+    raise Refusal(fault(Code.FORBIDDEN, reason, hint=hint))
+
+
 def _revoke_for(work: Work, device: Device, item: DeviceControlled) -> None:
+    _check_may_revoke(work, device, item)
     _revoke(work, device, item.reason)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_need
 from hashlib import sha256
 
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from starloom.core.rights.call_effects import (
     specs_by_rules,
     ways_of,
 )
-from starloom.core.rights.consent import beyond, consent_to, may_run_on
+from starloom.core.rights.consent import beyond, consent_to, may_run_on, moved_names, named_devices
 from starloom.core.rights.envelope import envelope_words
 from starloom.core.rights.first_folders import first_folders
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
@@ -100,6 +101,11 @@ def action_of(tool: str, args: str) -> str:
 def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
     """Return the effects that devices declare for the tools of a plan and of the tasks that its rules may add."""
     return _effects(fleet, [*plan.specs, *specs_by_rules(plan.rules, plan.specs)])
+
+
+def plan_devices(fleet: Fleet, plan: LoweredPlan) -> dict[str, str]:
+    """Return the ids of the devices that a plan and the tasks of its rules name, by name."""
+    return named_devices(fleet, [*plan.specs, *specs_by_rules(plan.rules, plan.specs)])
 
 
 def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
@@ -275,9 +281,13 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     verdict = judge(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author)
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
-    if approved or not verdict.asks or wider == []:
+    moved = moved_names(schedule.devices, plan_devices(fleet, plan)) if schedule is not None else []
+    if approved or (not moved and (not verdict.asks or wider == [])):
         activate(work, constellation, EventKind.STARTED, "")
         return
+    wider = list(dict.fromkeys([*(wider or []), *moved]))
+    if not verdict.asks:
+        verdict = replace_need(verdict, once_because="allowing it allows its later firings too")
     again = f" Its schedule asks because {'; '.join(wider)}. Allowing it allows its later firings too." if wider else ""
     _ask(work, constellation, verdict, effects, action=plan.hash, note=again)
 
@@ -505,7 +515,9 @@ def _consent_again(work: Work, constellation: Constellation, question: Question)
         by=work.by,
         at_ms=work.at_ms,
     )
-    agreed = replace(schedule, consent=now)
+    specs = constellation.specs.values()
+    named = named_devices(fleet, [*specs, *specs_by_rules(constellation.rules.values(), specs)])
+    agreed = replace(schedule, consent=now, devices=schedule.devices | named)
     work.emit(fleet, EventKind.SCHEDULE_APPROVED, schedule.id, [("schedule", schedule.id, agreed)])
 
 

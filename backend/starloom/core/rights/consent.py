@@ -1,18 +1,19 @@
 """Consent of a person to a schedule, and whether a later plan goes beyond it. Pure; never asks a person.
 
 A consent is bound to the hash of a plan and to its reach on the fleet of that day: devices, the grants of their owners,
-effects. The same plan is no longer approved on a fleet where it reaches further.
+effects. The same plan is no longer approved on a fleet where it reaches further. A schedule is bound to the devices
+that its plan names, whether it needed a consent or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from starloom.core.placement.selection import selects
 from starloom.core.rights.call_effects import ways_of
 from starloom.core.state.model import Fleet
 from starloom.core.state.queues import ANY
-from starloom_protocol.records.entities import Selector, TaskSpec
+from starloom_protocol.records.entities import Device, Selector, TaskSpec
 from starloom_protocol.records.schedules import Consent
 from starloom_protocol.vocabulary import Effect
 
@@ -72,6 +73,36 @@ def within(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
     return [device.id for device in (real if selector == ANY and real else found)]
 
 
+def named_devices(fleet: Fleet, specs: Iterable[TaskSpec]) -> dict[str, str]:
+    """Return the ids of the devices that a plan names, by name; names that no device has are left out."""
+    listed = list(specs)
+    by_id = {spec.id: spec for spec in listed}
+    ways = (way for spec in listed for way in ways_of(spec))
+    found = (one for way in ways for one in _named(fleet, selector_of(way, by_id)))
+    return {name: device.id for name, device in found}
+
+
+def _named(fleet: Fleet, selector: Selector) -> Iterator[tuple[str, Device]]:
+    device = fleet.named(selector.name) if selector.name is not None else None
+    if selector.name is not None and device is not None:
+        yield selector.name, device
+    by_id = fleet.devices.get(selector.id or "")
+    if by_id is not None:
+        yield by_id.name, by_id
+    for part in selector.any:
+        yield from _named(fleet, part)
+
+
+def moved_names(bound: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return, in words, the names that mean other devices than those to which a schedule is bound."""
+    names = sorted(name for name, device in now.items() if bound.get(name, device) != device)
+    return [_another(names)] if names else []
+
+
+def _another(names: Sequence[str]) -> str:
+    return f"another device is called {' and another '.join(names)} now than the one that was approved"
+
+
 def beyond(given: Consent, now: Consent, fleet: Fleet) -> list[str]:
     """Return, in words, the ways in which `now` goes beyond a consent; empty if it covers everything."""
     wider: list[str] = []
@@ -81,7 +112,7 @@ def beyond(given: Consent, now: Consent, fleet: Fleet) -> list[str]:
     names = [fleet.devices[device].name if device in fleet.devices else device for device in devices]
     approved = {fleet.devices[device].name for device in given.devices if device in fleet.devices}
     if others := [name for name in names if name in approved]:
-        wider.append(f"another device is called {' and another '.join(others)} now than the one that was approved")
+        wider.append(_another(others))
     if new := [name for name in names if name not in approved]:
         wider.append(f"it may now use {', '.join(new)}")
     grants = [grant for grant in now.grants if grant not in given.grants]

@@ -350,6 +350,8 @@ export interface Schedule {
   created_ms: number;
   /** Five fields, or a word such as `@daily`; read in `zone`. */
   cron: string;
+  /** The ids of the devices that its plan names, by the name there: another device of such a name is asked about. */
+  devices?: Record<string, string>;
   /** A firing that takes longer is cancelled; 0: no bound. */
   deadline_s?: number;
   /** Its next moment; 0: it has none, since it is paused or stopped. */
@@ -788,6 +790,8 @@ export interface Device {
   id: string;
   /** The process of its agent, which is another one after each start. */
   instance?: string | null;
+  /** The id of the principal whose code it joined with, who may revoke it as owners may; empty: owners alone. */
+  joined_by?: string;
   joined_ms: number;
   key: string;
   labels?: string[];

@@ -49,7 +49,8 @@ class List(Args, frozen=True, kw_only=True):
 
 class FolderEntry(Named):
     bytes: int
-    kind: Literal["file", "folder", "link"]
+    kind: Literal["file", "folder", "link", "other"]
+    """`other` is a pipe, a socket or a hardware device, which no tool reads."""
     mtime_s: int
     name: str
 
@@ -86,13 +87,10 @@ def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> 
                 about = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue  # it was removed since
-            kind: Literal["file", "folder", "link"] = (
-                "link" if entry.is_symlink() else "folder" if stat.S_ISDIR(about.st_mode) else "file"
-            )
             row: FolderEntry = {
                 # A name that is no text is shown, and can be given to no tool.
                 "name": before + entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"),
-                "kind": kind,
+                "kind": _kind_of(about.st_mode),
                 "bytes": about.st_size,
                 "mtime_s": int(about.st_mtime),
             }
@@ -101,6 +99,14 @@ def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> 
             entries.append(row)
     entries.sort(key=lambda entry: (entry["kind"] != "folder", entry["name"]))
     return entries
+
+
+def _kind_of(mode: int) -> Literal["file", "folder", "link", "other"]:
+    if stat.S_ISLNK(mode):
+        return "link"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "file" if stat.S_ISREG(mode) else "other"
 
 
 class Find(Args, frozen=True, kw_only=True):

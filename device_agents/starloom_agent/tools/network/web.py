@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
+from starloom_agent.toolkit.faults import has_no_room, os_fault
 from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.toolkit.text.links import links_of
@@ -123,6 +124,8 @@ def request(context: ToolContext, args: Request) -> WebAnswer:
     except TimeoutError as error:
         raise ToolFailed(Code.NETWORK, f"{host} did not answer within {args.timeout_s:g} s") from error
     except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, OSError) and has_no_room(error):
+            raise os_fault(error, context.workdir, "keeping the answer") from error
         raise ToolFailed(Code.NETWORK, f"{host} could not be asked: {error or type(error).__name__}") from error
     except ValueError as error:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"the request cannot be sent: {error}", effect=False) from error

@@ -296,3 +296,9 @@ def test_the_largest_files_are_kept(device: Device) -> None:
 def test_entries_of_a_folder_say_their_device(device: Device) -> None:
     device.write("a.txt", b"a")
     assert device.call("fs.list", device_name="nas")["entries"][0]["device"] == "nas"
+
+
+def test_a_listing_tells_pipes_from_files(device: Device) -> None:
+    os.mkfifo(device.write("notes.txt", b"x").parent / "pipe")
+    kinds = {row["name"]: row["kind"] for row in device.call("fs.list")["entries"]}
+    assert (kinds["notes.txt"], kinds["pipe"]) == ("file", "other")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.text.links import LINKS_MOST, links_of
+from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 
 HOSTS = ("127.0.0.1",)
@@ -23,7 +27,15 @@ class _Site(BaseHTTPRequestHandler):
         if json:
             self.send_header("Link", '</api?page=2>; rel="next", </api?page=9>; rel=last')
         self.end_headers()
-        self.wfile.write(b"[1]" if json else PAGE.encode() if self.path == "/list-1.html" else b"<p>No link</p>")
+        self.wfile.write(
+            b"x" * 10**6
+            if self.path == "/large"
+            else b"[1]"
+            if json
+            else PAGE.encode()
+            if self.path == "/list-1.html"
+            else b"<p>No link</p>"
+        )
 
     def log_message(self, *_: object) -> None:
         """The test's output stays its own."""
@@ -50,6 +62,20 @@ def test_a_page_gives_its_links_by_their_words(device: Device, site: str) -> Non
 def test_the_link_header_gives_the_pages_of_an_interface(device: Device, site: str) -> None:
     links = device.call("http.request", hosts=HOSTS, url=f"{site}/api")["links"]
     assert links == {"next": f"{site}/api?page=2", "last": f"{site}/api?page=9"}
+
+
+def test_an_answer_that_the_disk_has_no_room_for_is_no_fault_of_the_network(
+    device: Device, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = Path.open
+
+    def on_a_full_disk(path: Path, *args: Any, **fields: Any) -> Any:
+        return usual(Path("/dev/full") if path.name == "body" else path, *args, **fields)
+
+    monkeypatch.setattr(Path, "open", on_a_full_disk)
+    with pytest.raises(ToolFailed) as failed:
+        device.call("http.request", hosts=HOSTS, url=f"{site}/large")
+    assert failed.value.code is Code.NO_SPACE
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from datetime import datetime
 from starloom.core.clock.cron import BadClock, following, in_words, zone_of
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
-from starloom_protocol.api.schedules import ClockWords, ScheduleRow
+from starloom_protocol.api.schedules import BoundDeviceRow, ClockWords, ScheduleRow
 from starloom_protocol.records.entities import Device, Fault
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.vocabulary import Code, ScheduleState
@@ -93,6 +93,14 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> Schedul
             "grants": list(consent.grants),
             "plan_hash": consent.hash,
         },
+        "devices": [_bound(name, device, devices) for name, device in sorted(schedule.devices.items())],
         "author": schedule.author,
         "created_at": entity_json.iso(schedule.created_ms),
     }
+
+
+def _bound(name: str, device: str, devices: Mapping[str, Device]) -> BoundDeviceRow:
+    found = devices.get(device)
+    others = (one for one in devices.values() if one.id != device and not one.revoked)
+    another = any(name in (one.name, *one.former_names) for one in others)
+    return {"name": name, "left": found is None or found.revoked, "another": another}
