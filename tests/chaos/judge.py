@@ -125,7 +125,7 @@ class _Walk:
         self._stream = stream
         self._attempts: dict[str, Attempt] = {}
         self._tasks: dict[str, TaskRecord] = {}
-        self._open: dict[str, str] = {}
+        self._open: dict[str, list[str]] = {}
         self._version = 0
         self.applied_twice: list[str] = []
         self.broken: list[str] = []
@@ -151,16 +151,23 @@ class _Walk:
                 self.applied_twice.append(f"{where}: it ended {before.end} and then {record.end}")
             if before.late is not None and record.late != before.late:
                 self.applied_twice.append(f"{where}: a second late result was taken")
-        if before is None and (still := self._open.get(task)) is not None:
-            self.broken.append(f"{where}: it was leased while {still} was open")
-        if record.end is None:
-            self._open[task] = key
-        elif self._open.get(task) == key:
-            del self._open[task]
+        still = self._open.setdefault(task, [])
+        if before is None and still and not self._may_hedge(record, still):
+            self.broken.append(f"{where}: it was leased while {', '.join(still)} was open")
+        if record.end is not None:
+            self._open[task] = [one for one in still if one != key]
+        elif key not in still:
+            still.append(key)
         now = record.end is AttemptEnd.OK and (before is None or before.end is None)
         if now and event.by.startswith("device:") and event.by != f"device:{record.device}":
             self.broken.append(f"{where}: {event.by} gave the result of an attempt of {record.device}")
         self._attempts[key] = record
+
+    def _may_hedge(self, record: Attempt, still: list[str]) -> bool:
+        """Whether it may run beside the open attempts: one hedge, on another device, of work that may be repeated."""
+        repeatable = record.repeatability in (Repeatability.PURE, Repeatability.IDEMPOTENT)
+        elsewhere = all(self._attempts[one].device != record.device for one in still)
+        return record.hedge and repeatable and elsewhere and len(still) == 1
 
     def _task(self, event: Event, key: str, record: TaskRecord) -> None:
         before = self._tasks.get(key)

@@ -132,6 +132,30 @@ def two_leases(history: History) -> History:
     return replace(history, events=[*history.events[:2], second], told=[], ledgers=[])
 
 
+def hedged(history: History, **more: object) -> History:
+    """Return it with a second attempt beside the first, on another device unless it is said otherwise."""
+    may = {"repeatability": Repeatability.PURE, "hedge": True, "device": SOUTH}
+    events = [
+        history.events[0],
+        event(2, task__a=task(TaskState.LEASED, 1), attempt__a__1=attempt(repeatability=Repeatability.PURE)),
+        event(3, task__a=task(TaskState.LEASED, 1), attempt__a__2=attempt(**{**may, **more})),
+    ]
+    return replace(history, events=events, told=[], ledgers=[])
+
+
+def hedge_of_what_may_not_be_repeated(history: History) -> History:
+    return hedged(history, repeatability=Repeatability.NEVER)
+
+
+def hedge_on_the_same_device(history: History) -> History:
+    return hedged(history, device=NORTH)
+
+
+def second_hedge(history: History) -> History:
+    third = attempt(repeatability=Repeatability.PURE, hedge=True, device="d-west")
+    return with_event(hedged(history), event(4, attempt__a__3=third))
+
+
 def result_of_another_device(history: History) -> History:
     return replace(history, events=[*history.events[:2], replace_by(history.events[2], f"device:{SOUTH}")], told=[])
 
@@ -161,6 +185,9 @@ def redis_differs(history: History) -> History:
         ("broken", gap_in_the_stream),
         ("broken", incarnation_fell),
         ("broken", two_leases),
+        ("broken", hedge_of_what_may_not_be_repeated),
+        ("broken", hedge_on_the_same_device),
+        ("broken", second_hedge),
         ("broken", result_of_another_device),
         ("broken", redis_differs),
     ],
@@ -173,6 +200,10 @@ def test_a_broken_promise_is_found(kind: str, breaks: Callable[[History], Histor
 def test_a_good_history_is_not_blamed() -> None:
     verdict = judge(good())
     assert verdict == Verdict(acknowledged=1)
+
+
+def test_a_hedge_beside_a_slow_attempt_is_not_blamed() -> None:
+    assert judge(hedged(good())).broken == []
 
 
 def test_a_second_try_that_a_person_confirmed_is_not_blamed() -> None:
