@@ -114,13 +114,13 @@ def request(context: ToolContext, args: Request) -> WebAnswer:
     try:
         headers = {"User-Agent": "starloom-agent", "Accept-Encoding": "identity", **own, **args.headers}
         connection.request(args.method, target, body=body, headers=headers)
-        answer = connection.getresponse()
-        value = _receive(context, answer)
-        shown = {name: found for name in _HEADERS_SHOWN if (found := answer.getheader(name)) is not None}
-        status = answer.status
-        page = value.get("text", "") if value["media"] in _WITH_LINKS else ""
-        if links := links_of(page, answer.getheader("link", ""), args.url):
-            value["links"] = links
+        with connection.getresponse() as answer:
+            value = _receive(context, answer)
+            shown = {name: found for name in _HEADERS_SHOWN if (found := answer.getheader(name)) is not None}
+            status = answer.status
+            page = value.get("text", "") if value["media"] in _WITH_LINKS else ""
+            if links := links_of(page, answer.getheader("link", ""), args.url):
+                value["links"] = links
     except TimeoutError as error:
         raise ToolFailed(Code.NETWORK, f"{host} did not answer within {args.timeout_s:g} s") from error
     except (OSError, http.client.HTTPException) as error:
