@@ -29,7 +29,6 @@ from starloom.core.plan.goals.conversation import (
     open_calls,
     read_of_a_stranger,
     run_of,
-    steps_most,
     timer,
     wake,
     with_turn,
@@ -167,7 +166,7 @@ def _step_ended(work: Work, constellation: Constellation, group: str, job: Job) 
     job = replace(job, state="open", resumed_ms=work.at_ms, goal=replace(run, stranger=stranger))
     work.emit(constellation, EventKind.GOAL_STEPPED, group, [("job", job.id, job)], by=ENGINE)
     goal = goal_of(constellation, group) or Goal(aim="")
-    if not asking.judged(work, constellation, job, goal, steps_most(goal, run)):
+    if not asking.judged(work, constellation, job, goal):
         wake(work, constellation, job)
 
 
