@@ -1,12 +1,14 @@
 """Forks: a new constellation from a moment of another. Tasks finished then keep their results, by reference.
 
 The records of that moment come with the input and stay unchanged, byte for byte; tasks under way are done again, and so
-is the chosen task with all that follows it. The origin is only read and never changed.
+is the chosen task with all that follows it. From a step of a goal the goal goes on with the steps before that one. The
+origin is only read and never changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import msgspec
 from msgspec.structs import replace
@@ -20,20 +22,22 @@ from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import ControlRequested, ForkRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import redone, set_ranks
-from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, fault, repeats
 from starloom_protocol.records.edits import LoweredPlan, UpdateTask
 from starloom_protocol.records.entities import (
     Attempt,
     Dependency,
+    Finding,
     GroupRecord,
     Head,
     Origin,
     Record,
     TaskRecord,
     TaskSpec,
+    Version,
     decode_entity,
 )
+from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.authors import is_model, may_decide
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse
@@ -62,12 +66,14 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         raise Refusal(fault(Code.CONFLICT, f"a constellation {item.constellation} exists"))
     if item.version < 1:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{item.origin} has no plan yet: there is nothing to fork"))
+    found, head = _records(item)
+    cut = _cut_of(item, found)
     fork = shard.stream(item.constellation)
     assert isinstance(fork, Constellation)  # noqa: S101 - its name is no stream of the fleet
     note = item.reason or f"from {item.origin}, {f'task {item.task}' if item.task else f'version {item.version}'}"
-    work.emit(fork, EventKind.FORKED, item.origin, _puts(work, item), note=note)
+    work.emit(fork, EventKind.FORKED, item.origin, _puts(work, item, found, head, cut), note=note)
     set_ranks(fork)
-    starts = _starts(fork, item)
+    starts = _starts(fork, item, cut)
     _check_confirm(work, origin, fork, starts, item)
     if starts:
         round_asked = ControlRequested(
@@ -90,13 +96,24 @@ def on_fork(work: Work, item: ForkRequested) -> None:
     ask(work, fork, list(fork.unasked))
     note_made(work, item.caller, scope, item.idempotency, fork.name)
     approvals.ask_or_start(work, fork, left, approved=False, words=False)
-    head = fork.head
-    work.answer({"id": head.id, "state": str(head.state), "version": head.version})
+    made = fork.head
+    work.answer({"id": made.id, "state": str(made.state), "version": made.version})
 
 
-def _puts(work: Work, item: ForkRequested) -> list[Put]:
-    """Return the records of that moment: finished work unchanged, the rest as if it had not begun."""
-    found: dict[str, dict[str, Record]] = {kind: {} for kind in _KEPT}
+@dataclass(frozen=True)
+class _Cut:
+    """The steps of a goal that a fork leaves behind: the one that it begins at, and all that the model made since."""
+
+    goal: str
+    steps: frozenset[str]
+
+
+_Records = dict[str, dict[str, Record]]
+"""The records of the origin at the moment of the fork, by kind and key."""
+
+
+def _records(item: ForkRequested) -> tuple[_Records, Head]:
+    found: _Records = {kind: {} for kind in _KEPT}
     head: Head | None = None
     for full, raw in item.records.items():
         kind, _, key = full.partition("/")
@@ -107,8 +124,41 @@ def _puts(work: Work, item: ForkRequested) -> list[Put]:
             head = decoded if isinstance(decoded, Head) else None
     if head is None:
         raise Refusal(fault(Code.BAD_REQUEST, f"event {item.seq} of {item.origin} has no head"))
+    return found, head
+
+
+def _cut_of(item: ForkRequested, found: _Records) -> _Cut | None:
+    """Return the steps that a fork from a step of a goal leaves behind; None where it begins elsewhere.
+
+    Raises:
+        Refusal: it begins at the answer of a goal, or a task beside the goal reads one of these steps.
+    """
+    spec = found["spec"].get(item.task or "")
+    group = found["spec"].get(spec.group or "") if isinstance(spec, TaskSpec) else None
+    if item.task is None or not isinstance(group, TaskSpec) or group.goal is None:
+        return None
+    versions = [one for one in found["version"].values() if isinstance(one, Version)]
+    since = next((one.number for one in versions if item.task in one.added), None)
+    if item.task == goal_answer(group.id) or since is None:
+        reason = f"{item.task} is no step of the goal {group.id}, which is done again as a whole"
+        raise Refusal(fault(Code.BAD_REQUEST, reason, "from_task", f"Fork from {group.id}."))
+    later = {task for one in versions if one.number >= since for task in one.added}
+    specs = [one for one in found["spec"].values() if isinstance(one, TaskSpec)]
+    steps = {one.id for one in specs if one.group == group.id and one.id in later and one.id != goal_answer(group.id)}
+    gates = [one for one in found["dep"].values() if isinstance(one, Dependency)]
+    readers = sorted({gate.target for gate in gates if gate.source in steps and gate.target not in steps})
+    if readers:
+        reason = f"{readers[0]} reads a step of the goal {group.id} that the fork would make again"
+        raise Refusal(fault(Code.BAD_REQUEST, reason, "from_task", f"Fork from {group.id}."))
+    return _Cut(group.id, frozenset(steps))
+
+
+def _puts(work: Work, item: ForkRequested, found: _Records, head: Head, cut: _Cut | None) -> list[Put]:
+    """Return the records of that moment: finished work unchanged, the rest as if it had not begun."""
     puts: list[Put] = [("head", "", _head(work, item, head))]
-    left_behind = _undoing(found, item.task)
+    left_behind = _undoing(found, cut.goal if cut is not None else item.task)
+    if cut is not None:
+        left_behind |= cut.steps
     for kind in _KEPT:
         for key, record in found[kind].items():
             if left_behind and _is_of(kind, key, record, left_behind):
@@ -158,6 +208,8 @@ def _is_of(kind: str, key: str, record: Record, tasks: set[str]) -> bool:
     """Return whether a record belongs to one of these tasks."""
     if isinstance(record, Dependency):
         return record.source in tasks or record.target in tasks
+    if isinstance(record, Finding):
+        return record.task in tasks
     return kind in ("spec", "task", "attempt") and (key.rpartition("/")[0] if kind == "attempt" else key) in tasks
 
 
@@ -204,18 +256,16 @@ def _task(work: Work, item: ForkRequested, task: str, record: TaskRecord) -> Tas
     )
 
 
-def _starts(fork: Constellation, item: ForkRequested) -> list[str]:
+def _starts(fork: Constellation, item: ForkRequested, cut: _Cut | None) -> list[str]:
     """Return the finished tasks that are done again: the chosen one, and those that were cancelled."""
     starts = [task for task, record in fork.tasks.items() if record.state is TaskState.CANCELLED]
     starts.extend(group for group, record in fork.groups.items() if record.state == TaskState.CANCELLED.value)
     if item.task is None:
         return starts
+    if cut is not None:
+        return list(dict.fromkeys([cut.goal, *starts]))
     if item.task not in fork.specs:
         raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {item.task} in version {item.version}", "from_task"))
-    if item.task in fork.tasks and is_of_goal(fork, item.task):
-        goal = fork.specs[item.task].group
-        reason = f"{item.task} belongs to the goal {goal}, which is done again as a whole"
-        raise Refusal(fault(Code.BAD_REQUEST, reason, "from_task", f"Fork from {goal}."))
     chosen = [item.task]
     if item.task in fork.groups and fork.specs[item.task].goal is None:
         chosen.extend(fork.leaves(item.task))

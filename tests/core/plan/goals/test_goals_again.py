@@ -7,13 +7,15 @@ from typing import Any
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
 from starloom_protocol.plan import check_plan
-from starloom_protocol.records.entities import Cite
+from starloom_protocol.records.edits import AddTask
+from starloom_protocol.records.entities import Cite, Input, TaskSpec
 from starloom_protocol.values import canonical, parse
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import Driver
 from tests.core.people.test_forks import fork
 from tests.core.plan.goals.pursued import GOAL, OFFERS, VALUE, Pursued, call, judged
 from tests.core.plan.goals.test_steps import WIDE
+from tests.core.plan.test_edits import edit
 
 INFO: dict[str, Any] = {"id": "info", "tool": "t.pure", "device": {"name": "one"}}
 USE: dict[str, Any] = {"id": "use", "tool": "t.pure", "inputs": {"cause": {"from": "why", "output": "/cause"}}}
@@ -61,9 +63,98 @@ def test_a_fork_of_a_goal_that_was_under_way_uses_the_results_of_its_steps() -> 
     assert [turn.tasks for turn in job.goal.turns] == [["why.1"]]
 
 
-def test_a_fork_from_a_step_names_the_way_out() -> None:
-    one = reached(USE)
+def of_three_steps() -> Pursued:
+    """A goal that ended with its third step; the second one had two calls."""
+    one = Pursued(USE)
+    one.step(call(number=1), note="the load")
+    one.end_calls()
+    one.step(call(number=2), call(number=3), note="disk and memory")
+    one.end_calls()
+    one.step(call(number=4), note="a wrong trail")
+    one.end_calls()
+    one.answer(cites=("why.4",))
+    one.end_calls()
+    assert one.state() == "succeeded"
+    return one
+
+
+def conversation(one: Pursued) -> list[tuple[str, list[str]]]:
+    (job,) = [job for job in one.shard.constellations["c2"].jobs.values() if job.kind == "goal"]
+    assert job.goal is not None
+    return [(turn.note, turn.tasks) for turn in job.goal.turns]
+
+
+def test_a_fork_from_a_step_uses_the_steps_before_it() -> None:
+    one = of_three_steps()
+    assert not fork(one, task="why.4").faults
+    made = one.shard.constellations["c2"]
+    assert conversation(one) == [("the load", ["why.1"]), ("disk and memory", ["why.2", "why.3"])]
+    assert "why.4" not in made.specs
+    assert (str(made.groups["why"].state), str(made.tasks["use"].state)) == ("expanded", "waiting")
+    one.made = made
+    one.do(i.JobClaimed(by="worker:w", constellation="c2", id=one.ident(), job="goal-1", ttl_ms=15_000, worker="w"))
+    turn = i.GoalProposed(
+        by="worker:w", calls=[call(number=5)], constellation="c2", id=one.ident(), job="goal-1", kind="step", worker="w"
+    )
+    assert one.do(turn).value == {"accepted": True}
+    (work,) = one.take()
+    assert work.at.task == "why.4"
+    one.result(work, {"seen": 5})
+    assert one.made.jobs["goal-1"].goal.turns[-1].tasks == ["why.4"]
+    one.folded_equals_state()
+
+
+def test_a_fork_from_a_call_beside_another_takes_both_out() -> None:
+    one = of_three_steps()
+    assert not fork(one, task="why.3").faults
+    assert conversation(one) == [("the load", ["why.1"])]
+    assert not {"why.2", "why.3", "why.4"} & set(one.shard.constellations["c2"].specs)
+
+
+def test_a_fork_from_a_step_of_a_goal_under_way_begins_before_it() -> None:
+    one = Pursued(USE)
+    one.step(call(number=1), note="the load")
+    one.end_calls()
+    one.step(call(number=2), note="a wrong trail")
+    one.end_calls()
+    assert not fork(one, task="why.2").faults
+    assert conversation(one) == [("the load", ["why.1"])]
+
+
+def test_a_step_that_failed_is_told_to_a_fork_from_a_later_one() -> None:
+    one = Pursued(USE)
+    one.step(call(number=1), note="the load")
+    (work,) = one.take()
+    one.result(work, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    one.step(call(number=2), note="the disk")
+    one.end_calls()
+    assert not fork(one, task="why.2").faults
+    assert conversation(one) == [("the load", ["why.1"])]
+
+
+def test_a_goal_that_is_done_again_in_a_fork_from_a_step_begins_anew() -> None:
+    one = of_three_steps()
+    assert not fork(one, task="why.4").faults
+    one.made = one.shard.constellations["c2"]
+    assert not one.control("skip", "why", "c2").faults
+    assert not one.control("retry", "why", "c2").faults
+    assert one.job.goal is not None
+    assert one.job.goal.turns == []
+
+
+def test_a_fork_from_a_step_that_another_task_reads_names_the_way_out() -> None:
+    one = Pursued(USE)
+    one.step(call(number=1))
+    one.end_calls()
+    reader = TaskSpec(changed_in=0, id="more", inputs=[Input(name="all", source="why.1")], tool="t.pure")
+    assert not edit(one, AddTask(spec=reader)).faults
     (fault,) = fork(one, task="why.1").faults
+    assert fault.hint == "Fork from why."
+
+
+def test_a_fork_from_an_answer_names_the_way_out() -> None:
+    one = reached(USE)
+    (fault,) = fork(one, task="why.answer").faults
     assert fault.hint == "Fork from why."
 
 

@@ -62,6 +62,39 @@ def test_a_stall_warns_the_model_first(stall: Callable[[Pursued], None], budget:
     assert one.claim().value["claimed"] is True
 
 
+@pytest.mark.parametrize(
+    ("budget", "used", "after_ms", "why"),
+    [
+        ({"tokens": 1000}, {"tokens": 500}, 0, "half of its 1000 tokens without a result that it cites"),
+        ({"dollars": 0.4}, {"micros": 200_000}, 0, "half of its 0.40 dollars without a result that it cites"),
+        ({"within_s": 60}, {}, 30_000, "half of its 60 s without a result that it cites"),
+    ],
+)
+def test_half_of_any_part_of_the_budget_without_a_cite_warns_once(
+    budget: dict[str, Any], used: dict[str, int], after_ms: int, why: str
+) -> None:
+    one = Pursued(goal={"budget": budget})
+    one.claim()
+    pay(one, **used)
+    one.now_ms += after_ms
+    for at in range(3):
+        one.step(call(number=at))
+        one.end_calls()
+    assert [turn for turn in one.turns if turn[0] == "told"] == [("told", why)]
+    assert not one.made.open_questions
+
+
+def test_half_of_the_tokens_with_a_cited_result_warns_nobody() -> None:
+    one = Pursued(goal={"budget": {"tokens": 1000}})
+    one.step(call(number=1))
+    one.end_calls()
+    one.claim()
+    pay(one, tokens=600)
+    one.step(call(number=2), cites=("why.1",))
+    one.end_calls()
+    assert "told" not in dict(one.turns)
+
+
 def test_a_second_stall_asks_a_person_who_lets_it_go_on_with_a_hint() -> None:
     one = Pursued()
     same_call(one)

@@ -88,11 +88,11 @@ def exhausted(work: Work, constellation: Constellation, job: Job, why: str) -> N
         _ask_on(work, constellation, job, why)
 
 
-def judged(work: Work, constellation: Constellation, job: Job, goal: Goal, steps_most: int) -> bool:
+def judged(work: Work, constellation: Constellation, job: Job, goal: Goal) -> bool:
     """Let the ladder decide about a goal whose budget is used up, or that gets nowhere; False if it gets on."""
     if why := used_up(goal, job):
         exhausted(work, constellation, job, why)
-    elif why := monitors.stall(constellation, run_of(job), steps_most):
+    elif why := monitors.stall(constellation, job, goal, work.at_ms):
         stalled(work, constellation, job, why)
     return bool(why)
 

@@ -10,11 +10,12 @@ from hashlib import sha256
 from typing import Final
 
 from starloom.core.state.model import Constellation
-from starloom_protocol.records.entities import GoalRun, GoalTurn, TaskSpec
+from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, Job, TaskSpec
 from starloom_protocol.vocabulary import TaskState
 
 STEP, REFUSED, TOLD, HINT = "step", "refused", "told", "hint"
 ESCALATED, HANDED = "escalated", "handed"
+ENGINE: Final = "engine"
 SAME_CALL_MOST: Final = 2
 STEPS_WITHOUT_NEWS: Final = 4
 LIKE_ERRORS: Final = 3
@@ -49,8 +50,9 @@ def _call(spec: TaskSpec) -> tuple[str, str, str]:
     return spec.tool or "", spec.args, device or ""
 
 
-def stall(constellation: Constellation, run: GoalRun, steps_most: int) -> str:
+def stall(constellation: Constellation, job: Job, goal: Goal, at_ms: int) -> str:
     """Return why a goal gets nowhere, from the turns since its last warning; empty if it gets on."""
+    run = job.goal or GoalRun(due_ms=0)
     recent = [turn for turn in run.turns[run.since :] if turn.kind == STEP]
     steps = steps_of(run)
     if len(recent) >= STEPS_WITHOUT_NEWS and not _news(constellation, steps, recent[-STEPS_WITHOUT_NEWS:]):
@@ -58,10 +60,27 @@ def stall(constellation: Constellation, run: GoalRun, steps_most: int) -> str:
     errors = list(_errors(constellation, run.turns[run.since :]))[-LIKE_ERRORS:]
     if len(errors) == LIKE_ERRORS and errors[0] and len(set(errors)) == 1:
         return f"{LIKE_ERRORS} like errors in a row: {errors[0]}"
-    half, before = (steps_most + 1) // 2, sum(turn.uses for turn in steps_of_before(run))
-    if steps_most > 1 and used(run) >= half > before and not any(turn.cites for turn in steps):
-        return f"half of its {steps_most} steps without a result that it cites"
-    return ""
+    return "" if any(turn.cites for turn in steps) else _half_used(job, run, goal, at_ms)
+
+
+def _half_used(job: Job, run: GoalRun, goal: Goal, at_ms: int) -> str:
+    """Return the part of its budget of which a goal without a cited result has used half; each is told once."""
+    times = 1 + run.more
+    most = goal.steps * times
+    half, before = (most + 1) // 2, sum(turn.uses for turn in steps_of_before(run))
+    if most > 1 and used(run) >= half > before:
+        return _half_of(f"{most} steps")
+    told = {turn.note for turn in run.turns if turn.by == ENGINE}
+    parts = (
+        (f"{goal.tokens * times} tokens", job.tokens * 2 >= goal.tokens * times),
+        (f"{goal.micros * times / 1_000_000:.2f} dollars", 0 < goal.micros * times <= job.micros * 2),
+        (f"{goal.within_s * times} s", (run.due_ms - at_ms) * 2 <= goal.within_s * 1000),
+    )
+    return next((why for part, is_half in parts if is_half and (why := _half_of(part)) not in told), "")
+
+
+def _half_of(part: str) -> str:
+    return f"half of its {part} without a result that it cites"
 
 
 def steps_of_before(run: GoalRun) -> list[GoalTurn]:

@@ -23,12 +23,12 @@ from starloom.core.plan.goals.conversation import (
     end,
     finish,
     goal_of,
+    group_of,
     is_open,
     job_of,
     open_calls,
     read_of_a_stranger,
     run_of,
-    steps_most,
     timer,
     wake,
     with_turn,
@@ -97,7 +97,9 @@ def _begin(work: Work, constellation: Constellation, group: str, record: GroupRe
     """Open the job of a round of a goal."""
     goal = goal_of(constellation, group) or Goal(aim="")
     number = 1 + sum(1 for job in constellation.jobs.values() if job.kind == KIND)
-    turns = _earlier_steps(work, constellation, group) if record.round == 1 else []
+    turns = _steps_before_fork(work, constellation, group)
+    if turns is None:
+        turns = _earlier_steps(work, constellation, group) if record.round == 1 else []
     stranger = _input_of_a_stranger(work, constellation, group)
     for turn in turns:
         stranger = stranger or stranger_in(work.shard.fleet, constellation, turn.tasks)
@@ -125,6 +127,28 @@ def _earlier_steps(work: Work, constellation: Constellation, group: str) -> list
     return [GoalTurn(at_ms=work.at_ms, by=ENGINE, kind=monitors.STEP, note="made before", tasks=[one]) for one in ended]
 
 
+def _steps_before_fork(work: Work, constellation: Constellation, group: str) -> list[GoalTurn] | None:
+    """Return the steps before the one from which a fork goes on, as the model made them; None for any other goal.
+
+    A later round in the fork begins with a conversation of its own, as everywhere.
+    """
+    origin = constellation.head.origin
+    step = origin.task if origin is not None else None
+    if step is None or step.rpartition(".")[0] != group or step == goal_answer(group):
+        return None
+    if any(job.kind == KIND and group_of(job) == group for job in constellation.jobs.values()):
+        return None
+    children = constellation.children.get(group, {})
+    found = []
+    for version in sorted(constellation.versions.values(), key=lambda one: one.number):
+        tasks = [name for name in version.added if name in children and name != goal_answer(group)]
+        if tasks:
+            found.append(
+                GoalTurn(at_ms=work.at_ms, kind=monitors.STEP, note=version.reason, tasks=tasks, uses=len(tasks))
+            )
+    return found
+
+
 def _go_on(work: Work, constellation: Constellation, group: str, job: Job) -> None:
     if job.state == STEPPING:
         if not any(is_open(constellation, task) for task in monitors.steps_of(run_of(job))[-1].tasks):
@@ -142,7 +166,7 @@ def _step_ended(work: Work, constellation: Constellation, group: str, job: Job) 
     job = replace(job, state="open", resumed_ms=work.at_ms, goal=replace(run, stranger=stranger))
     work.emit(constellation, EventKind.GOAL_STEPPED, group, [("job", job.id, job)], by=ENGINE)
     goal = goal_of(constellation, group) or Goal(aim="")
-    if not asking.judged(work, constellation, job, goal, steps_most(goal, run)):
+    if not asking.judged(work, constellation, job, goal):
         wake(work, constellation, job)
 
 

@@ -90,7 +90,7 @@ def _refuse(work: Work, constellation: Constellation, job: Job, item: GoalPropos
     job = replace(with_turn(job, turn), state="open", claimed_by=None, expires_ms=0)
     work.emit(constellation, EventKind.GOAL_REFUSED, group_of(job), [("job", job.id, job)], note=why[:1000], by=ENGINE)
     goal = goal_of(constellation, group_of(job)) or Goal(aim="")
-    if not asking.judged(work, constellation, job, goal, steps_most(goal, run_of(job))):
+    if not asking.judged(work, constellation, job, goal):
         wake(work, constellation, job)
 
 

@@ -66,7 +66,7 @@ def put(work: Work, constellation: Constellation, *, topic: str, task: str, outp
         note = f"{topic}: {error}"
         work.emit(constellation, EventKind.FINDING_REFUSED, task, [], note=note, by=_ENGINE)
         return False
-    number = str(len(constellation.findings) + 1)
+    number = str(1 + max(map(int, constellation.findings), default=0))
     puts = [("finding", number, finding)]
     work.emit(constellation, EventKind.FINDING_PUBLISHED, task, [*puts], note=topic, by=_ENGINE)
     return True
