@@ -132,13 +132,16 @@ def two_leases(history: History) -> History:
     return replace(history, events=[*history.events[:2], second], told=[], ledgers=[])
 
 
-def hedged(history: History, **more: object) -> History:
-    """Return it with a second attempt beside the first, on another device unless it is said otherwise."""
-    may = {"repeatability": Repeatability.PURE, "hedge": True, "device": SOUTH}
+def hedged(history: History, *, device: str = SOUTH, repeatability: Repeatability = Repeatability.PURE) -> History:
+    """Return it with a hedge beside its first attempt."""
     events = [
         history.events[0],
         event(2, task__a=task(TaskState.LEASED, 1), attempt__a__1=attempt(repeatability=Repeatability.PURE)),
-        event(3, task__a=task(TaskState.LEASED, 1), attempt__a__2=attempt(**{**may, **more})),
+        event(
+            3,
+            task__a=task(TaskState.LEASED, 1),
+            attempt__a__2=attempt(device=device, repeatability=repeatability, hedge=True),
+        ),
     ]
     return replace(history, events=events, told=[], ledgers=[])
 
