@@ -26,6 +26,7 @@ class GoalRules:
     def __init__(self, name: str, said: Said) -> None:
         self._name = name
         self._said = said
+        self._handed: set[tuple[str, str]] = set()
         self._notes: dict[str, str] = {}
         self._begun: dict[str, int] = {}
         self._waited: dict[str, int] = {}
@@ -83,7 +84,7 @@ class GoalRules:
             yield f"a worker took {self._name}/{group} with {used} of its {goal.tokens * times} tokens used up"
         if job.goal.turns[: len(was.goal.turns)] != was.goal.turns:
             yield f"the conversation of {self._name}/{group} was changed"
-        yield from judge_tiers(f"{self._name}/{group}", event, job, was)
+        yield from judge_tiers(f"{self._name}/{group}", event, job, was, self._handed)
         for at in range(len(was.goal.turns), len(job.goal.turns)):
             turn = job.goal.turns[at]
             if turn.kind == "hint" and not turn.by.startswith("person:"):

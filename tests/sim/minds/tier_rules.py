@@ -11,8 +11,12 @@ from starloom_protocol.stream.feed import Event
 ORDER: Final = ("", "small", "worker")
 
 
-def judge_tiers(known: str, event: Event, job: Any, was: Any) -> Iterator[str]:
-    """Yield what an event breaks that puts the job of a goal; `known` is its name."""
+def judge_tiers(known: str, event: Event, job: Any, was: Any, handed: set[tuple[str, str]]) -> Iterator[str]:
+    """Yield what an event breaks that puts the job of a goal; `known` is its name.
+
+    `handed` has each job with each tier whose model has handed over to a person so far, and is filled here: a tier
+    begins by an escalation, or by a claim of a worker that has other tiers.
+    """
     run, before = job.goal, was.goal
     added = run.turns[len(before.turns) :]
     risen = [turn for turn in added if turn.kind == "escalated"]
@@ -26,9 +30,11 @@ def judge_tiers(known: str, event: Event, job: Any, was: Any) -> Iterator[str]:
         yield f"{known} forgot that it read what a stranger wrote in {before.stranger}"
     if risen:
         yield from _escalated(known, event, job, was, risen)
-    handed = [turn.kind for turn in run.turns[_begun(run.turns) :] if turn.kind == "handed"]
-    if len(handed) > 1:
-        yield f"{known} has handed over to a person {len(handed)} times by its tier {run.tier}"
+    for _ in (turn for turn in added if turn.kind == "handed"):
+        by = (job.id, run.tier or ORDER[-1])
+        if by in handed:
+            yield f"{known} has handed over to a person again by its tier {run.tier}"
+        handed.add(by)
 
 
 def _begun(turns: list[Any]) -> int:
