@@ -92,7 +92,8 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         why = f"this key {gone}, as {existing.name}; make another: starloom-agent leave, then join again"
         raise Refusal(fault(Code.DEVICE_REVOKED, why))
     if existing is not None:
-        raise Refusal(fault(Code.CONFLICT, f"this key has joined as {existing.name}; leave first"))
+        why = f"this key has joined as {existing.name}; type here: starloom-agent leave, then join again"
+        raise Refusal(fault(Code.CONFLICT, why))
     wrong = device_name_fault(item.name, most=63)
     if wrong is not None:
         raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))

@@ -52,8 +52,8 @@ def _cut(tool: ToolOffer, most: Profile, name: str) -> ToolOffer:
 
 def _because(most: Profile, name: str) -> str:
     return (
-        f"the join code of this device allowed the profile {most} at most; to allow more, make a new code "
-        f"(starloom enroll --replace {name}) and join the device again"
+        f"the join code of this device allowed the profile {most} at most; to allow more, type there: "
+        f"starloom-agent leave, and join it again with a new code (starloom enroll --name {name})"
     )
 
 
