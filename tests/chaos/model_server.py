@@ -3,6 +3,8 @@
 Answers each stage of a request as a model would that looks, is wrong about one file, mends it, and judges it. It notes
 each call in `FOLDER/calls` before it answers, and each answer, so that its count survives it. While `FOLDER/hold-STAGE`
 exists it keeps calls of that stage waiting. `FOLDER/mode-STAGE` makes it stall or babble there.
+
+Answers come as streams. The stage `streaming` is a plan of which some pieces are sent: held there, the rest waits.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.models.server import FakeModel, Json, Say
+from tests.models.streams import STREAM_FAULTS, Gate
 
 DEVICE: Final = "north"
 QUESTION: Final = "Is the note the one that was asked for?"
@@ -29,6 +32,9 @@ STAGES: Final = {
     "You judge a result": "judging",
     "You pursue one goal": "working",
 }
+STREAMING: Final = "streaming"
+SENT_FIRST: Final = 12
+"""The pieces of a held plan that are sent: its first task has begun, its end is far."""
 _HELD_MOST_S: Final = 120.0
 
 
@@ -75,7 +81,7 @@ WORDS: Final[Json] = {"kind": "answer", "text": "It is there [1].", "cites": [{"
 
 @dataclass(frozen=True)
 class Called:
-    """One line of the note of calls: `what` is asked or said."""
+    """One line of the note of calls: `what` is asked, said, or begun, which is said in part."""
 
     what: str
     stage: str
@@ -123,6 +129,23 @@ class Calls:
         return path.read_text() if path.exists() else ""
 
 
+class Halfway(Gate):
+    """Sends the first pieces of a stream, notes that it has begun, and keeps the rest while the stage is held."""
+
+    def __init__(self, calls: Calls, called: Called) -> None:
+        super().__init__()
+        self._calls = calls
+        self._called = called
+        self._sent = 0
+
+    async def passed(self) -> None:
+        self._sent += 1
+        if self._sent != SENT_FIRST:
+            return
+        self._calls.note(self._called)
+        await asyncio.to_thread(self._calls.wait_while_held, STREAMING)
+
+
 def answer(stage: str, told: str) -> Json:
     """Return the answer of a stage, which begins with a look where there is one."""
     if stage in ("planning", "reviewing") and "DATA looks" not in told:
@@ -143,8 +166,13 @@ def reply(calls: Calls, asked: Json) -> Say:
     mode = calls.mode(stage)
     if mode == "stall":
         return Say(stall=True)
+    said = answer(stage, told)
+    if said is PLAN and (halfway := calls.mode(STREAMING)):
+        return Say(tool=said, fault=STREAM_FAULTS["stalled" if halfway == "stall" else "never_ending"])
     calls.note(Called("said", stage, prompt, texts[1]))
-    return Say(text="Well, it depends. Yes! " * 40) if mode == "babble" else Say(tool=answer(stage, told))
+    if mode == "babble":
+        return Say(text="Well, it depends. Yes! " * 40)
+    return Say(tool=said, gate=Halfway(calls, Called("begun", STREAMING, prompt, texts[1])) if said is PLAN else None)
 
 
 async def serve(port: int, folder: Path) -> None:
@@ -154,7 +182,7 @@ async def serve(port: int, folder: Path) -> None:
     def reading(asked: Any) -> Say:
         return reply(calls, asked)
 
-    fake = FakeModel([reading])
+    fake = FakeModel([reading], streams=True)
     server = await asyncio.start_server(fake.serve, "127.0.0.1", port)
     async with server:
         await server.serve_forever()

@@ -1,6 +1,7 @@
-"""Worker, hub and model server killed while a model thinks, looks, reviews, judges and answers; other work goes on.
+"""Worker, hub and model server killed while a model thinks, looks, streams a plan, reviews, judges and answers.
 
-Judged from the log, the ledgers of the devices and the model server's own count of its calls.
+Other work goes on meanwhile. Judged from the log, the ledgers of the devices and the model server's own count of its
+calls.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from starloom.host.ports import free_port
 from starloom_protocol.records.entities import Answer, Head, Job, Question
 from starloom_protocol.records.models import ModelCall
 from tests.chaos.conftest import Settled
-from tests.chaos.model_server import DEVICE, NOTE, Calls
+from tests.chaos.model_server import DEVICE, NOTE, STREAMING, Calls
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import echoes
 from tests.tiers import first_in_test
@@ -38,7 +39,7 @@ WITHIN_S: Final = 150.0 * SLOWER
 """The holds of a review and of a judge together, which end even where no model answers."""
 TOKENS: Final = 120
 """The tokens of each call, as the server tells them."""
-STAGES: Final = ("judging", "planning", "looking", "reviewing", "answering")
+STAGES: Final = ("judging", "planning", "looking", STREAMING, "reviewing", "answering")
 TARGETS: Final = ("worker", "hub", "model")
 _numbers = itertools.count(1)
 
@@ -73,6 +74,11 @@ class ModelServer:
             self._process.wait()
 
 
+def use(stack: Stack, server: ModelServer, **limits: int) -> None:
+    """Have the hub use a model server, within limits of its own."""
+    stack.client.put("/model", {"url": server.url, "model": "fake-1", "share": "cards_and_file_heads", **limits})
+
+
 @contextmanager
 def serving(stack: Stack) -> Iterator[ModelServer]:
     """Serve a model that the hub of the stack uses, beside a note on the device."""
@@ -81,7 +87,7 @@ def serving(stack: Stack) -> Iterator[ModelServer]:
     folder = stack.home / "folders" / DEVICE
     folder.mkdir(parents=True, exist_ok=True)
     (folder / NOTE).write_text("the note\n")
-    stack.client.put("/model", {"url": server.url, "model": "fake-1", "share": "cards_and_file_heads"})
+    use(stack, server)
     try:
         yield server
     finally:
@@ -100,6 +106,8 @@ def at_stage(stack: Stack, model: ModelServer, request: Accepted, stage: str) ->
     """Bring a request to a stage and keep it there while the body runs."""
     if stage == "looking":
         until(lambda: any(task.state == "leased" for task in stack.look(request).tasks.values()), "it looks")
+    elif stage == STREAMING:
+        until(lambda: model.calls.of(request.name, "begun"), "a part of the plan is said", WITHIN_S)
     else:
         until(lambda: model.calls.of(request.name, stage=stage), f"the model is asked at {stage}", WITHIN_S)
     try:
@@ -196,10 +204,34 @@ def test_a_model_that_stalls_or_babbles_ends_in_a_question_or_a_plain_error(
     finally:
         model.calls.set_mode(stage, "")
     judge(stack, model, request, kills=Counter())
-    ends = {"planning": "failed", "reviewing": "failed", "answering": "succeeded", "judging": "failed"}
-    assert str(request.view.state) == ends[stage]
+    assert str(request.view.state) == ("succeeded" if stage == "answering" else "failed")
     if stage == "judging":
         assert request.view.each("question", Question), "a person is asked where the judge gives no verdict"
+    settled()
+
+
+@pytest.mark.parametrize("target", first_in_test(TARGETS))
+def test_a_budget_holds_through_a_kill(stack: Stack, model: ModelServer, settled: Settled, target: str) -> None:
+    """Three replies are within the budget of the day; a kill meanwhile neither forgets nor adds one."""
+    before = stack.client.get("/model")["spent_today"]["tokens"]
+    use(stack, model, tokens_per_day=before + 3 * TOKENS)
+    model.calls.hold("reviewing")
+    try:
+        request = ask(stack)
+        with at_stage(stack, model, request, "reviewing"):
+            {"worker": stack.kill_worker, "hub": stack.kill_hub, "model": model.kill}[target]()
+            if target == "model":
+                model.start()
+        stack.until_up()
+        until_ended(stack, request)
+    finally:
+        use(stack, model)
+    judge(stack, model, request, kills=Counter({target: 1}))
+    spent = stack.client.get("/model")["spent_today"]["tokens"] - before
+    assert spent == TOKENS * len([call for call in request.view.each("call", ModelCall).values() if not call.fault])
+    # A review whose model was killed has no reply, and is not asked for again.
+    assert spent == (2 if target == "model" else 3) * TOKENS, "the budget is used up, and not a call more"
+    assert str(request.view.state) == "failed"
     settled()
 
 
