@@ -104,7 +104,6 @@ export function HomePage() {
             <WaitingCard />
             <Notices />
             <RecipeNotices />
-            <ProposalsCard />
             {failed.length > 0 && (
               <section className="card">
                 <header>
@@ -132,6 +131,7 @@ export function HomePage() {
                 ))}
               </section>
             )}
+            <ProposalsCard />
             {since && <SinceCard sinceMs={sinceMs} now={now} found={since} worth={worth} />}
             <section className="card">
               <header>
