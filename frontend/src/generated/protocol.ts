@@ -350,10 +350,10 @@ export interface Schedule {
   created_ms: number;
   /** Five fields, or a word such as `@daily`; read in `zone`. */
   cron: string;
-  /** The ids of the devices that its plan names, by the name there: another device of such a name is asked about. */
-  devices?: Record<string, string>;
   /** A firing that takes longer is cancelled; 0: no bound. */
   deadline_s?: number;
+  /** The ids of the devices that its plan names, by the name there: another device of such a name is asked about. */
+  devices?: Record<string, string>;
   /** Its next moment; 0: it has none, since it is paused or stopped. */
   due_ms?: number;
   /** The number of its firings since its creation. */

@@ -68,10 +68,10 @@ class Schedule(Record, frozen=True, kw_only=True):
     created_ms: int
     cron: str
     """Five fields, or a word such as `@daily`; read in `zone`."""
-    devices: dict[str, str] = {}
-    """The ids of the devices that its plan names, by the name there: another device of such a name is asked about."""
     deadline_s: int = 0
     """A firing that takes longer is cancelled; 0: no bound."""
+    devices: dict[str, str] = {}
+    """The ids of the devices that its plan names, by the name there: another device of such a name is asked about."""
     due_ms: int = 0
     """Its next moment; 0: it has none, since it is paused or stopped."""
     fired: int = 0
