@@ -3,23 +3,21 @@
 
     curl -fsS URL/agent/join.py -o join.py && python3 join.py URL CODE [--name N] [--profile P [DIR ...]]
 
-It makes ~/.starloom-agent/venv, installs the hub's own wheels and the few packages that they need, each in the version
-and with the hash that the hub names, and runs `starloom-agent join`, which asks what the hub may do here and starts it.
---dry-run says what would be done and does nothing. To undo: starloom-agent leave --purge.
+It makes ~/.starloom-agent/venv, installs the hub's wheels and what they need by hash, and runs `starloom-agent join`,
+which asks what the hub may do here. --dry-run only says what would be done. To undo: starloom-agent leave --purge.
 """
 
 import sys
 
-if __name__ == "__main__" and not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
-    # Python looks first beside this file, where downloads lie: nothing there is a part of it.
-    del sys.path[0]
+if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    del sys.path[0]  # Python looks first beside this file, where downloads lie: nothing there is a part of it
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import http.client
 import json
-import os
 import socket
 import ssl
 import subprocess
@@ -27,8 +25,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-WANTED = ("starloom_protocol", "starloom_agent")
-MOST_BYTES = 50_000_000
+WANTED, MOST_BYTES = ("starloom_protocol", "starloom_agent"), 50_000_000
 
 
 def fail(text):
@@ -75,15 +72,13 @@ class Hub:
 
     def get(self, path):
         """Download one small file, or say why not."""
-        link = http.client.HTTPConnection(self.at.netloc)
         try:
-            link.sock = self.connect()
-            link.request("GET", path)
-            data = (answer := link.getresponse()).read(MOST_BYTES + 1)
+            with contextlib.closing(http.client.HTTPConnection(self.at.netloc)) as link:
+                link.sock = self.connect()
+                link.request("GET", path)
+                data = (answer := link.getresponse()).read(MOST_BYTES + 1)
         except (OSError, http.client.HTTPException) as error:
             fail(f"{self.url} does not answer: {error}. Is the hub running, and can this device reach it?")
-        finally:
-            link.close()
         if answer.status != 200 or len(data) > MOST_BYTES:
             said = json.loads(data) if data.startswith(b"{") else {}
             fail(f"{self.url}{path}: {said.get('reason', f'status {answer.status}')}. {said.get('hint', '')}")
@@ -123,7 +118,7 @@ def main():
     if hub.at.scheme not in ("http", "https") or (options.pin and hub.at.scheme == "http"):
         fail(f"{hub.url} is not an address such as http://192.168.1.10:8470; a pin needs https")
     home = Path(options.home).expanduser().resolve()
-    python = home / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    python = home / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     given = [f"--{name}={vars(options)[name]}" for name in ("name", "pin", "via") if vars(options)[name]]
     join = [python, "-P", "-m", "starloom_agent", "join", hub.url, options.code, "--home", home, *given, *others]
     join += ([] if options.no_start else ["--start"]) + (["--profile", *options.profile] if options.profile else [])
@@ -136,13 +131,12 @@ def main():
     print("\n".join(f"install   {wheel['file']}  sha256 {wheel['sha256'][:16]}..." for wheel in own.values()))
     print("also      " + ", ".join(line.split()[0] for line in pins.splitlines() if "==" in line), flush=True)
     if options.dry_run:
-        print("then      " + " ".join(str(item) for item in join))
+        print("then      " + " ".join(map(str, join)))
         return
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     quiet, trials = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}, ("pip", "starloom_agent")
     if not python.exists() or any(subprocess.call([python, "-Pm", name, "--version"], **quiet) for name in trials):
-        # There is none, or an earlier try was cut short.
-        run(sys.executable, "-P", "-m", "venv", "--clear", home / "venv")
+        run(sys.executable, "-Pm", "venv", "--clear", home / "venv")  # there is none, or an earlier try was cut short
     with tempfile.TemporaryDirectory() as folder:
         for wheel in (item for item in listed if item in own.values() or item["sha256"] in pins):
             path = download(hub, wheel, folder)

@@ -367,9 +367,11 @@ def test_an_operator_revokes_no_device_of_an_earlier_release_and_an_owner_any() 
     assert not control(driver, "revoke", by="person:ann#k1", scope=Role.OWNER).faults
 
 
-def test_a_device_names_who_let_it_in() -> None:
+@pytest.mark.parametrize(("role", "kept"), [(Role.OPERATOR, "ann"), (Role.OWNER, "")])
+def test_a_device_keeps_the_operator_who_let_it_in(role: Role, kept: str) -> None:
     driver = Driver()
+    load(driver.shard, ACCESS, 0, {"principal/ann": Principal(created_ms=0, id="ann", name="ann", role=role)})
     open_code(driver)
     ask(driver)
     do(driver, i.EnrollmentDecided, allow=True, enrollment="e1")
-    assert driver.shard.fleet.devices["d-new"].joined_by == "ann"
+    assert driver.shard.fleet.devices["d-new"].joined_by == kept

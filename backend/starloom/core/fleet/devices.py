@@ -172,7 +172,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         demo=enrollment.demo,
         former_names=before.former_names if before is not None else [],
         id=enrollment.device or "",
-        joined_by=enrollment.owner,
+        joined_by=_operator_of(work, enrollment),
         joined_ms=work.at_ms,
         key=enrollment.key or "",
         labels=enrollment.labels,
@@ -394,6 +394,12 @@ def _leave(work: Work, device: Device, item: DeviceControlled) -> None:
         raise Refusal(fault(Code.FORBIDDEN, "a device leaves by its own word only; a person revokes it"))
     if not device.revoked:
         _revoke(work, device, "it has left this hub", left=True)
+
+
+def _operator_of(work: Work, enrollment: Enrollment) -> str:
+    """Return the operator whose code let a device in, empty for an owner: owners may revoke any device."""
+    principal = work.shard.access.principals.get(enrollment.owner)
+    return principal.id if principal is not None and principal.role is Role.OPERATOR else ""
 
 
 def _check_may_revoke(work: Work, device: Device, item: DeviceControlled | EnrollmentOpened) -> None:
