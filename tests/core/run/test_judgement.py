@@ -396,6 +396,21 @@ def test_whatever_is_said_nothing_is_done_without_a_yes(data: st.DataObject) -> 
     driver.folded_equals_state()
 
 
+def test_a_judgement_of_the_whole_that_an_end_dropped_is_asked_again_after_a_retry() -> None:
+    driver = Judged(SHOWN, whole=SHOWN, retry=Retry(max_attempts=3))
+    for work in driver.take():
+        driver.result(work, {"cause": "x"})
+    driver.control("hold", "a")
+    driver.control("skip", "a")
+    driver.control("mark", "a", state="failed")
+    assert driver.state() == "failed", "its judgement had no verdict yet"
+    driver.control("retry_from", "a")
+    driver.control("skip", "a")
+    (again,) = judgement.open_jobs(driver.made)
+    assert (driver.state(), again.id) == ("active", "judge-3")
+    driver.folded_equals_state()
+
+
 def review_of(driver: Judged) -> Any:
     return next(job for job in driver.made.jobs.values() if job.kind == "review")
 

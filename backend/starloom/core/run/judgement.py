@@ -306,7 +306,7 @@ def hold(work: Work, constellation: Constellation, state: ConstellationState) ->
     if not _is_due(constellation, state):
         return False
     jobs = _of_the_whole(constellation)
-    if not jobs or jobs[-1].tasks != [_standing(constellation)]:
+    if not jobs or jobs[-1].tasks != [_standing(constellation)] or _was_dropped(constellation, jobs[-1]):
         _void(work, constellation)
         job = _job(work, constellation, _standing(constellation))
         judge = constellation.head.policy.judge
@@ -314,6 +314,11 @@ def hold(work: Work, constellation: Constellation, state: ConstellationState) ->
         work.emit(constellation, EventKind.JUDGE_ASKED, "", [("job", job.id, job)], note=note, by=_ENGINE)
         _start(work, constellation, job)
     return current(constellation) is None or any(_questions(constellation))
+
+
+def _was_dropped(constellation: Constellation, job: Job) -> bool:
+    """Whether a judgement of the whole ended without a verdict and asks nobody: its constellation ended meanwhile."""
+    return job.state == "done" and job.verdict is None and not any(_questions(constellation))
 
 
 def _is_due(constellation: Constellation, state: ConstellationState) -> bool:

@@ -64,7 +64,7 @@ def stall(constellation: Constellation, job: Job, goal: Goal, at_ms: int) -> str
 
 
 def _half_used(job: Job, run: GoalRun, goal: Goal, at_ms: int) -> str:
-    """Return the part of its budget of which a goal without a cited result has used half; one part gives one warning."""
+    """Return the part of its budget of which a goal without a cited result has used half; each warns once."""
     times = 1 + run.more
     most = goal.steps * times
     half, before = (most + 1) // 2, sum(turn.uses for turn in steps_of_before(run))
