@@ -52,7 +52,8 @@ async def test_an_offer_beyond_the_join_code_is_cut_down(world: World) -> None:
     assert found["grants"] == ["files:read"]
     assert found["tools"] == ["fs.read", "system.info"]
     assert "the profile operate, shell:run, shell.run" in found["over"]
-    assert "starloom-agent leave" in found["over"] and "starloom enroll --name box" in found["over"]
+    assert "starloom-agent leave" in found["over"]
+    assert "starloom enroll --name box" in found["over"]
 
 
 async def test_a_cut_offer_stands_in_the_log_with_its_device(world: World) -> None:

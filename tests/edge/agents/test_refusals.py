@@ -98,7 +98,9 @@ CASES = {
     "code in use": Case(code_of_another_that_asks, "bad_code", "another device has used", "starloom enroll"),
     "wrong words": Case(wrong_words, "bad_code", "the words were not the same", "starloom enroll"),
     "revoked key": Case(revoked_key, "device_revoked", "revoked here, as box", ""),
-    "joined already": Case(joined_already, "conflict", "has joined as box; type here: starloom-agent leave, then join again", ""),
+    "joined already": Case(
+        joined_already, "conflict", "has joined as box; type here: starloom-agent leave, then join", ""
+    ),
     "more than the code allows": Case(
         too_much, "forbidden", "observe at most; work was asked for", "--profile observe"
     ),
