@@ -69,9 +69,9 @@ def _put_device(work: Work, kind: EventKind, device: Device, note: str = "", als
 def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
     """Keep a join code that a person made, for a further device or to replace one."""
     enrollment = item.enrollment
-    if enrollment.replaces and _replaced(work, enrollment) is None:
-        raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {enrollment.replaces} to replace", "replaces"))
     before = _replaced(work, enrollment)
+    if enrollment.replaces and before is None:
+        raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {enrollment.replaces} to replace", "replaces"))
     if before is not None:
         _check_may_revoke(work, before, item)
     work.emit(work.shard.fleet, EventKind.ENROLLMENT_OPENED, enrollment.id, [("enrollment", enrollment.id, enrollment)])

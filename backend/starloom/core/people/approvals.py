@@ -7,9 +7,9 @@ again. The edge decides who may answer; only a person's own action answers.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from dataclasses import replace as replace_need
 from hashlib import sha256
 
 from msgspec.structs import replace
@@ -287,7 +287,7 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
         return
     wider = list(dict.fromkeys([*(wider or []), *moved]))
     if not verdict.asks:
-        verdict = replace_need(verdict, once_because="allowing it allows its later firings too")
+        verdict = dataclasses.replace(verdict, once_because="allowing it allows its later firings too")
     again = f" Its schedule asks because {'; '.join(wider)}. Allowing it allows its later firings too." if wider else ""
     _ask(work, constellation, verdict, effects, action=plan.hash, note=again)
 
