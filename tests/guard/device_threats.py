@@ -49,6 +49,13 @@ DEVICE_THREATS = (
         part="a hard link to a file outside is a file of the folder: who may make one could have copied it",
     ),
     Threat(
+        "T133",
+        "an operator ends the device of another person, by a revocation or by a join code that replaces it",
+        "a device keeps the operator who let it in; any other operator is refused both, and told whom to ask",
+        ("tests/guard/test_gone_devices.py::test_t133_",),
+        part="a device that an owner let in is ended by owners alone",
+    ),
+    Threat(
         "T135",
         "a file that a task, a download or another user puts into the folder where the hub, an agent, its service or a "
         "join is started is run as a part of Starloom, outside of every cage",

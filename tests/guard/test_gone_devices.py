@@ -6,7 +6,7 @@ from typing import Any
 
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability, Role
-from tests.edge.world import World, settle
+from tests.edge.world import Agent, World, settle
 
 V1 = "/api/v1"
 ACTING = {"x-starloom-acting": "assistant"}
@@ -61,3 +61,26 @@ async def test_t105_no_assistant_approves_for_devices_that_are_gone(world: World
         assert (await owner.post(approve, json={"always": True})).status_code == 409
         found = (await owner.get(f"{V1}/constellations/{made['id']}")).json()
     assert found["state"] == "awaiting_approval"
+
+
+async def test_t133_an_operator_ends_no_device_that_another_person_let_in(world: World) -> None:
+    async with world.client() as owner:
+        bert, cleo = [
+            (await owner.post(f"{V1}/tokens", json={"role": "operator", "for": name})).json()["token"]
+            for name in ("bert@example.org", "cleo@example.org")
+        ]
+    pixel = Agent("pixel")
+    async with world.client(cleo) as http, world.client("") as device:
+        made = (await http.post(f"{V1}/enrollments", json={})).json()
+        assert (await device.post("/agent/join", json=pixel.ask(made["code"]))).status_code == 202
+        assert (await http.post(f"{V1}/enrollments/{made['id']}/approve")).status_code == 200
+    async with world.client(bert) as http:
+        ended = await http.post(f"{V1}/devices/pixel/revoke", json={})
+        replaced = await http.post(f"{V1}/enrollments", json={"replaces": "pixel"})
+    for refused in (ended, replaced):
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+        assert "cleo@example.org let in" in refused.json()["reason"]
+    assert not world.hub.fleet.devices[pixel.id].revoked
+    async with world.client(cleo) as http:
+        assert (await http.post(f"{V1}/devices/pixel/revoke", json={})).status_code == 200
+    assert world.hub.fleet.devices[pixel.id].revoked
