@@ -285,6 +285,19 @@ def test_the_page_asks_no_other_host_and_keeps_a_strict_policy(pocket: BrowserCo
     page.close()
 
 
+def test_the_tab_keeps_caches_of_the_hub_page(new_context: NewContext) -> None:
+    """A phone may be both: a device, and a browser in which its owner looks at the fleet."""
+    context = new_context("phone", workers="allow")
+    page = context.new_page()
+    page.goto("/icon.svg")
+    page.evaluate("caches.open('starloom-page').then(kept => kept.put('/', new Response('kept')))")
+    page.evaluate("caches.open('shell-0')")
+    page.goto("/tab/")
+    page.wait_for_function("caches.keys().then(names => !names.includes('shell-0'))")
+    assert "starloom-page" in page.evaluate("caches.keys()")
+    context.close()
+
+
 def test_a_bad_code_says_what_to_do(new_context: NewContext, screens: Screens) -> None:
     context = new_context("phone")
     page = context.new_page()

@@ -8,7 +8,8 @@ declare const self: ServiceWorkerGlobalScope;
 
 export {};
 
-const SHELL = "shell-1";
+const OWN = "shell-";
+const SHELL = `${OWN}1`;
 
 self.addEventListener("install", (event) => {
   event.waitUntil(self.skipWaiting());
@@ -16,7 +17,8 @@ self.addEventListener("install", (event) => {
 
 self.addEventListener("activate", (event) => {
   const clean = async () => {
-    for (const name of await caches.keys()) if (name !== SHELL) await caches.delete(name);
+    // Caches belong to the whole origin, and those of other names to the hub's page.
+    for (const name of await caches.keys()) if (name.startsWith(OWN) && name !== SHELL) await caches.delete(name);
     await self.clients.claim();
   };
   event.waitUntil(clean());
