@@ -79,4 +79,12 @@ DEVICE_THREATS = (
         ("tests/guard/test_ended_sign_ins.py::test_t137_",),
         part="bytes may stay on the disk of the browser: who may read its files finds them",
     ),
+    Threat(
+        "T146",
+        "a program with a token opens requests that wait for events until the hub serves nobody else",
+        "a token has at most as many waiting requests, streams among them, as it may have live sockets; a submission "
+        "that would wait beside them is refused before it is accepted",
+        ("tests/guard/test_waits.py::test_t146_",),
+        part="a person may have many tokens; how many connections an address has is bounded by the listener",
+    ),
 )

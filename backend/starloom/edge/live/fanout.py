@@ -11,15 +11,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Protocol
 
 import msgspec
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from starloom.edge.access.refusals import Refusals, Refused
+from starloom.edge.web.problems import Problem
 from starloom_protocol.stream.feed import ACCESS, CHANGED, FLEET, Beside, Event
-from starloom_protocol.vocabulary import Topic
+from starloom_protocol.vocabulary import Code, Topic
+
+WATCHES_PER_TOKEN_MAX: Final = 256
+"""Requests of one token that may wait for events at a time; as many as it may have live sockets."""
 
 _log = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -46,6 +53,7 @@ class Fanout:
         self._viewers: dict[str, dict[Viewer, None]] = {}
         self._all: dict[Viewer, None] = {}
         self._changed: dict[str, dict[asyncio.Event, None]] = {}
+        self._watches: Counter[str] = Counter()
         self.ending = False
         """Whether the hub is about to end, so that no request waits for an event any more."""
         self.published = 0
@@ -140,10 +148,6 @@ class Fanout:
             if not viewers:
                 del self._viewers[stream]
 
-    @property
-    def watcher_count(self) -> int:
-        return sum(len(flags) for flags in self._changed.values())
-
     def end_waits(self) -> None:
         """Let every request that waits for events answer with what there is: the hub is about to end."""
         self.ending = True
@@ -151,9 +155,21 @@ class Fanout:
             for flag in flags:
                 flag.set()
 
+    def require_room(self, token: str) -> None:
+        """Raise `rate_limited` for a request that would wait beside too many others of its token."""
+        if self._watches[token] >= WATCHES_PER_TOKEN_MAX:
+            reason = f"{WATCHES_PER_TOKEN_MAX} requests of your token wait for events"
+            raise Problem(Code.RATE_LIMITED, reason, hint="End one of them, or open one live socket for all.")
+
     @contextmanager
-    def watch(self, stream: str) -> Iterator[asyncio.Event]:
-        """Yield a flag that is set whenever the stream has new events; the watcher clears it before it reads."""
+    def watch(self, stream: str, token: str) -> Iterator[asyncio.Event]:
+        """Yield a flag that is set whenever the stream has new events; the watcher clears it before it reads.
+
+        Raises:
+            Problem: `rate_limited`, as by `require_room`.
+        """
+        self.require_room(token)
+        self._watches[token] += 1
         flag = asyncio.Event()
         flags = self._changed.setdefault(stream, {})
         flags[flag] = None
@@ -163,6 +179,24 @@ class Fanout:
             flags.pop(flag, None)
             if not flags:
                 self._changed.pop(stream, None)
+            self._watches[token] -= 1
+            if not self._watches[token]:
+                del self._watches[token]
+
+
+class WatchedStream(StreamingResponse):
+    """Server-sent events of a request that holds its place among the waiting ones from before its first byte."""
+
+    def __init__(
+        self, fanout: Fanout, stream: str, token: str, events: Callable[[asyncio.Event], AsyncIterator[bytes]]
+    ) -> None:
+        super().__init__((), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        self._fanout, self._stream, self._token, self._events = fanout, stream, token, events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._fanout.watch(self._stream, self._token) as changed:
+            self.body_iterator = self._events(changed)
+            await super().__call__(scope, receive, send)
 
 
 OF_ENTITY: Final = {

@@ -11,17 +11,18 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
 from fastapi import APIRouter, Request
-from starlette.responses import StreamingResponse
 
 from starloom.core.state import inputs
 from starloom.edge.access.callers import Caller
 from starloom.edge.access.credentials import new_id
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
+from starloom.edge.live.fanout import WatchedStream
 from starloom.edge.routes.bodies import A2aCall, Asked
 from starloom.edge.routes.requests import a2a_tasks
 from starloom.edge.routes.requests.a2a_tasks import SendParams, SentMessage, TaskParams
@@ -81,7 +82,7 @@ class A2aRoutes:
         self._is_on()
         return json_reply(a2a_tasks.card(self._hub.settings.outside_url, VERSION))
 
-    async def call(self, request: Request, body: A2aCall) -> JsonReply[A2aAnswer] | StreamingResponse:
+    async def call(self, request: Request, body: A2aCall) -> JsonReply[A2aAnswer] | WatchedStream:
         """Carry out one call of the protocol."""
         self._is_on()
         caller = replace(caller_of(request), kind=PrincipalKind.ASSISTANT)
@@ -119,7 +120,7 @@ class A2aRoutes:
         if body.method == "SendMessage":
             head = await self._sent(request, caller, body)
             if not _params(body, SendParams).configuration.return_immediately:
-                await self._settled(head.id)
+                await self._settled(head.id, caller.token)
             return {"task": await self._task(caller, head.id)}
         if body.method == "GetTask":
             return await self._task(caller, _params(body, TaskParams).id)
@@ -207,10 +208,10 @@ class A2aRoutes:
         shape = entity_json.answer_shape(None, {})
         return a2a_tasks.status(head, shape, self._questions(head.id), "", "")["state"] == a2a_tasks.INPUT_REQUIRED
 
-    async def _settled(self, identity: str) -> None:
+    async def _settled(self, identity: str, token: str) -> None:
         """Wait until the task has ended or waits for a person, at most `WAIT_S`."""
         fanout = self._hub.fanout
-        with fanout.watch(identity) as changed:
+        with fanout.watch(identity, token) as changed:
             try:
                 async with asyncio.timeout(WAIT_S):
                     while not fanout.ending:
@@ -223,40 +224,41 @@ class A2aRoutes:
 
     # -- streams
 
-    def _stream(self, caller: Caller, identity: str, number: str | int | None) -> StreamingResponse:
+    def _stream(self, caller: Caller, identity: str, number: str | int | None) -> WatchedStream:
         if self._streams[caller.token] >= STREAMS_EACH:
             reason = f"your token has {STREAMS_EACH} streams open"
             raise Problem(Code.RATE_LIMITED, reason, hint="End one of them, or ask with GetTask.")
-        self._streams[caller.token] += 1
-        events = self._events(caller, identity, lambda result: _event(number, result))
-        return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        events = partial(self._events, caller, identity, lambda result: _event(number, result))
+        return WatchedStream(self._hub.fanout, identity, caller.token, events)
 
-    async def _events(self, caller: Caller, identity: str, event: Callable[[Any], bytes]) -> AsyncIterator[bytes]:
+    async def _events(
+        self, caller: Caller, identity: str, event: Callable[[Any], bytes], changed: asyncio.Event
+    ) -> AsyncIterator[bytes]:
         """Yield the task, each change of its status, and its answer; end with it, or when a person has to decide."""
         hub = self._hub
         until = hub.monotonic_s() + STREAM_MOST_S
+        self._streams[caller.token] += 1
         try:
-            with hub.fanout.watch(identity) as changed:
-                told = await self._task(caller, identity)
-                yield event({"task": told})
-                before = told["status"]
-                while hub.access.good(caller.token) and not hub.fanout.ending and hub.monotonic_s() < until:
-                    if await self._stands_still(identity):
-                        return
-                    try:
-                        async with asyncio.timeout(_KEEPALIVE_S):
-                            await changed.wait()
-                    except TimeoutError:
-                        yield b": still here\n\n"
-                    changed.clear()
-                    now = await self._task(caller, identity)
-                    if _told(now["status"]) == _told(before):
-                        continue
-                    before = now["status"]
-                    about = {"taskId": identity, "contextId": now["contextId"]}
-                    for one in now.get("artifacts", []):
-                        yield event({"artifactUpdate": {**about, "artifact": one, "lastChunk": True}})
-                    yield event({"statusUpdate": {**about, "status": before}})
+            told = await self._task(caller, identity)
+            yield event({"task": told})
+            before = told["status"]
+            while hub.access.good(caller.token) and not hub.fanout.ending and hub.monotonic_s() < until:
+                if await self._stands_still(identity):
+                    return
+                try:
+                    async with asyncio.timeout(_KEEPALIVE_S):
+                        await changed.wait()
+                except TimeoutError:
+                    yield b": still here\n\n"
+                changed.clear()
+                now = await self._task(caller, identity)
+                if _told(now["status"]) == _told(before):
+                    continue
+                before = now["status"]
+                about = {"taskId": identity, "contextId": now["contextId"]}
+                for one in now.get("artifacts", []):
+                    yield event({"artifactUpdate": {**about, "artifact": one, "lastChunk": True}})
+                yield event({"statusUpdate": {**about, "status": before}})
         finally:
             self._streams[caller.token] -= 1
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Query, Request
@@ -60,16 +61,19 @@ class Submit:
         hub = self._hub
         raw = await request.body()
         key = idempotency_key(request)
+        caller = caller_of(request)
+        if wait_s:
+            hub.fanout.require_room(caller.token)
         made = await self.take(
             request,
             body,
-            caller_of(request),
+            caller,
             size=len(raw),
             labels=body.labels,
             idempotency=(key, body_hash(raw)) if key else None,
         )
         if wait_s:
-            await self._wait(made, wait_s)
+            await self._wait(made, wait_s, caller.token)
         found = await hub.headlines.of(made)
         if found is None:
             return json_reply({"id": made, "state": ConstellationState.PLANNING, "version": 0}, 202)
@@ -126,19 +130,17 @@ class Submit:
         value = accepted(await self._hub.inbox.ask(received))
         return str(value["id"]) if isinstance(value, dict) and "id" in value else identity
 
-    async def _wait(self, constellation: str, wait_s: float) -> None:
+    async def _wait(self, constellation: str, wait_s: float, token: str) -> None:
         fanout = self._hub.fanout
-        with fanout.watch(constellation) as changed:
-            try:
-                async with asyncio.timeout(wait_s):
-                    while not fanout.ending:
-                        changed.clear()
-                        found = await self._hub.headlines.of(constellation)
-                        if found is not None and found[0].state in FINAL_CONSTELLATION_STATES:
-                            return
-                        await changed.wait()
-            except TimeoutError:
-                return
+        # Others of the token may have begun to wait meanwhile; the request is accepted, so it is answered at once.
+        with suppress(Problem, TimeoutError), fanout.watch(constellation, token) as changed:
+            async with asyncio.timeout(wait_s):
+                while not fanout.ending:
+                    changed.clear()
+                    found = await self._hub.headlines.of(constellation)
+                    if found is not None and found[0].state in FINAL_CONSTELLATION_STATES:
+                        return
+                    await changed.wait()
 
     async def preview(self, request: Request, body: Asked) -> JsonReply[RequestPreview]:
         """Show the plan that would run, at once: devices with reasons, effects, missing grants, `plan_hash`."""

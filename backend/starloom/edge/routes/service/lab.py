@@ -197,7 +197,7 @@ class LabRoutes:
     # -- the lab's own programs
 
     async def orders(
-        self, body: LabHold, wait_s: Annotated[float, Query(ge=0, le=WAIT_MAX_S)] = 0
+        self, request: Request, body: LabHold, wait_s: Annotated[float, Query(ge=0, le=WAIT_MAX_S)] = 0
     ) -> JsonReply[Orders]:
         """Hold simulated devices, and wait for orders to break or heal them that are not among `seen`."""
         self._holders.hold(body.devices, wait_s + ABSENT_AFTER_S)
@@ -206,7 +206,7 @@ class LabRoutes:
         if found or not wait_s:
             return json_reply({"items": found})
         fanout = self._hub.fanout
-        with fanout.watch(FLEET) as changed:
+        with fanout.watch(FLEET, caller_of(request).token) as changed:
             try:
                 async with asyncio.timeout(wait_s):
                     while not (found := self._orders(body, seen)) and not fanout.ending:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import StreamingResponse
 
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
+from starloom.edge.live.fanout import WatchedStream
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
@@ -58,31 +59,32 @@ class EventRoutes:
         wait_s: WaitS = 0,
         limit: Limit = 500,
         until: Literal["final"] | None = None,
-    ) -> JsonReply[EventPage] | StreamingResponse:
+    ) -> JsonReply[EventPage] | WatchedStream:
         """Return events with a higher number than `after`; wait for one, or stream them (`text/event-stream`).
 
         A stream stays open until the client closes it, or with `until=final` until the constellation ends.
         """
         await self._known(constellation)
+        token = caller_of(request).token
         if "text/event-stream" in request.headers.get("accept", ""):
             last = request.headers.get("last-event-id", "")
             start = int(last) if last.isdecimal() and len(last) < 16 else after
-            stream = self._stream(constellation, start, caller_of(request).token, ends=until == "final")
-            return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
-        found = await self._wait(constellation, after, limit, wait_s)
-        if not self._hub.access.good(caller_of(request).token):
+            events = partial(self._stream, constellation, start, token, ends=until == "final")
+            return WatchedStream(self._hub.fanout, constellation, token, events)
+        found = await self._wait(constellation, after, limit, wait_s, token)
+        if not self._hub.access.good(token):
             raise Problem(Code.BAD_TOKEN, "the sign-in ended while this waited")
         last_seq = decode_event(found[-1]).seq if found else after
         body = b'{"items":[' + b",".join(found) + b'],"next":' + str(last_seq).encode() + b"}"
         return JsonReply(body)
 
-    async def _wait(self, constellation: str, after: int, limit: int, wait_s: float) -> list[bytes]:
+    async def _wait(self, constellation: str, after: int, limit: int, wait_s: float, token: str) -> list[bytes]:
         reads = self._hub.reads
         found = await reads.events(constellation, after, limit)
         if found or not wait_s:
             return found
         fanout = self._hub.fanout
-        with fanout.watch(constellation) as changed:
+        with fanout.watch(constellation, token) as changed:
             try:
                 async with asyncio.timeout(wait_s):
                     while not (found := await reads.events(constellation, after, limit)) and not fanout.ending:
@@ -92,26 +94,27 @@ class EventRoutes:
                 return []
         return found
 
-    async def _stream(self, constellation: str, after: int, token: str, *, ends: bool) -> AsyncIterator[bytes]:
+    async def _stream(
+        self, constellation: str, after: int, token: str, changed: asyncio.Event, *, ends: bool
+    ) -> AsyncIterator[bytes]:
         hub = self._hub
         yield b"retry: 2000\n\n"
-        with hub.fanout.watch(constellation) as changed:
-            while hub.access.good(token) and not hub.fanout.ending:
-                changed.clear()
-                for raw in await hub.reads.events(constellation, after, SSE_PAGE):
-                    event = decode_event(raw)
-                    after = event.seq
-                    yield f"id: {event.seq}\nevent: {event.kind}\ndata: ".encode() + raw + b"\n\n"
-                    changed.set()
-                if changed.is_set():
-                    continue
-                if ends and await self._is_final(constellation):
-                    return
-                try:
-                    async with asyncio.timeout(KEEPALIVE_S):
-                        await changed.wait()
-                except TimeoutError:
-                    yield b": still here\n\n"
+        while hub.access.good(token) and not hub.fanout.ending:
+            changed.clear()
+            for raw in await hub.reads.events(constellation, after, SSE_PAGE):
+                event = decode_event(raw)
+                after = event.seq
+                yield f"id: {event.seq}\nevent: {event.kind}\ndata: ".encode() + raw + b"\n\n"
+                changed.set()
+            if changed.is_set():
+                continue
+            if ends and await self._is_final(constellation):
+                return
+            try:
+                async with asyncio.timeout(KEEPALIVE_S):
+                    await changed.wait()
+            except TimeoutError:
+                yield b": still here\n\n"
 
     async def _is_final(self, constellation: str) -> bool:
         found = await self._hub.headlines.of(constellation)
