@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import Final
 
-_CHILD: Final = re.compile(r"([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)\.(d-[a-z0-9]+)")
+_CHILD: Final = re.compile(r"(?<![A-Za-z0-9_-])([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)\.(d-[a-z0-9]+)")
 """The id of a child for a device: the id of its group, and that of the device."""
 _ON: Final = " on "
 

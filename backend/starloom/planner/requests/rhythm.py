@@ -42,6 +42,7 @@ class Rhythm:
 
 def rhythm_in(words: str) -> Rhythm | None:
     """Return the rhythm that words name, or None if they name none or only that."""
+    words = " ".join(words.split())  # so that no long run of blanks is searched from each of its signs
     found = _SAID.search(words)
     if found is None:
         return None

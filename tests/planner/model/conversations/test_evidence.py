@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from starloom.planner.model.conversations.evidence import Evidence, checked
+from starloom.planner.model.conversations.evidence import Evidence, _names, _with_digits, checked
+
+FIGURE = re.compile(r"[+-]?\d[\w.,:/=@%+-]*|\w[\w.,:/=@+-]*\d[\w.,:/=@%+-]*")
+"""The rule of a token with a digit as one pattern, whose time grows with the square of a text."""
 
 ROWS: Any = {
     "rows": [
@@ -117,3 +123,18 @@ def test_a_place_is_filled_and_a_sentence_with_an_empty_one_is_struck() -> None:
     assert found.struck == ("It was {3} before.",)
     assert found.missing == ("{3}",)
     assert not checked("It froze at {1}.", Evidence()).words
+
+
+@given(st.text("ab1\u0663é.,:/=@%+- _\n", max_size=40))
+def test_tokens_with_digits_are_those_of_the_pattern(text: str) -> None:
+    assert list(_with_digits(text)) == [(found.start(), found.group()) for found in FIGURE.finditer(text)]
+
+
+@pytest.mark.parametrize("word", ["a", "a.", ".", "a%1", "-", "a-", "~", "\\", "é"])
+def test_a_long_text_of_a_device_is_read_in_one_pass(word: str) -> None:
+    """Its time grew with the square: a text of 1 MiB, as one cite may hold, was half an hour of a worker."""
+    text = word * (1024 * 1024 // len(word))
+    evidence = Evidence()
+    evidence.add({"text": text})
+    assert evidence.has_name(word)
+    assert len(_names(f"It says {text[:100_000]}")) <= 2

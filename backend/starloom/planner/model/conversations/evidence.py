@@ -7,7 +7,7 @@ rounded, given in another unit of bytes, or count the entries of a list; a name 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,10 +18,13 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\s])")
 _MARK = re.compile(r"\[\d{1,3}\]")
 _PLACE = re.compile(r"\{\d{1,2}\}")
 """A place that is filled with a cited value later."""
-_FIGURE = re.compile(r"[+-]?\d[\w.,:/=@%+-]*|\w[\w.,:/=@+-]*\d[\w.,:/=@%+-]*")
+_FIGURE_RUN = re.compile(r"[\w.,:/=@+-]+")
+_FIGURE_START = re.compile(r"[+-]?\d|\w")
+_FIGURE_REST = re.compile(r"[\w.,:/=@%+-]*")
 _PLAIN = re.compile(r"([+-]?)(\d{1,3}(?:[,\u00a0\u202f]\d{3})+|\d+)(?:\.(\d+))?\s*(%|[A-Za-z]+)?")
 _QUOTED = re.compile(r"[`\u201c\u2018\"]([^`\u201d\u2019\"]{1,200})[`\u201d\u2019\"]")
-_NAME = re.compile(r"[A-Za-z_~./\\][\w./\\@~:-]*[\w/]")
+_BYTES = re.compile(r"\s?([KMGT]i?B|%)(?!\w)", re.IGNORECASE)
+_NAME_RUN = re.compile(r"[A-Za-z_~./\\][\w./\\@~:-]*")
 _PART = re.compile(r"[/=:@,+-]+")
 _FIELD = re.compile(r"[/=@]+")
 """The signs that separate values in a text; those within dates and times do not make their parts figures."""
@@ -99,8 +102,8 @@ class Evidence:
         self._texts.append(text.casefold())
         self._chars += len(text)
         self.numbers |= {float(_COUNTS[word]) for word in _words(text)}
-        for found in _FIGURE.finditer(text):
-            for part in (found.group(), *_FIELD.split(found.group())):
+        for _, token in _with_digits(text):
+            for part in (token, *_FIELD.split(token)):
                 number = _number(part.rstrip(".,:"))
                 if number is not None:
                     self.numbers.add(number[0])
@@ -207,12 +210,30 @@ def _lacking(sentence: str, evidence: Evidence, counted: set[float]) -> list[str
     return lacks
 
 
+def _with_digits(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each token with a digit and its place; a sign stands before a digit only, `%` after one.
+
+    A device chooses the text, so the time is linear in its length: one pattern that looks for a digit behind letters
+    would begin again at each letter of a long word that has none.
+    """
+    run = _FIGURE_RUN.search(text)
+    while run is not None:
+        end = run.end()
+        if any(map(str.isdecimal, run.group())):
+            start = _FIGURE_START.search(text, run.start(), end)
+            rest = _FIGURE_REST.match(text, start.start()) if start is not None else None
+            if start is not None and rest is not None:
+                yield start.start(), rest.group()
+                end = rest.end()
+        run = _FIGURE_RUN.search(text, end)
+
+
 def _figures(sentence: str) -> list[str]:
     """Return the tokens with digits; a number keeps the unit of bytes that follows it."""
     found = []
-    for match in _FIGURE.finditer(sentence):
-        token = match.group().rstrip(".,:-/=")
-        unit = re.match(r"\s?([KMGT]i?B|%)(?!\w)", sentence[match.start() + len(token) :], re.IGNORECASE)
+    for start, whole in _with_digits(sentence):
+        token = whole.rstrip(".,:-/=")
+        unit = _BYTES.match(sentence, start + len(token))
         found.append(f"{token} {unit.group(1)}" if unit and _PLAIN.fullmatch(token) else token)
     return found
 
@@ -228,8 +249,8 @@ def _names(sentence: str) -> list[str]:
         if not any(map(str.isdigit, match.group(1))):
             found[match.group(1).strip()] = None
     bare = _QUOTED.sub(" ", sentence)
-    for match in _NAME.finditer(bare):
-        token = match.group().rstrip(".:/")
+    for match in _NAME_RUN.finditer(bare):
+        token = match.group().rstrip(".\\@~:-").rstrip(".:/")
         if any(map(str.isdigit, token)) or len(token) < 2 or token.casefold() in _UNITS:
             continue
         first = not bare[: match.start()].strip()
