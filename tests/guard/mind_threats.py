@@ -270,8 +270,8 @@ MIND_THREATS = (
         "T147",
         "a device answers with one long word, and the check of a model's words against it keeps a worker busy for an "
         "hour",
-        "figures and names are read in one pass, in a time that grows with the length of a text; how much of a value is "
-        "read is bounded",
+        "figures and names are read in one pass, in a time that grows with the length of a text; how much of a value "
+        "is read is bounded",
         ("tests/planner/model/conversations/test_evidence.py::test_a_long_text_of_a_device_is_read_in_one_pass",),
     ),
 )
