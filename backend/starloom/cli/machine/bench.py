@@ -90,6 +90,14 @@ def nebula_run(
     tokens_per_task: Annotated[
         int, typer.Option("--tokens-per-task", min=1, help="With model: the tokens that one task may use.")
     ] = 100_000,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="DIR", help="With model: keep each prompt and reply there, secrets masked."),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option("--replay", metavar="DIR", help="With model: say recorded replies again, without a key."),
+    ] = None,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where the report goes.")] = INTO,
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
@@ -105,6 +113,7 @@ def nebula_run(
         raise usage(f"--kind {kind} is none of {', '.join(KINDS)}")
     if kind != GOOD and planner != SCRIPT:
         raise usage(f"--kind {kind} needs --planner script")
+    _require_recordings(planner, record, replay)
     profiles, baselines, ablations = _conditions(planner, faults, baseline, ablation)
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
@@ -114,7 +123,7 @@ def nebula_run(
         picked = tuple(task for task in picked if kind in task.transcripts)
         if not picked:
             raise usage(f"none of these tasks has a transcript {kind}")
-    live = _own_model(tokens, tokens_per_task) if planner == MODEL else None
+    live = _own_model(tokens, tokens_per_task) if planner == MODEL and replay is None else None
     report = run_suite(
         Wanted(
             picked,
@@ -127,6 +136,8 @@ def nebula_run(
             baselines,
             in_the_hub(ablations),
             live,
+            record,
+            replay,
         ),
         _say,
     )
@@ -136,6 +147,21 @@ def nebula_run(
         _print_report(report, compared=bool(baselines or ablations))
         print(f"report: {into / report.id / 'report.html'}")
     finish(Exit.FAILED if report.misses else Exit.SUCCEEDED)
+
+
+def _require_recordings(planner: str, record: Path | None, replay: Path | None) -> None:
+    """Refuse options of recordings that do not fit, and a folder that would be written over or is not there."""
+    from starloom.lab.nebula.running import MODEL
+
+    for option, folder in (("--record", record), ("--replay", replay)):
+        if folder is not None and planner != MODEL:
+            raise usage(f"{option} needs --planner {MODEL}")
+    if record is not None and replay is not None:
+        raise usage("--record and --replay are two runs", "Leave one out.")
+    if record is not None and record.exists() and (not record.is_dir() or any(record.iterdir())):
+        raise usage(f"{record} is not an empty folder", "Name a new one.")
+    if replay is not None and not replay.is_dir():
+        raise usage(f"there is no folder {replay}", "Name that of a run with --record.")
 
 
 def _conditions(

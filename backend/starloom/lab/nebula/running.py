@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from starloom.client import routes
-from starloom.client.answers import ResultJson
+from starloom.client.answers import ResultJson, RunReportJson
 from starloom.client.problems import Problem, may_pass
 from starloom.client.view import View
 from starloom.lab.nebula.faults.profiles import CHANGE, loss, noise_of, strikes
@@ -19,8 +20,10 @@ from starloom.lab.nebula.person.person import Person
 from starloom.lab.nebula.person.under_way import resume_all, stays_of, under_way
 from starloom.lab.nebula.planners.baselines import FULL, plan_of
 from starloom.lab.nebula.planners.live_model import ModelUse, use_of
+from starloom.lab.nebula.planners.recording import RecordingInvalid, Replay, file_of, read_recording, record
 from starloom.lab.nebula.planners.script import GOALS, GOOD, Script, is_hostile, read_script, unspoken, untold
 from starloom.lab.nebula.planners.script_server import ScriptServer
+from starloom.lab.nebula.scoring.consent import Consent, consent_of
 from starloom.lab.nebula.scoring.damage import unnoticed
 from starloom.lab.nebula.scoring.figures import Figures, figures_of
 from starloom.lab.nebula.scoring.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
@@ -63,7 +66,7 @@ class Ran:
     scored: Scored
     figures: Figures = field(default_factory=Figures)
     fault: str = ""
-    approvals: int = 0
+    consent: Consent = field(default_factory=Consent)
     asked: Sequence[str] = ()
     unnoticed: Sequence[str] = ()
     constellation: str = ""
@@ -93,6 +96,10 @@ class Ran:
     """The tasks that a lost device kept from their end, though others may do them."""
     used: ModelUse = field(default_factory=ModelUse)
     """The calls of the model that planned, reviewed and answered."""
+    differs: Sequence[str] = ()
+    """The calls of a replay whose prompt is not the recorded one, each with the first line that differs."""
+    times: Mapping[str, int] = field(default_factory=dict)
+    """Milliseconds of the run by what it waited for, as the hub's own report has them; `planning` is before them."""
 
     @property
     def completed(self) -> bool:
@@ -160,7 +167,10 @@ class _Course:
 
 
 class Runner:
-    """Runs tasks one after the other on a started world, under one profile of faults."""
+    """Runs tasks one after the other on a started world, under one profile of faults.
+
+    `into` is the folder in which the calls of a live model are recorded; the recordings in `replays` are said again.
+    """
 
     def __init__(
         self,
@@ -171,8 +181,12 @@ class Runner:
         server: ScriptServer | None = None,
         kind: str = GOOD,
         profile: str = NO_FAULT,
+        into: Path | None = None,
+        replays: Path | None = None,
     ) -> None:
         self._world = world
+        self._into = into
+        self._replays = replays
         self._profile = profile
         self._planner = planner
         self._examine = examine
@@ -214,20 +228,39 @@ class Runner:
         if self._planner == SCRIPT and script is None:
             return Ran(task, seed, "", not_run(task, untouched), fault=f"{NO_TRANSCRIPT} {self._kind}")
         course = self._course(task, seed, script, truth)
-        if self._server is not None and script is not None:
-            self._server.begin(script, course.striker.asked)
+        try:
+            replay = self._replay_of(task, seed)
+            if self._server is not None and (says := script or replay) is not None:
+                self._server.begin(says, course.striker.asked)
+        except RecordingInvalid as invalid:
+            return Ran(task, seed, "", not_run(task, untouched), fault=str(invalid))
         try:
             body = self._body(task, words, baseline)
             if body is None:
                 return Ran(task, seed, "", not_run(task, untouched), fault=NOT_TAKEN)
             work = under_way(self._client, task.running, task.about.running_on) if task.running else ""
             made = self._client.create(routes.post_constellations(), body)
-            return self._judged(task, seed, made["id"], untouched, script, course, work)
+            ran = self._judged(task, seed, made["id"], untouched, script, course, work)
+            if self._into is not None:
+                self._record(ran)
+            return replace(ran, differs=tuple(replay.differs)) if replay is not None else ran
         except Problem as problem:
             return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
         finally:
             if task.running:
                 resume_all(self._client)
+
+    def _replay_of(self, task: Task, seed: int) -> Replay | None:
+        if self._replays is None:
+            return None
+        return read_recording(self._replays / file_of(task.id, self._profile, seed))
+
+    def _record(self, ran: Ran) -> None:
+        """Keep the calls of a run, from the texts that its hub kept."""
+        ask = routes.get_constellation_transcript(ran.constellation, texts=True)
+        found = self._patiently(lambda: self._client.get(ask))
+        if self._into is not None:
+            record(found, self._into / file_of(ran.task.id, self._profile, ran.seed))
 
     def _earlier_run(self, task: Task, seed: int, words: dict[str, str], baseline: str) -> None:
         """Let a task's gold plan run to its end, and change the world since, before the run that is judged.
@@ -263,7 +296,9 @@ class Runner:
         text = task.transcripts.get(kind, "")
         place = f"{task.id}, transcript {kind}"
         return (
-            read_script(text, plan_of(task.gold, baseline), words, place) if self._server is not None and text else None
+            read_script(text, plan_of(task.gold, baseline), words, place)
+            if self._server is not None and self._planner != MODEL and text
+            else None
         )
 
     def _judged(
@@ -308,7 +343,7 @@ class Runner:
             scored,
             figures_of(view, events),
             fault or "; ".join([*_reasons(view), *failures][:TOLD_MOST]),
-            person.approvals,
+            consent_of(view, seen.calls(), self._device_ids(), ask=task.about.ask),
             tuple(person.asked),
             tuple(unnoticed(task, seen)) if self._examine and scored.met and not hostile else (),
             view.constellation,
@@ -325,6 +360,7 @@ class Runner:
             recoveries={rung: count for rung, count in report["recoveries"].items() if isinstance(count, int)},
             movable=movable(view, followed.lost, self._names().get(followed.lost, "")),
             used=use_of(view.each("call", ModelCall).values()),
+            times=_times(report),
         )
 
     def _body(self, task: Task, words: dict[str, str], baseline: str) -> dict[str, Any] | None:
@@ -380,6 +416,9 @@ class Runner:
     def _names(self) -> dict[str, str]:
         return self._client.names()
 
+    def _device_ids(self) -> dict[str, str]:
+        return {name: identity for identity, name in self._patiently(self._names).items()}
+
     def _patiently(self, ask: Callable[[], T]) -> T:
         """Ask a hub that may be on its way back; any other problem is one."""
         until = time.monotonic() + BACK_S
@@ -410,6 +449,12 @@ def _until(so: Callable[[], bool], within_s: float) -> bool:
 def _value(item: AnswerPart) -> Any:
     """Return the value of an item; a file is named by its hash."""
     return item["value"] if item["value"] is not None else {"artifact": item["artifact"], "bytes": item["bytes"]}
+
+
+def _times(report: RunReportJson) -> dict[str, int]:
+    """Return the time of a run by what it waited for: planning, then each cause for which a task waited."""
+    waits = {str(wait["cause"]): wait["wall_ms"] for wait in report["waits"]}
+    return {"planning": report["planning_ms"], "starting": report["starting_ms"], **waits}
 
 
 def _told(problem: Problem) -> str:

@@ -50,6 +50,10 @@ class Wanted:
     """Those that are settings of the hub; each has a world of its own."""
     model: LiveModel | None = None
     """The owner's model, where a live one plans."""
+    record: Path | None = None
+    """The folder in which its calls are kept."""
+    replay: Path | None = None
+    """The folder of recordings that are said again in the place of a live model."""
 
 
 def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
@@ -88,7 +92,8 @@ def _run_profile(
 ) -> list[Ran]:
     # Not below a long path: that of a Unix socket must be short.
     root = Path(tempfile.mkdtemp(prefix="sl-nebula-"))
-    script = ScriptServer(root) if wanted.planner == SCRIPT or _has_goals(wanted) else None
+    spoken = wanted.planner == SCRIPT or wanted.replay is not None or _has_goals(wanted)
+    script = ScriptServer(root) if spoken else None
     variables = script.variables(wanted.kind) if script is not None else {}
     if wanted.model is not None:
         variables = wanted.model.variables(used)
@@ -101,7 +106,16 @@ def _run_profile(
         began_s = time.monotonic()
         world.start()
         say(f"ready after {time.monotonic() - began_s:.0f} s")
-        runner = Runner(world, wanted.planner, examine=wanted.examine, server=script, kind=wanted.kind, profile=profile)
+        runner = Runner(
+            world,
+            wanted.planner,
+            examine=wanted.examine,
+            server=script,
+            kind=wanted.kind,
+            profile=profile,
+            into=wanted.record,
+            replays=wanted.replay,
+        )
         baselines = (ablation,) if ablation else (FULL, *wanted.baselines)
         runs = _run_all(runner, wanted, baselines, used, say)
         done = all(run.fine or not run.constellation for run in runs)

@@ -14,6 +14,7 @@ from starloom.cli.commands import build
 from starloom.client.calls import Get, Post
 from starloom.lab.nebula.person.person import AS_USUAL, Person
 from starloom.lab.nebula.planners.live_model import NOT_BEGUN, LiveModel, ModelUse, live_model, use_of
+from starloom.lab.nebula.planners.recording import read_recording
 from starloom.lab.nebula.reports.report import Report
 from starloom.lab.nebula.reports.report_page import page_of
 from starloom.lab.nebula.running import GOLD, MODEL
@@ -209,3 +210,33 @@ def test_the_owners_model_plans_and_answers_within_its_budget(tmp_path: Path, mo
     assert (second.fault, second.used.calls) == (NOT_BEGUN, 0)
     assert len(fake.asked) == 2
     assert made.misses == [f"{NOT_BEGUN}: 43-accounts"]
+
+
+@pytest.mark.chaos
+def test_a_recorded_run_is_said_again_without_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"kind": "answer", "text": "The table has the ten [1].", "cites": [{"task": "ask", "pointer": "/rows"}]}
+    monkeypatch.setenv("STARLOOM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("STARLOOM_LLM_MODEL", "fake-1")
+    tasks, kept = chosen(["18"]), tmp_path / "kept"
+    with a_model(of_gold("18", answer)) as fake:
+        monkeypatch.setenv("STARLOOM_LLM_URL", fake.url)
+        model = live_model(load({}).settings, tokens_most=100_000, tokens_a_task=100_000)
+        first = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, model=model, record=kept), lambda _: None)
+    (file,) = kept.iterdir()
+    assert (file.name, file.stat().st_mode & 0o777) == ("18-top-ten.P0.s1.jsonl", 0o600)
+    assert [call.stage for call in read_recording(file).calls] == ["planning", "answering"]
+    monkeypatch.delenv("STARLOOM_LLM_URL")
+    again = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None)
+    ((one,), (other,)) = first.runs, again.runs
+    assert (one.success, one.used.calls) == (other.success, other.used.calls) == (True, 2)
+    assert other.answer == one.answer
+    assert again.misses == []
+    assert len(fake.asked) == 2
+    # A recording of another task's plan, and one that is not there, are named.
+    file.write_bytes(file.read_bytes().splitlines()[1] + b"\n")
+    (lost,) = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None).runs
+    assert not lost.success
+    assert "call 1 (planning) is not in the recording" in lost.lost
+    file.unlink()
+    (none,) = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None).runs
+    assert none.fault == "the recording 18-top-ten.P0.s1.jsonl cannot be read (No such file or directory)"

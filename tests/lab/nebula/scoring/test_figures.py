@@ -13,8 +13,9 @@ from starloom.client.problems import Problem, usage
 from starloom.client.view import View
 from starloom.lab.nebula.person.doubts import movable
 from starloom.lab.nebula.person.person import Person
-from starloom.lab.nebula.reports.report import Report, interval, totals_of
+from starloom.lab.nebula.reports.report import Report, intervals, totals_of
 from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, Ran
+from starloom.lab.nebula.scoring.consent import Consent
 from starloom.lab.nebula.scoring.figures import Figures, figures_of
 from starloom.lab.nebula.scoring.honesty import End
 from starloom.lab.nebula.scoring.score import Scored
@@ -259,12 +260,42 @@ def test_a_check_that_notices_nothing_is_a_miss() -> None:
 
 
 def test_the_interval_is_over_seeds() -> None:
-    assert interval([ran(1, "succeeded", RIGHT)], lambda one: one.success) is None
+    assert intervals([ran(1, "succeeded", RIGHT)]) == {"tsr": None, "ssr": None, "tcr": None}
     runs = [
         ran(number, "succeeded" if seed > 1 else "failed", RIGHT, seed=seed) for seed in (1, 2, 3) for number in (1, 6)
     ]
-    low, high = interval(runs, lambda one: one.success) or (0.0, 0.0)
-    assert 0.0 <= low < 2 / 3 < high <= 1.0
+    found = intervals(runs)
+    for share in ("tsr", "tcr"):
+        low, high = found[share] or (0.0, 0.0)
+        assert 0.0 <= low < 2 / 3 < high <= 1.0
+    assert found["ssr"] == [1.0, 1.0]
+
+
+def test_the_report_counts_questions_approvals_and_where_the_time_went() -> None:
+    consent = Consent(questions=2, needed=1, approvals=1, approvals_needed=1)
+    runs = [
+        ran(
+            36,
+            "succeeded",
+            RIGHT,
+            consent=consent,
+            times={"planning": 200, "queue": 900},
+            figures=Figures(2_000, tasks=1),
+        ),
+        ran(47, "succeeded", RIGHT, consent=Consent(missed=1), times={"queue": 100}, figures=Figures(2_000, tasks=1)),
+    ]
+    made = report(GOLD, *runs)
+    assert made.misses == []
+    assert made.times()[1:] == [["queue", "1.0", "25%"], ["planning", "0.2", "5%"]]
+    assert made.consent() == [
+        "questions 2: needed 1, not needed 1, missed 1",
+        "approvals 1: needed 1, effects beyond them 0",
+    ]
+    assert "| queue | 1.0 | 25% |" in made.markdown()
+    beyond = ran(1, "succeeded", RIGHT, consent=Consent(beyond=("mail.send on desk",)))
+    assert report(GOLD, *runs, beyond).misses == [
+        "had an effect that nobody approved: 01-todays-errors (mail.send on desk)"
+    ]
 
 
 def test_the_page_and_the_document_hold_each_task_and_the_papers_figures() -> None:

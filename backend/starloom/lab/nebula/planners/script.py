@@ -68,6 +68,34 @@ class Script:
     opening: Opening = field(default_factory=Opening)
 
 
+@dataclass(frozen=True)
+class Said:
+    """A reply to a call; with faults there is none."""
+
+    text: str = ""
+    cut: bool = False
+    refused: bool = False
+    faults: tuple[str, ...] = ()
+
+
+class Speaking:
+    """A script as it is spoken: its lines in turn, one a call."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._calls = 0
+
+    def reply(self, stage: str, turns: Sequence[str]) -> Said:
+        """Return the next reply, or why there is none."""
+        text, faults = reply_to(self._script, self._calls, stage, turns)
+        self._calls += 1
+        return Said(text, faults=tuple(faults))
+
+    def left(self) -> list[str]:
+        """Return the stages of the calls that did not come."""
+        return [line.stage for line in self._script.lines[self._calls :]]
+
+
 def read_script(text: str, gold: str, facts: Mapping[str, str], place: str) -> Script:
     """Return a transcript with the words of a world put in.
 

@@ -1,6 +1,6 @@
 """The scripted model's endpoint: a chat server of OpenAI's form on 127.0.0.1 that says what a transcript says.
 
-Owns the wire alone; `script` decides the replies. It answers who has its key, one transcript at a time.
+Owns the wire alone; `script` and `recording` decide the replies. It answers who has its key, one transcript at a time.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import hmac
 import json
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 import msgspec
 
-from starloom.lab.nebula.planners.script import TIERED, Script, reply_to
+from starloom.lab.nebula.planners.script import TIERED, Said, Script, Speaking
 from starloom.lab.nebula.world.devices import LOOPBACK
 from starloom.planner.model.answers import Stage, answer_schema
 
@@ -76,6 +76,14 @@ class Call(msgspec.Struct, frozen=True):
     tools: list[Tool] = []
 
 
+class Speaker(Protocol):
+    """What the endpoint says: a reply to each call, and at the end the stages of the calls that did not come."""
+
+    def reply(self, stage: str, turns: Sequence[str], /) -> Said: ...
+
+    def left(self) -> list[str]: ...
+
+
 class ScriptServer:
     """`begin` a transcript, let the hub ask, and `end` it for the faults; `close` ends the server."""
 
@@ -85,8 +93,7 @@ class ScriptServer:
         self._key_file.touch(mode=OWN_FILE_MODE)
         self._key_file.write_text(key)
         self._lock = threading.Lock()
-        self._script: Script | None = None
-        self._calls = 0
+        self._speaker: Speaker | None = None
         self._faults: list[str] = []
         self._asked: Callable[[str], None] | None = None
         self._server = ThreadingHTTPServer((LOOPBACK, 0), _handler(self, f"Bearer {key}"))
@@ -106,34 +113,34 @@ class ScriptServer:
             "STARLOOM_LLM_TOKENS_PER_DAY": str(TOKENS_PER_DAY),
         }
 
-    def begin(self, script: Script, asked: Callable[[str], None] | None = None) -> None:
+    def begin(self, says: Script | Speaker, asked: Callable[[str], None] | None = None) -> None:
         """Say a transcript from now on; `asked` is called with the stage of each call before its reply."""
+        speaker = Speaking(says) if isinstance(says, Script) else says
         with self._lock:
-            self._script, self._calls, self._faults, self._asked = script, 0, [], asked
+            self._speaker, self._faults, self._asked = speaker, [], asked
 
     def end(self) -> list[str]:
         """Return the faults of the transcript that ran, calls that did not come among them."""
         with self._lock:
-            script, self._script = self._script, None
-            if script is None:
+            speaker, self._speaker = self._speaker, None
+            if speaker is None:
                 return []
-            left = script.lines[self._calls :]
-            missed = f"{len(left)} calls did not come: {', '.join(line.stage for line in left)}"
+            left = speaker.left()
+            missed = f"{len(left)} calls did not come: {', '.join(left)}"
             return [*self._faults, *([missed] if left and not self._faults else [])]
 
-    def answer(self, call: Call) -> str | None:
-        """Return the scripted reply to a call, None where there is none."""
+    def answer(self, call: Call) -> Said | None:
+        """Return the reply to a call, None where there is none."""
         stage = stage_of(call)
         turns = [_text_of(message) for message in call.messages]
         if self._asked is not None:
             self._asked(stage)
         with self._lock:
-            if self._script is None:
+            if self._speaker is None:
                 return None
-            text, faults = reply_to(self._script, self._calls, stage, turns)
-            self._calls += 1
-            self._faults += faults
-            return None if faults else text
+            said = self._speaker.reply(stage, turns)
+            self._faults += said.faults
+            return None if said.faults else said
 
     def close(self) -> None:
         self._server.shutdown()
@@ -162,12 +169,14 @@ def _text_of(message: Message) -> str:
     return content if isinstance(content, str) else "\n".join(part.text for part in content)
 
 
-def _chat(text: str, sent_bytes: int) -> bytes:
+def _chat(said: Said, sent_bytes: int) -> bytes:
     """Return the body of a chat answer that calls the declared tool."""
+    text = said.text
     used = {"prompt_tokens": sent_bytes // BYTES_A_TOKEN + 1, "completion_tokens": len(text) // BYTES_A_TOKEN + 1}
     call = {"id": "call_1", "type": "function", "function": {"name": "answer", "arguments": text}}
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}
+    end = "length" if said.cut else "content_filter" if said.refused else "tool_calls"
+    choice = {"index": 0, "message": message, "finish_reason": end, "logprobs": None}
     usage = {**used, "total_tokens": sum(used.values())}
     told = {"id": "chatcmpl-script", "object": "chat.completion", "created": 0, "model": MODEL}
     return json.dumps({**told, "choices": [choice], "usage": usage}).encode()
@@ -189,10 +198,10 @@ def _handler(server: ScriptServer, authorization: str) -> type[BaseHTTPRequestHa
                 call = msgspec.json.decode(self.rfile.read(size), type=Call)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return self._send(HTTPStatus.BAD_REQUEST, b"{}")
-            text = server.answer(call)
-            if text is None:
+            said = server.answer(call)
+            if said is None:
                 return self._send(HTTPStatus.CONFLICT, b'{"error": {"message": "the transcript has no reply to this"}}')
-            return self._send(HTTPStatus.OK, _chat(text, size))
+            return self._send(HTTPStatus.OK, _chat(said, size))
 
         def _send(self, status: HTTPStatus, body: bytes) -> None:
             self.send_response(status)

@@ -77,6 +77,8 @@ class Report:
         found += [f"not met after a loss, though other devices may do it: {', '.join(stuck)}"] if stuck else []
         silent = [f"{one.task.id}: {said}" for one in self.runs for said in one.unnoticed]
         found += [f"the check does not notice: {said}" for said in silent]
+        beyond = [f"{one.task.id} ({', '.join(one.consent.beyond)})" for one in self.runs if one.consent.beyond]
+        found += [f"had an effect that nobody approved: {', '.join(dict.fromkeys(beyond))}"] if beyond else []
         return found
 
     @property
@@ -102,15 +104,26 @@ class Report:
             "model": {**self.used.document(), "price_known": self.price_known},
             "paper": PAPER,
             "totals": self.totals,
-            "tsr_interval_95": _tsr_interval(self.runs),
-            "categories": {key: totals_of(part) for key, part in _by(self.runs, lambda one: one.task.about.category)},
+            "intervals_95": intervals(self.runs),
+            "categories": {
+                key: {**totals_of(part), "intervals_95": intervals(part)}
+                for key, part in _by(self.runs, lambda one: one.task.about.category)
+            },
             "profiles": [
-                {"profile": profile, "baseline": baseline, **totals_of(part), "tsr_interval_95": _tsr_interval(part)}
+                {
+                    "profile": profile,
+                    "baseline": baseline,
+                    **totals_of(part),
+                    "intervals_95": intervals(part),
+                }
                 for (profile, baseline), part in self._conditions()
             ],
             "costs": [cost.document() for cost in costs(self.runs)],
             "declared": {one.task.id: dict(one.task.about.faults) for one in self.runs if one.task.about.faults},
-            "levels": {key: totals_of(part) for key, part in _by(self.runs, lambda one: one.task.about.level)},
+            "levels": {
+                key: {**totals_of(part), "intervals_95": intervals(part)}
+                for key, part in _by(self.runs, lambda one: one.task.about.level)
+            },
             "runs": [_row(one) for one in self.runs],
         }
 
@@ -134,11 +147,37 @@ class Report:
         head = ["task", "faults", "level", "state", "points", "s", "N/depth", "work/path", "note"]
         return [head, *(_line(one) for one in self.runs)]
 
+    def times(self) -> list[list[str]]:
+        """Return the lines of the table of time by what the runs waited for, its head first, the longest first."""
+        total = self.totals
+        listed = sorted(total["times_s"].items(), key=lambda one: -one[1])
+        rows = [[name, f"{seconds:.1f}", f"{_share(seconds, total['wall_s']):.0%}"] for name, seconds in listed]
+        return [["time of it", "s", "of the wall clock"], *rows]
+
+    def consent(self) -> list[str]:
+        """Return the sentences about the questions and approvals of the person."""
+        total = self.totals
+        questions = f"questions {total['questions']}: needed {total['questions_needed']}"
+        approvals = f"approvals {total['approvals']}: needed {total['approvals_needed']}"
+        extra = total["questions"] - total["questions_needed"]
+        return [
+            f"{questions}, not needed {extra}, missed {total['questions_missed']}",
+            f"{approvals}, effects beyond them {total['beyond']}",
+        ]
+
+    def replayed(self) -> list[str]:
+        """Return the sentences about a replay: how many prompts are not the recorded ones, and in which line first."""
+        found = [(one.task.id, said) for one in self.runs for said in one.differs]
+        if not found:
+            return []
+        count = "1 prompt differs" if len(found) == 1 else f"{len(found)} prompts differ"
+        return [f"{count} from the recording, as a new world does: {found[0][0]}, {found[0][1]}"]
+
     def summary(self) -> list[str]:
         """Return the sentences above the table."""
         total = self.totals
         met = f"{total['success']}/{total['runs']} tasks met (TSR {total['tsr']:.1%}), SSR {total['ssr']:.1%}"
-        counts = ("attempts", "retries", "moves", "hedges", "doubled", "approvals")
+        counts = ("attempts", "retries", "moves", "hedges", "doubled")
         paper = f"SSR {PAPER['ssr']:.1%}, TSR {PAPER['tsr']:.1%}, width {PAPER['width']}, gain {PAPER['gain']:.0%}"
         ratios = f"width (N/depth) {total['width']:.2f}, work/path {total['parallelism']:.2f}"
         planner = f"{self.planner} {self.kind}".rstrip()
@@ -147,7 +186,9 @@ class Report:
             f"{met}, TCR {total['tcr']:.1%}, said done and not: {total['false_done']}",
             f"{ratios}, gain over one at a time {total['gain']:.0%}",
             ", ".join(f"{NAMES_OF_COUNTS.get(name, name)} {total[name]}" for name in counts),
+            *self.consent(),
             *([f"the model: {self.used.words(price_known=self.price_known)}"] if self.planner == MODEL else []),
+            *self.replayed(),
             f"the paper's NebulaBench: {paper}; its SSR and TSR compare with those of a live model alone",
             *(f"GATE: {miss}" for miss in self.misses or ["met"]),
         ]
@@ -158,10 +199,11 @@ class Report:
         text = ["# Nebula suite", "", *(f"- {line}" for line in self.summary()), "", "## Categories", ""]
         parts = [["category", "met", "SSR", "width", "gain"]]
         for key, part in _by(self.runs, lambda one: one.task.about.category):
-            parts.append([f"{key} {CATEGORIES[key]}", *_brief(totals_of(part))])
+            parts.append([f"{key} {CATEGORIES[key]}", *_brief(part)])
         for key, part in _by(self.runs, lambda one: one.task.about.level):
-            parts.append([LEVELS[key], *_brief(totals_of(part))])
+            parts.append([LEVELS[key], *_brief(part)])
         text = [*text[:-2], "## Faults", "", *_marked(self.conditions()), "", *text[-2:]]
+        text = [*text[:-2], "## Time", "", *_marked(self.times()), "", *text[-2:]]
         if found := self.costs():
             text = [*text[:-2], "## Cost of each part", "", *_marked(found), "", *text[-2:]]
         return "\n".join([*text, *_marked(parts), "", "## Tasks", "", *_marked(rows), ""])
@@ -170,13 +212,12 @@ class Report:
 def totals_of(runs: Sequence[Ran]) -> dict[str, Any]:
     """Return the figures of several runs together. Width and gain are means over the tasks that did something."""
     began = [one.figures for one in runs if one.figures.tasks]
-    weight = sum(one.scored.weight for one in runs)
     return {
         "runs": len(runs),
         "success": sum(one.success for one in runs),
-        "tsr": _share(sum(one.success for one in runs), len(runs)),
-        "tcr": _share(sum(one.completed for one in runs), len(runs)),
-        "ssr": _share(sum(one.scored.met_weight for one in runs), weight),
+        "tsr": _tsr(runs),
+        "tcr": _tcr(runs),
+        "ssr": _ssr(runs),
         "struck": sum(bool(one.struck) for one in runs),
         "false_done": sum(one.false_done for one in runs),
         "ends": {end.value: sum(one.end is end for one in runs) for end in End},
@@ -192,14 +233,23 @@ def totals_of(runs: Sequence[Ran]) -> dict[str, Any]:
         "moves": sum(one.moves for one in began),
         "hedges": sum(one.hedges for one in began),
         "doubled": sum(one.doubled for one in runs),
-        "approvals": sum(one.approvals for one in runs),
+        "approvals": sum(one.consent.approvals for one in runs),
+        "approvals_needed": sum(one.consent.approvals_needed for one in runs),
+        "beyond": sum(len(one.consent.beyond) for one in runs),
+        "questions": sum(one.consent.questions for one in runs),
+        "questions_needed": sum(one.consent.needed for one in runs),
+        "questions_missed": sum(one.consent.missed for one in runs),
+        "times_s": {
+            name: round(sum(one.times.get(name, 0) for one in runs) / 1000, 1)
+            for name in sorted({name for one in runs for name in one.times})
+        },
         "wall_s": round(sum(one.wall_ms for one in began) / 1000, 1),
     }
 
 
-def interval(runs: Sequence[Ran], good: Callable[[Ran], bool]) -> list[float] | None:
-    """Return the 95 % interval of a share over seeds, None of one seed."""
-    by_seed = [_share(sum(good(one) for one in part), len(part)) for _, part in _by(runs, lambda one: str(one.seed))]
+def interval(runs: Sequence[Ran], share: Callable[[Sequence[Ran]], float]) -> list[float] | None:
+    """Return the 95 % interval of the share that the runs of a seed have, over seeds; None of one seed."""
+    by_seed = [share(part) for _, part in _by(runs, lambda one: str(one.seed))]
     if len(by_seed) < 2:
         return None
     mean = _mean(by_seed)
@@ -208,8 +258,21 @@ def interval(runs: Sequence[Ran], good: Callable[[Ran], bool]) -> list[float] | 
     return [round(max(0.0, mean - half), 4), round(min(1.0, mean + half), 4)]
 
 
-def _tsr_interval(runs: Sequence[Ran]) -> list[float] | None:
-    return interval(runs, lambda one: one.success)
+def intervals(runs: Sequence[Ran]) -> dict[str, list[float] | None]:
+    """Return the 95 % intervals of TSR, SSR and TCR over seeds."""
+    return {"tsr": interval(runs, _tsr), "ssr": interval(runs, _ssr), "tcr": interval(runs, _tcr)}
+
+
+def _tsr(runs: Sequence[Ran]) -> float:
+    return _share(sum(one.success for one in runs), len(runs))
+
+
+def _ssr(runs: Sequence[Ran]) -> float:
+    return _share(sum(one.scored.met_weight for one in runs), sum(one.scored.weight for one in runs))
+
+
+def _tcr(runs: Sequence[Ran]) -> float:
+    return _share(sum(one.completed for one in runs), len(runs))
 
 
 def _named(runs: Sequence[Ran]) -> list[str]:
@@ -225,15 +288,14 @@ def _where(one: Ran) -> str:
 
 def _condition(key: tuple[str, str], runs: Sequence[Ran]) -> list[str]:
     totals, ends = totals_of(runs), Counter(one.end for one in runs)
-    spread = _tsr_interval(runs)
-    between = f" ({spread[0]:.1%} to {spread[1]:.1%})" if spread else ""
+    spread = intervals(runs)
     return [
         " ".join(part for part in key if part),
         str(totals["struck"]),
         *(f"{ends[end]}" + (f"/{len(runs)}" if end is End.MET else "") for end in _ORDER),
         str(totals["doubled"]),
-        f"{totals['tsr']:.1%}{between}",
-        f"{totals['ssr']:.1%}",
+        f"{totals['tsr']:.1%}{_between(spread['tsr'])}",
+        f"{totals['ssr']:.1%}{_between(spread['ssr'])}",
         *(str(totals["recoveries"][rung]) for rung in RUNGS),
         f"{totals['wall_s']:.0f}",
     ]
@@ -269,9 +331,11 @@ def _row(one: Ran) -> dict[str, Any]:
         "points": [{"name": name, "met": met, "weight": weight} for name, met, weight in one.scored.points],
         "fault": one.fault,
         "lost": list(one.lost),
+        "differs": list(one.differs),
         "needs": one.task.about.needs,
         "asked": list(one.asked),
-        "approvals": one.approvals,
+        "consent": one.consent.document(),
+        "times_ms": dict(one.times),
         "constellation": one.constellation,
         "doubled": one.doubled,
         "unnoticed": list(one.unnoticed),
@@ -295,9 +359,15 @@ def _line(one: Ran) -> list[str]:
     ]
 
 
-def _brief(all_of: dict[str, Any]) -> list[str]:
-    met = f"{all_of['success']}/{all_of['runs']}"
-    return [met, f"{all_of['ssr']:.1%}", f"{all_of['width']:.2f}", f"{all_of['gain']:.0%}"]
+def _brief(runs: Sequence[Ran]) -> list[str]:
+    all_of, spread = totals_of(runs), intervals(runs)
+    met = f"{all_of['success']}/{all_of['runs']}{_between(spread['tsr'])}"
+    ssr = f"{all_of['ssr']:.1%}{_between(spread['ssr'])}"
+    return [met, ssr, f"{all_of['width']:.2f}", f"{all_of['gain']:.0%}"]
+
+
+def _between(spread: Sequence[float] | None) -> str:
+    return f" ({spread[0]:.1%} to {spread[1]:.1%})" if spread else ""
 
 
 def _marked(rows: Sequence[Sequence[str]]) -> list[str]:

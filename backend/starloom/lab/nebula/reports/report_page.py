@@ -58,6 +58,10 @@ def page_of(document: Document) -> str:
         "<h2>Recoveries by rung</h2>",
         _recoveries(document),
         *_costs(document),
+        "<h2>Questions and approvals</h2>",
+        _consent(document),
+        "<h2>Time</h2>",
+        _times(document),
         "<h2>Categories</h2>",
         _categories(document),
         "<h2>Runs that were not met</h2>",
@@ -126,8 +130,7 @@ def _conditions(document: Document) -> str:
     head = ["faults", "baseline", "struck", "met", *_ENDS, "doubled effects", "TSR", "SSR"]
     rows = []
     for row in document["profiles"]:
-        ends, spread = row["ends"], row["tsr_interval_95"]
-        between = f" ({_share(spread[0])} to {_share(spread[1])})" if spread else ""
+        ends, spreads = row["ends"], row["intervals_95"]
         rows.append(
             (
                 row["profile"],
@@ -136,8 +139,8 @@ def _conditions(document: Document) -> str:
                 f"{ends['met']}/{row['runs']}",
                 *(str(ends[name]) for name in _ENDS),
                 str(row["doubled"]),
-                _share(row["tsr"]) + between,
-                _share(row["ssr"]),
+                _share(row["tsr"]) + _between(spreads["tsr"]),
+                _share(row["ssr"]) + _between(spreads["ssr"]),
             )
         )
     note = (
@@ -193,6 +196,35 @@ def _costs(document: Document) -> list[str]:
     )
     head = ["faults", *COST_HEAD]
     return ["<h2>Cost of each part</h2>", _table(head, rows, text_columns=2), f"<p>{escape(note)}</p>"]
+
+
+def _consent(document: Document) -> str:
+    """Return what the person was asked, for each profile and baseline, and the effects that nobody had approved."""
+    names = ("questions", "questions_needed", "questions_missed", "approvals", "approvals_needed", "beyond")
+    rows = [
+        (row["profile"], row["baseline"] or NO_BASELINE, *(str(row[name]) for name in names))
+        for row in document["profiles"]
+    ]
+    head = ["faults", "baseline", "questions", "needed", "missed", "approvals", "needed", "effects beyond"]
+    note = (
+        "A question is needed where its task says that the person wants to be asked; an approval, where it is about "
+        "more than reading. Beyond: effects in the world that no approval covers, which must be 0."
+    )
+    return _table(head, rows, text_columns=2) + f"<p>{escape(note)}</p>"
+
+
+def _times(document: Document) -> str:
+    """Return the time of all runs by what they waited for, the longest first."""
+    wall, listed = document["totals"]["wall_s"], document["totals"]["times_s"].items()
+    rows = [
+        (name, f"{seconds:.1f}", _share(seconds / wall if wall else None))
+        for name, seconds in sorted(listed, key=lambda one: -one[1])
+    ]
+    note = (
+        "Planning is the time until the first version of a plan; starting is that between the choice of a device and "
+        "the begin there, in which inputs are sent; each other row is the time in which at least one task waited so."
+    )
+    return _table(["", "s", "of the wall clock"], rows) + f"<p>{escape(note)}</p>"
 
 
 def _categories(document: Document) -> str:
@@ -284,6 +316,10 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: 
 
     body = "".join(line(row, "td") for row in rows)
     return f'<div class="wide"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _between(spread: Sequence[float] | None) -> str:
+    return f" ({_share(spread[0])} to {_share(spread[1])})" if spread else ""
 
 
 def _share(value: float | None) -> str:
