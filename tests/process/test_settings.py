@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from starloom.process.settings import SettingsInvalid, load
+from starloom.process.settings import KEPT, PORT_FILE, SettingsInvalid, load
 
 
 def test_a_flag_wins_over_a_variable_over_the_file_over_the_default(tmp_path: Path) -> None:
@@ -19,6 +19,19 @@ def test_a_flag_wins_over_a_variable_over_the_file_over_the_default(tmp_path: Pa
     assert sources["log_level"] == "STARLOOM_LOG_LEVEL"
     assert sources["lease_ttl_s"] == str(tmp_path / "starloom.toml")
     assert sources["host"] == "default"
+
+
+def test_the_port_of_the_last_start_counts_where_no_other_is_named(tmp_path: Path) -> None:
+    env = {"STARLOOM_HOME": str(tmp_path), "HOME": "/x"}
+    (tmp_path / PORT_FILE).write_text("8733\n")
+    loaded = load(environment=env)
+    assert (loaded.settings.port, loaded.sources["port"]) == (8733, KEPT)
+    (tmp_path / "starloom.toml").write_text("port = 1001\n")
+    assert load(environment=env).settings.port == 1001
+    (tmp_path / "starloom.toml").unlink()
+    for text in ("", "x", "0", "70000", "-1", "8" * 5_000, "\u0663"):
+        (tmp_path / PORT_FILE).write_text(text)
+        assert load(environment=env).sources["port"] == "default"
 
 
 def test_unknown_names_are_errors_with_a_guess_all_at_once(tmp_path: Path) -> None:

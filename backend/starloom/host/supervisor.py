@@ -32,7 +32,7 @@ from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import HubLook, Keeper
 from starloom.jobs.broker import broker_url_of
 from starloom.planner.model.transport.connecting import unusable
-from starloom.process.settings import Settings, SettingsInvalid, load
+from starloom.process.settings import PORT_FILE, Settings, SettingsInvalid, load
 from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
 from starloom.store.port import DiskFull, Unavailable
@@ -76,6 +76,7 @@ def serve(wishes: UpOptions) -> int:
         settings.home.chmod(0o700)
         with holding(settings.home):
             _check_port(settings)
+            _keep_port(settings)
             return asyncio.run(Service(settings, wishes).run())
     except OSError as error:
         if not has_no_room(error):
@@ -100,6 +101,14 @@ def _check_port(settings: Settings) -> None:
         f"Port {near} is free: make run PORT={near} (or starloom up --port {near})." if near else "Set one with --port."
     )
     raise usage(f"port {settings.port} is used by {ports.owner(settings.port)}", way)
+
+
+def _keep_port(settings: Settings) -> None:
+    """Keep the port for the next start, which takes it unless another one is named."""
+    file = settings.home / PORT_FILE
+    told = f"{settings.port}\n"
+    if not file.is_file() or file.read_text() != told:
+        file.write_text(told)
 
 
 def home_of(address: HubAddress) -> Path | None:

@@ -23,6 +23,9 @@ VERSION = version("starloom")
 """The release of this hub; it hands out the agent of the same release."""
 PREFIX = "STARLOOM_"
 FILE_NAME = "starloom.toml"
+PORT_FILE = "port"
+"""The file in the home with the port of the last start: devices, pages and links know the hub by it."""
+KEPT = "the last start"
 OTHER_VARIABLES = frozenset({"AGENT_HOME", "CONFIG", "FENCE", "TOKEN", "URL"})
 """Variables of clients and tools that share the prefix and are not settings of the hub."""
 
@@ -325,13 +328,21 @@ def _near(name: str, names: set[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+def _kept_port(home: Path) -> dict[str, Any]:
+    try:
+        text = (home / PORT_FILE).read_text().strip()
+    except OSError:
+        return {}
+    return {"port": int(text)} if text.isascii() and text.isdigit() and len(text) < 6 and 0 < int(text) < 65_536 else {}
+
+
 def load(
     flags: Mapping[str, Any] | None = None,
     *,
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> Loaded:
-    """Merge flags, variables, `starloom.toml` and defaults.
+    """Merge flags, variables, `starloom.toml`, the port that the home keeps, and defaults.
 
     The file is `file`, or `STARLOOM_CONFIG`, or `starloom.toml` in the home, where it exists.
 
@@ -367,7 +378,8 @@ def load(
         except ValueError as error:
             faults.append(f"{path} is not valid TOML: {error}")
     faults += [f"unknown setting {name} in {path}{_near(name, names)}" for name in sorted(lines) if name not in names]
-    for source, values in ((str(path), lines), ("variable", variables), ("flag", given)):
+    kept = _kept_port(home)
+    for source, values in ((KEPT, kept), (str(path), lines), ("variable", variables), ("flag", given)):
         for name, value in values.items():
             if name in names:
                 merged[name] = value

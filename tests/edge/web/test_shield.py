@@ -94,4 +94,9 @@ async def test_a_public_url_behind_a_trusted_proxy(tmp_path: Path) -> None:
 async def test_forwarded_headers_of_a_stranger_count_for_nothing(tmp_path: Path) -> None:
     async with a_world(tmp_path, public_url="https://star.example") as world, world.client() as http:
         headers = {"host": "star.example", "x-forwarded-proto": "https"}
-        assert (await http.get("/healthz", headers=headers)).status_code == 421
+        refused = await http.get("/healthz", headers=headers)
+        assert refused.status_code == 421
+        assert refused.json()["reason"] == "star.example is an address by https, and this came by http"
+        assert "STARLOOM_TRUSTED_PROXIES" in refused.json()["hint"]
+        other = await http.get("/healthz", headers={"host": "other.example"})
+        assert "STARLOOM_TRUSTED_PROXIES" not in other.json()["hint"]

@@ -16,7 +16,7 @@ import secrets
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -44,6 +44,11 @@ _ALL_FIXED = list(_FIXED.items())
 RELAY = RELAY_HEADER.encode()
 _HSTS = b"max-age=31536000"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+_PROXY: Final = (
+    "A proxy in front says by X-Forwarded-Proto how it was asked, and counts if STARLOOM_TRUSTED_PROXIES names its "
+    "address: 127.0.0.1 where it runs on the hub's computer."
+)
+"""The way out where a name of https is asked by http."""
 
 
 class Shield:
@@ -115,6 +120,8 @@ class Shield:
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         if len(hosts) != 1 or not self._reach.allows_host(hosts[0], scope["scheme"]):
             shown = _printable(hosts[0]) if hosts else "no host"
+            if len(hosts) == 1 and scope["scheme"] == "http" and self._reach.allows_host(hosts[0], "https"):
+                return Problem(Code.BAD_HOST, f"{shown} is an address by https, and this came by http", hint=_PROXY)
             return Problem(Code.BAD_HOST, f"{shown} is not an address of this hub")
         origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
         if len(origins) > 1 or (origins and not self._reach.allows_origin(origins[0])):
