@@ -2,7 +2,7 @@
 
 A file is `TASK.PROFILE.sSEED.jsonl` in the folder of `--record`, one line a call in the order of time, secrets masked.
 A new world has another day, other ports and other ids, so that no prompt is the same twice: a reply is found by its
-stage and its turn, and the first line in which a prompt differs is told.
+stage and its turn, and the report names the first line in which a prompt differs.
 """
 
 from __future__ import annotations

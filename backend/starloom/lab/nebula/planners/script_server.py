@@ -77,7 +77,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Speaker(Protocol):
-    """What the endpoint says: a reply to each call, and at the end the stages of the calls that did not come."""
+    """The voice of the endpoint: a reply to each call, and at the end the stages of the calls that did not come."""
 
     def reply(self, stage: str, turns: Sequence[str], /) -> Said: ...
 
