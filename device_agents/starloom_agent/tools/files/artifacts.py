@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from stat import S_ISREG
 from typing import NotRequired, TypedDict
 
@@ -11,6 +12,7 @@ from starloom_agent.toolkit.files.placing import place
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, media_of
 from starloom_agent.toolkit.results import StoredFrom
+from starloom_agent.tools.files.write import OnClash, choose
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 
@@ -77,13 +79,18 @@ def put(context: ToolContext, args: Put) -> StoredFiles:
 
 
 class Get(Args, frozen=True, kw_only=True):
-    """Write one artifact to `to`, replacing what is there in one step."""
+    """Write one artifact to `to`, whole or not at all. The same contents there are kept; with other contents there the
+    new file gets a number, unless `on_clash` says otherwise."""
 
     artifact: str | FileRef
     to: str
+    on_clash: OnClash = "rename"
 
 
 class FetchedFile(TypedDict):
+    """`added` is the path if nothing was there: what `fs.trash` may take to undo it."""
+
+    added: list[str]
     bytes: int
     name: str
     path: str
@@ -96,9 +103,12 @@ def get(context: ToolContext, args: Get) -> FetchedFile:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, "artifact.get needs an artifact: a SHA-256 or {artifact: ...}", effect=False
         )
-    target = context.resolve_write(args.to)
-    size = place(context, context.fetch(ref.hash), target)
-    return {"path": args.to, "bytes": size, "sha256": ref.hash, "name": target.name}
+    chosen = choose(context, Path(args.to), ref.hash, args.on_clash)
+    about = context.files.status(chosen.real) if chosen.same else None
+    size = about.st_size if about is not None else place(context, context.fetch(ref.hash), chosen.real)
+    path = args.to if chosen.number == 1 else chosen.shown
+    added = [path] if chosen.free else []
+    return {"path": path, "bytes": size, "sha256": ref.hash, "name": chosen.real.name, "added": added}
 
 
 TOOLS = (

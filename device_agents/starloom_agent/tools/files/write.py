@@ -25,15 +25,17 @@ from starloom_agent.toolkit.refs import FileRef, FolderRef
 from starloom_agent.tools.files.digest import place_of, sha256_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
+OnClash = Literal["rename", "replace", "fail"]
+
 
 class Write(Args, frozen=True, kw_only=True):
     """Give `files` (as `artifact.put` gives them) with `under`, or `path` with `text`; empty `folders` are made, too.
     `added` are the paths where nothing stood before this attempt: what `fs.trash` may take to undo it.
 
     A file with the same contents in the same place is kept; one with other contents keeps its name, and the new one
-    gets a number (`on_clash`). `name_by` hash makes one file of equal contents; `path` keeps the folders that `fs.find`
-    saw (or those below `strip`); `origin` puts the name of the device it came from before its own. Names and modes stay
-    as they are; `changed` names what this system cannot store so.
+    gets a number (`on_clash`), for a text as for files. `name_by` hash makes one file of equal contents; `path` keeps
+    the folders that `fs.find` saw (or those below `strip`); `origin` puts the name of the device it came from before
+    its own. Names and modes stay as they are; `changed` names what this system cannot store so.
     """
 
     files: tuple[FileRef, ...] = ()
@@ -42,7 +44,7 @@ class Write(Args, frozen=True, kw_only=True):
     name_by: Literal["hash", "name", "origin", "path"] = "name"
     strip: str = ""
     on_same_hash: Literal["keep", "write"] = "keep"
-    on_clash: Literal["rename", "replace", "fail"] = "rename"
+    on_clash: OnClash = "rename"
     path: str = ""
     text: str | None = None
 
@@ -64,7 +66,7 @@ def _inside(place: str, args: Write) -> str:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """The place of a file: its shown and its real path; `same`: the same bytes are there; `free`: nothing is there."""
 
     shown: str
@@ -74,21 +76,30 @@ class _Place:
     free: bool = False
 
 
-def _choose(context: ToolContext, stored: str, file: FileRef, args: Write) -> _Place:
+def choose(context: ToolContext, wanted: Path, digest: str, on_clash: OnClash, *, keep: bool = True) -> Place:
+    """Return the place of contents with this hash: at `wanted` where that is free, else as `on_clash` says.
+
+    `keep`: the same contents there are as good.
+
+    Raises:
+        ToolFailed: other contents are there and must stay, or too many versions.
+    """
     for number in range(1, RENAMES_MOST):
-        shown = os.path.normpath(numbered(Path(args.under) / stored, number))
+        shown = os.path.normpath(numbered(wanted, number))
         real = context.resolve_write(shown)
         with plain(real, "looking at"):
             about = context.files.status(real)
         if about is None:
-            return _Place(shown, real, False, number, free=True)
-        if stat.S_ISREG(about.st_mode) and sha256_of(context.files, real)[0] == file.hash:
-            return _Place(shown, real, args.on_same_hash == "keep", number)
-        if args.on_clash == "replace" or args.name_by == "hash":
-            return _Place(shown, real, False, number)  # under its hash, other contents can only be a damaged copy
-        if args.on_clash == "fail":
-            raise ToolFailed(Code.TOOL_FAILED, f"{shown} exists with other contents; allow on_clash: rename or replace")
-    raise ToolFailed(Code.TOOL_FAILED, f"{stored} exists in {RENAMES_MOST} versions in {args.under}; clear the folder")
+            return Place(shown, real, False, number, free=True)
+        if stat.S_ISREG(about.st_mode) and sha256_of(context.files, real)[0] == digest:
+            return Place(shown, real, keep, number)
+        if on_clash == "replace":
+            return Place(shown, real, False, number)
+        if on_clash == "fail":
+            reason = f"{shown} exists with other contents; allow on_clash: rename or replace"
+            raise ToolFailed(Code.TOOL_FAILED, reason, effect=False)
+    reason = f"{wanted.name} exists in {RENAMES_MOST} versions in {wanted.parent}; clear the folder"
+    raise ToolFailed(Code.TOOL_FAILED, reason)
 
 
 class WrittenFile(TypedDict):
@@ -170,7 +181,7 @@ def write(context: ToolContext, args: Write) -> Written:
     }
 
 
-def _put(context: ToolContext, wanted: str, file: FileRef, args: Write) -> tuple[_Place, int]:
+def _put(context: ToolContext, wanted: str, file: FileRef, args: Write) -> tuple[Place, int]:
     """Store one file under its own name, or under a portable one where the file system refuses that."""
     portable = portable_path(wanted)
     for stored in dict.fromkeys((stored_path(wanted), portable)):
@@ -182,8 +193,10 @@ def _put(context: ToolContext, wanted: str, file: FileRef, args: Write) -> tuple
     raise AssertionError("the portable name is the last")
 
 
-def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tuple[_Place, int]:
-    chosen = _choose(context, stored, file, args)
+def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tuple[Place, int]:
+    # Under its hash, other contents can only be a damaged copy.
+    clash = "replace" if args.name_by == "hash" else args.on_clash
+    chosen = choose(context, Path(args.under) / stored, file.hash, clash, keep=args.on_same_hash == "keep")
     mode = kept_mode(file.mode)
     if not chosen.same:
         return chosen, context.files.place(context.fetch(file.hash), chosen.real, mode=mode)
@@ -194,7 +207,7 @@ def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tu
     return chosen, 0 if about is None else about.st_size
 
 
-def _changes(context: ToolContext, wanted: str, chosen: _Place, file: FileRef, args: Write) -> list[str]:
+def _changes(context: ToolContext, wanted: str, chosen: Place, file: FileRef, args: Write) -> list[str]:
     """Return the properties of a file that differ from the original."""
     found = []
     here = os.path.normpath(Path(args.under) / wanted)
@@ -239,14 +252,27 @@ def _write_text(context: ToolContext, args: Write) -> Written:
     with plain(half, "writing"), context.files.create(half) as made:
         made.write((args.text or "").encode())
     digest, _ = sha256_of(context.files, half)
-    real = context.resolve_write(args.path)
-    with plain(real, "looking at"):
-        free = context.files.status(real) is None
-    size = place(context, half, real)
-    name = Path(args.path).name
-    row: WrittenFile = {"path": args.path, "name": name, "sha256": digest, "bytes": size, "state": "written"}
-    added = [args.path] if free else []
-    return {"files": [row], "folders": [], "changed": [], "added": added, "written": 1, "kept": 0, "bytes": size}
+    chosen = choose(context, Path(args.path), digest, args.on_clash, keep=args.on_same_hash == "keep")
+    size = half.stat().st_size if chosen.same else place(context, half, chosen.real)
+    first = chosen.number == 1
+    shown = args.path if first else chosen.shown
+    changed: list[Changed] = [] if first else [{"file": args.path, "path": shown, "why": "another file has its name"}]
+    row: WrittenFile = {
+        "path": shown,
+        "name": Path(shown).name,
+        "sha256": digest,
+        "bytes": size,
+        "state": "kept" if chosen.same else "written",
+    }
+    return {
+        "files": [row],
+        "folders": [],
+        "changed": changed,
+        "added": [shown] if chosen.free else [],
+        "written": 0 if chosen.same else 1,
+        "kept": 1 if chosen.same else 0,
+        "bytes": 0 if chosen.same else size,
+    }
 
 
 TOOLS = (

@@ -114,6 +114,38 @@ def test_a_path_that_leads_out_is_refused(device: Device) -> None:
     assert failed.value.code is Code.POLICY_REFUSED
 
 
+def test_a_text_replaces_no_other_file_unless_it_is_asked_to(device: Device) -> None:
+    """It replaced whatever stood there, also where `on_clash` said that it must not."""
+    old = device.folder / "notes.txt"
+    old.write_text("old")
+    found = device.call("fs.write", path="notes.txt", text="new")
+    assert (found["files"][0]["path"], found["added"]) == ("notes (2).txt", ["notes (2).txt"])
+    assert found["changed"] == [{"file": "notes.txt", "path": "notes (2).txt", "why": "another file has its name"}]
+    assert (old.read_text(), (device.folder / "notes (2).txt").read_text()) == ("old", "new")
+    again = device.call("fs.write", path="notes.txt", text="new")
+    assert (again["files"][0]["path"], again["kept"], again["added"]) == ("notes (2).txt", 1, [])
+    with pytest.raises(ToolFailed, match=r"notes\.txt exists with other contents; allow on_clash: rename or replace"):
+        device.call("fs.write", path="notes.txt", text="new", on_clash="fail")
+    assert device.call("fs.write", path="notes.txt", text="old", on_clash="fail")["kept"] == 1
+    assert old.read_text() == "old"
+    replaced = device.call("fs.write", path="notes.txt", text="new", on_clash="replace")
+    assert (replaced["written"], replaced["added"], old.read_text()) == (1, [], "new")
+
+
+def test_an_artifact_replaces_no_other_file_unless_it_is_asked_to(device: Device) -> None:
+    old = device.folder / "one.bin"
+    old.write_bytes(b"old")
+    new = device.store.take(b"new")
+    found = device.call("artifact.get", artifact=new, to="one.bin")
+    assert (found["path"], found["added"], found["name"]) == ("one (2).bin", ["one (2).bin"], "one (2).bin")
+    assert (old.read_bytes(), (device.folder / "one (2).bin").read_bytes()) == (b"old", b"new")
+    assert device.call("artifact.get", artifact=new, to="one.bin")["added"] == []
+    with pytest.raises(ToolFailed, match=r"one\.bin exists with other contents"):
+        device.call("artifact.get", artifact=new, to="one.bin", on_clash="fail")
+    assert device.call("artifact.get", artifact=new, to="one.bin", on_clash="replace")["path"] == "one.bin"
+    assert old.read_bytes() == b"new"
+
+
 def test_text_is_written_whole(device: Device) -> None:
     found = device.call("fs.write", path="notes/a.txt", text="grüße")
     assert (device.folder / "notes/a.txt").read_text(encoding="utf-8") == "grüße"
@@ -337,7 +369,7 @@ def test_only_paths_where_nothing_stood_are_added(device: Device) -> None:
     assert found["added"] == ["in/new.txt"]
     assert device.call("fs.write", files=files, under="in")["added"] == []
     assert device.call("fs.write", path="note.txt", text="a")["added"] == ["note.txt"]
-    assert device.call("fs.write", path="note.txt", text="b")["added"] == []
+    assert device.call("fs.write", path="note.txt", text="b", on_clash="replace")["added"] == []
 
 
 def test_descriptors_of_a_call_are_closed_after_it(tmp_path: Path) -> None:
