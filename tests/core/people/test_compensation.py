@@ -79,6 +79,21 @@ def test_work_that_changed_something_and_says_no_way_back_is_named() -> None:
     assert undo(driver).value["cannot_be_undone"] == ["b"]
 
 
+def test_work_that_added_nothing_is_not_said_to_be_taken_back() -> None:
+    """A copy that kept what was there, or a write over it, has nothing that its undo could take away."""
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a", undo=BACK, tool="t.never"), task("b", undo=BACK, tool="t.never")))
+    for dispatch in driver.take():
+        driver.result(dispatch, {"moved": [] if dispatch.at.task == "a" else ["b.txt"]})
+    undo(driver)
+    while taken := driver.take():
+        driver.result(taken[0])
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, AnswerRecord)
+    assert told.sentence.startswith("test was done and then taken back: b.")
+    assert "Nothing to take back, since it added nothing: a." in told.sentence
+
+
 def test_what_is_undone_is_not_undone_again() -> None:
     driver = moved(*CHAIN)
     undo(driver)

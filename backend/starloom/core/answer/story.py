@@ -11,6 +11,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.roles import called, device_name, goals_without_answer, is_of_goal, successor
 from starloom_protocol.records.entities import Finding, TaskRecord
 from starloom_protocol.text.wording import found_by, quoted
+from starloom_protocol.values import parse, point
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
 # Bound once, because an answer compares them with every task.
@@ -41,15 +42,20 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     unseen = left_out.clause(constellation, fleet, now_ms)
     if state is ConstellationState.SUCCEEDED and failed:
         unseen += f"; failed: {_few(constellation, fleet, failed)}"
-    back = _taken_back(constellation)
+    undone = _taken_back(constellation)
+    back = [task for task in undone if not _left_nothing(constellation, task)]
+    nothing = [task for task in undone if task not in back]
     if state is ConstellationState.SUCCEEDED and back and not _stands(constellation):
         opening = f"{constellation.head.name} was done and then taken back: {_few(constellation, fleet, back)}"
         back = []
     parts = [f"{opening.removesuffix('.')}{unseen}."]
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend([f"Taken back afterwards: {_few(constellation, fleet, back)}."] if back else [])
+    parts.extend(
+        [f"Nothing to take back, since it added nothing: {_few(constellation, fleet, nothing)}."] if nothing else []
+    )
     parts.extend(_checks(checked))
-    parts.extend(_folders(constellation, fleet, done))
+    parts.extend(_folders(constellation, fleet, [task for task in done if task not in undone]))
     parts.extend(_reused(constellation.progress.reused))
     parts.extend(_taken(constellation, fleet))
     verdict = judgement.current(constellation)
@@ -122,6 +128,15 @@ def _taken_back(constellation: Constellation) -> list[str]:
         for task, spec in constellation.specs.items()
         if spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED
     ]
+
+
+def _left_nothing(constellation: Constellation, task: str) -> bool:
+    """Tell whether all that the undo of a task was given of its result is empty: it had added nothing of its own."""
+    undo, attempt = constellation.specs[task].undo, constellation.last_attempt(task)
+    if undo is None or not undo.outputs or attempt is None or attempt.value is None:
+        return False
+    value = parse(attempt.value)
+    return all(point(value, pointer) in ([], {}, "") for pointer in undo.outputs.values())
 
 
 def _stands(constellation: Constellation) -> bool:
