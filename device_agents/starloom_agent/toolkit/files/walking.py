@@ -6,8 +6,12 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from starloom_agent.toolkit.beneath import Beneath
+
+UNNAMED_MOST: Final = 1_000
+"""Paths that are named to a person, one by one."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class Walk:
     """Yields the files below a root, folder by folder and by name; `unreadable` counts what was refused.
 
     A name that is not text counts as refused, too, and a folder that lies deeper than `depth`. `links` and `empty` are
-    the paths below the root of links, which are left out, and of folders in which nothing is.
+    the paths below the root of links, which are left out, and of folders in which nothing is. `unnamed` are the first
+    paths whose last name is not text, with its other bytes as `\\xff`.
     """
 
     def __init__(self, files: Beneath, root: Path, *, hidden: bool = False, depth: int = 64) -> None:
@@ -36,6 +41,7 @@ class Walk:
         self.unreadable = 0
         self.folders = 0
         self.links: list[str] = []
+        self.unnamed: list[str] = []
         self.empty: list[str] = []
 
     def __iter__(self) -> Iterator[Found]:
@@ -64,6 +70,8 @@ class Walk:
                         continue
                     if not _is_text(entry.name):
                         self.unreadable += 1
+                        if len(self.unnamed) < UNNAMED_MOST:
+                            self.unnamed.append(f"{below}/{shown_name(entry.name)}".lstrip("/"))
                         continue
                     name = f"{below}/{entry.name}" if below else entry.name
                     try:
@@ -84,6 +92,11 @@ class Walk:
         if not count and below:
             self.empty.append(below)
         return sorted(files, key=lambda found: found.path.name), sorted(folders)
+
+
+def shown_name(name: str) -> str:
+    """Return a name of the file system as text; bytes that are no UTF-8 stand as `\\xff`, and no tool takes it so."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _is_text(name: str) -> bool:

@@ -81,9 +81,9 @@ def pack(context: ToolContext, args: Pack) -> Packed:
     if about is not None and stat.S_ISDIR(about.st_mode):
         walk = Walk(context.files, real, hidden=True)
         files = [found for found in walk if TRASH not in found.below.split("/")]
-        skipped = walk.unreadable
+        unnamed, skipped = walk.unnamed, walk.unreadable - len(walk.unnamed)
     elif about is not None and stat.S_ISREG(about.st_mode):
-        files, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], 0
+        files, unnamed, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], [], 0
     else:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
     total = sum(found.bytes for found in files)
@@ -92,7 +92,8 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
 
     made = context.workdir / "archive.tar.gz"
-    listed, unreadable = write_archive(files, made, tell, context.files)
+    listed, refused = write_archive(files, made, tell, context.files)
+    unreadable = [*(f"{name}: its name is no text" for name in unnamed), *refused]
     parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
     name = "-".join(part for part in parts if part) + ".tar.gz"
     kept = context.put(made, name=name, media="application/gzip")

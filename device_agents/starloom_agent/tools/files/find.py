@@ -16,7 +16,7 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
-from starloom_agent.toolkit.files.walking import Found, Walk
+from starloom_agent.toolkit.files.walking import Found, Walk, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
 from starloom_agent.toolkit.results import Named
@@ -30,6 +30,7 @@ _MONTHS = (
 )
 _WORD = re.compile(r"[^\W_]+")
 _FILLER = frozenset(_WORD.findall("a an the my our of in on at for from with and or to is are that this file files"))
+UNNAMED = "its name is no text (UTF-8); rename it"
 _NAMED_MOST = 5
 """The paths stand in an error text, for a person who then names the folder, too."""
 
@@ -89,7 +90,7 @@ def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> 
                 continue  # it was removed since
             row: FolderEntry = {
                 # A name that is no text is shown, and can be given to no tool.
-                "name": before + entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"),
+                "name": before + shown_name(entry.name),
                 "kind": _kind_of(about.st_mode),
                 "bytes": about.st_size,
                 "mtime_s": int(about.st_mtime),
@@ -227,12 +228,15 @@ class LeftOut(TypedDict):
 
 
 class FoundFiles(TypedDict):
-    """`files`, or with `group_by: folder` the `folders` that hold them; `left_out` comes with `whole`."""
+    """`files`, or with `group_by: folder` the `folders` that hold them.
+
+    `left_out` names files whose names are no text, which no tool can take, and with `whole` links.
+    """
 
     count: int
     files: NotRequired[list[FoundFile]]
     folders: NotRequired[list[FoundFolder]]
-    left_out: NotRequired[list[LeftOut]]
+    left_out: list[LeftOut]
     total_bytes: int
     truncated: bool
     unreadable: int
@@ -268,6 +272,7 @@ class _Search:
         self.bytes = 0
         self.unreadable = 0
         self.links: list[str] = []
+        self.unnamed: list[str] = []
         self.empty: list[FoundFolder] = []
 
     def look(self, root: Path, shown: str) -> None:
@@ -281,6 +286,9 @@ class _Search:
             if points and self._is_of_time(found) and _fits(found, self._args):
                 self._take(found, points, root, shown)
         self.unreadable += walk.unreadable
+        self.unnamed += [
+            os.path.normpath(f"{shown}/{below}") for below in walk.unnamed if TRASH not in below.split("/")
+        ]
         if self._args.whole:
             self.links += [os.path.normpath(f"{shown}/{below}") for below in walk.links]
             self.empty += [
@@ -331,7 +339,7 @@ class _Search:
                 effect=False,
             )
         self.rows, self.count, self.bytes = rows, 1, rows[0]["bytes"]
-        self.links, self.empty = [], []
+        self.links, self.empty, self.unnamed = [], [], []
 
     def _take(self, found: Found, points: int, root: Path, shown: str) -> None:
         self.count += 1
@@ -398,9 +406,11 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
         "count": search.count,
         "truncated": search.count > len(rows),
         "unreadable": search.unreadable,
+        "left_out": [
+            *(LeftOut(path=path, why=UNNAMED) for path in sorted(search.unnamed)),
+            *(LeftOut(path=path, why="a link is not copied") for path in sorted(search.links)),
+        ],
     }
-    if args.whole:
-        result["left_out"] = [{"path": path, "why": "a link is not copied"} for path in sorted(search.links)]
     if args.group_by == "folder":
         result["folders"] = sorted([*_by_folder(rows), *search.empty], key=lambda folder: folder["path"])
     else:

@@ -302,3 +302,18 @@ def test_a_listing_tells_pipes_from_files(device: Device) -> None:
     os.mkfifo(device.write("notes.txt", b"x").parent / "pipe")
     kinds = {row["name"]: row["kind"] for row in device.call("fs.list")["entries"]}
     assert (kinds["notes.txt"], kinds["pipe"]) == ("file", "other")
+
+
+@pytest.mark.parametrize("args", [{}, {"whole": True}, {"group_by": "folder"}, {"what": "pictures"}])
+def test_a_file_whose_name_is_no_text_is_named_as_left_out(device: Device, args: dict[str, Any]) -> None:
+    """Backups and copies said that everything was there; only a list of the folder showed it."""
+    inner = device.folder / "in"
+    inner.mkdir()
+    for name in (b"nur\xe9.png", b"plain.png"):
+        (inner / os.fsdecode(name)).write_bytes(b"x")
+    found = device.call("fs.find", root="in", **args)
+    assert (found["count"], found["unreadable"]) == (1, 1)
+    assert found["left_out"] == [{"path": r"in/nur\xe9.png", "why": "its name is no text (UTF-8); rename it"}]
+    packed = device.call("archive.pack", path="in")
+    assert packed["unreadable"] == [r"nur\xe9.png: its name is no text"]
+    assert (packed["files"], packed["unreadable_count"]) == (1, 1)
