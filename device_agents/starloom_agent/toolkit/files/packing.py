@@ -144,6 +144,9 @@ def write_archive(
                 if found.below == LIST_NAME:
                     unreadable.append(f"{found.below}: the archive needs this name for its own list")
                     continue
+                if _is_odd(found.below):
+                    unreadable.append(f"{quoted(found.below)}: no archive may have such a name; rename it")
+                    continue
                 try:
                     file = door.open(found.path)
                 except OSError as error:
@@ -198,6 +201,13 @@ class _Rationed(io.RawIOBase):
         return data
 
 
+def _is_odd(name: str) -> bool:
+    """Tell whether a path would lead out of its folder on some system, or has characters that no file should have."""
+    path = PurePosixPath(name)
+    odd = any(ord(char) < 32 or ord(char) == 127 or 0xD800 <= ord(char) <= 0xDFFF for char in name)
+    return odd or "\\" in name or path.is_absolute() or ".." in path.parts or bool(re.match(r"[A-Za-z]:", name))
+
+
 def safe_path(name: str) -> str:
     """Return the path of a member below the folder it is unpacked into.
 
@@ -205,11 +215,11 @@ def safe_path(name: str) -> str:
         ToolFailed: it is absolute, leads out, or has characters that no file should have.
     """
     path = PurePosixPath(name)
-    odd = any(ord(char) < 32 or ord(char) == 127 or 0xD800 <= ord(char) <= 0xDFFF for char in name)
-    if odd or "\\" in name or path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name):
+    if _is_odd(name):
         raise ToolFailed(
             Code.TOOL_FAILED,
-            f"the archive has a file {quoted(name[:200])}, which leads out of its folder: nothing is taken",
+            f"the archive has a file {quoted(name[:200])}, whose name leads out of its folder or has signs that no "
+            "file should have: nothing is taken",
         )
     if any(len(part.encode()) > NAME_BYTES_MOST for part in path.parts) or len(name.encode()) > _PATH_BYTES_MOST:
         raise ToolFailed(Code.TOOL_FAILED, f"the archive has a file with too long a name ({name[:80]}...)")

@@ -31,6 +31,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NAMED = re.compile(r"(?P<series>.+)-(?P<stamp>\d{8}T\d{6}Z)(?: \(\d+\))?\.tar\.gz")
 _WRONG_SHOWN = 100
+_WHY_SHOWN = 5
 """A person reads the first of them; the count says how many there are."""
 
 MostBytes = Annotated[int, msgspec.Meta(ge=1)]
@@ -62,6 +63,8 @@ class PackedSummary(Named):
     packed_bytes: int
     unpacked_bytes: int
     unreadable: int
+    why: str
+    """The first files that are not in the archive, each with the reason."""
 
 
 class Packed(TypedDict):
@@ -112,6 +115,7 @@ def pack(context: ToolContext, args: Pack) -> Packed:
             "unpacked_bytes": sum(item.bytes for item in listed),
             "packed_bytes": kept["bytes"],
             "unreadable": len(unreadable) + skipped,
+            "why": "; ".join(unreadable[:_WHY_SHOWN]),
         },
     }
 

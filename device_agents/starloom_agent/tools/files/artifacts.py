@@ -103,9 +103,11 @@ def get(context: ToolContext, args: Get) -> FetchedFile:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, "artifact.get needs an artifact: a SHA-256 or {artifact: ...}", effect=False
         )
-    chosen = choose(context, Path(args.to), ref.hash, args.on_clash)
-    about = context.files.status(chosen.real) if chosen.same else None
-    size = about.st_size if about is not None else place(context, context.fetch(ref.hash), chosen.real)
+    fetched = context.fetch(ref.hash)
+    size = fetched.stat().st_size
+    chosen = choose(context, Path(args.to), ref.hash, size, args.on_clash)
+    if not chosen.same:
+        place(context, fetched, chosen.real)
     path = args.to if chosen.number == 1 else chosen.shown
     added = [path] if chosen.free else []
     return {"path": path, "bytes": size, "sha256": ref.hash, "name": chosen.real.name, "added": added}

@@ -76,10 +76,12 @@ class Place:
     free: bool = False
 
 
-def choose(context: ToolContext, wanted: Path, digest: str, on_clash: OnClash, *, keep: bool = True) -> Place:
+def choose(
+    context: ToolContext, wanted: Path, digest: str, size: int | None, on_clash: OnClash, *, keep: bool = True
+) -> Place:
     """Return the place of contents with this hash: at `wanted` where that is free, else as `on_clash` says.
 
-    `keep`: the same contents there are as good.
+    A file of another `size`, where that is known, is not read. `keep`: the same contents there are as good.
 
     Raises:
         ToolFailed: other contents are there and must stay, or too many versions.
@@ -91,7 +93,8 @@ def choose(context: ToolContext, wanted: Path, digest: str, on_clash: OnClash, *
             about = context.files.status(real)
         if about is None:
             return Place(shown, real, False, number, free=True)
-        if stat.S_ISREG(about.st_mode) and sha256_of(context.files, real)[0] == digest:
+        alike = stat.S_ISREG(about.st_mode) and size in (None, about.st_size)
+        if alike and sha256_of(context.files, real)[0] == digest:
             return Place(shown, real, keep, number)
         if on_clash == "replace":
             return Place(shown, real, False, number)
@@ -196,7 +199,8 @@ def _put(context: ToolContext, wanted: str, file: FileRef, args: Write) -> tuple
 def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tuple[Place, int]:
     # Under its hash, other contents can only be a damaged copy.
     clash = "replace" if args.name_by == "hash" else args.on_clash
-    chosen = choose(context, Path(args.under) / stored, file.hash, clash, keep=args.on_same_hash == "keep")
+    wanted = Path(args.under) / stored
+    chosen = choose(context, wanted, file.hash, file.bytes or None, clash, keep=args.on_same_hash == "keep")
     mode = kept_mode(file.mode)
     if not chosen.same:
         return chosen, context.files.place(context.fetch(file.hash), chosen.real, mode=mode)
@@ -252,8 +256,10 @@ def _write_text(context: ToolContext, args: Write) -> Written:
     with plain(half, "writing"), context.files.create(half) as made:
         made.write((args.text or "").encode())
     digest, _ = sha256_of(context.files, half)
-    chosen = choose(context, Path(args.path), digest, args.on_clash, keep=args.on_same_hash == "keep")
-    size = half.stat().st_size if chosen.same else place(context, half, chosen.real)
+    size = half.stat().st_size
+    chosen = choose(context, Path(args.path), digest, size, args.on_clash, keep=args.on_same_hash == "keep")
+    if not chosen.same:
+        place(context, half, chosen.real)
     first = chosen.number == 1
     shown = args.path if first else chosen.shown
     changed: list[Changed] = [] if first else [{"file": args.path, "path": shown, "why": "another file has its name"}]

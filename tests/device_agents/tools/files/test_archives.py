@@ -322,3 +322,18 @@ def test_a_changed_archive_never_does_more_than_fail(tmp_path: Path, data: st.Da
         for member in members(path, LIMITS, Taken(), Beneath(read=(path.parent,))):
             assert ".." not in member.path.split("/")
             copy_out(member, None)
+
+
+@pytest.mark.parametrize("name", ["zeile\numbruch.txt", "a\\b.txt", "c: notes.txt", "bell\a.txt"])
+def test_a_file_that_no_archive_may_have_is_left_out_by_name_and_the_rest_is_whole(device: Device, name: str) -> None:
+    """The whole backup failed at its read-back, and no file was named."""
+    (device.folder / "in").mkdir()
+    for one in (name, "b.txt"):
+        (device.folder / "in" / one).write_text("x")
+    packed = device.call("archive.pack", path="in")
+    assert (packed["files"], packed["unreadable_count"]) == (1, 1)
+    assert packed["unreadable"][0].endswith(": no archive may have such a name; rename it")
+    assert packed["summary"]["why"] == packed["unreadable"][0]
+    assert "\n" not in packed["unreadable"][0]
+    stored = device.call("fs.write", files=packed["archives"], under="out")
+    assert device.call("archive.verify", files=stored["files"])["ok"] is True
