@@ -95,6 +95,17 @@ def test_without_an_id_the_newest_is_meant(hub: StubHub) -> None:
     assert hub.asked[-1] == ("POST", "/constellations/c-new/pause", {"reason": "lunch"})
 
 
+def test_without_an_id_the_runs_of_a_schedule_are_passed_over(hub: StubHub) -> None:
+    """With a schedule each minute, the newest was never the one that a person had just begun."""
+    rows = [{"id": "c-fired", "schedule": "s-1"}, {"id": "c-mine", "schedule": None}]
+    hub.answers[NEWEST] = (200, {"items": rows, "next": None})
+    hub.answers["POST", "/constellations/c-mine/pause"] = (200, {"id": "c-mine", "state": "paused"})
+    assert starloom(hub, "pause")[0] == 0
+    hub.answers[NEWEST] = (200, {"items": rows[:1], "next": None})
+    hub.answers["POST", "/constellations/c-fired/pause"] = (200, {"id": "c-fired", "state": "paused"})
+    assert starloom(hub, "pause")[0] == 0
+
+
 def test_an_agent_that_is_older_than_its_hub_is_named(hub: StubHub) -> None:
     shown = {"link": "online", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.0.9"}
     facts = {"program": "/home/ann/.starloom-agent/venv/bin/starloom-agent"}

@@ -477,7 +477,9 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     head = constellation.head
     if _is_closed(constellation):
         reason = f"the constellation is {head.state}"
-        raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", "Start it again as a new constellation."))
+        fork = f"starloom fork {constellation.name}" + (f" --task {starts[0]}" if starts else "")
+        way = f"Start a new one from there, which keeps the results before it: {fork}"
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", way))
     part, kept = redone(constellation, starts)
     busy = [task for task in (*part, *kept) if _under_way(constellation, task, starts)]
     if busy:
