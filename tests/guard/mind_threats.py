@@ -16,6 +16,7 @@ _SCHEMAS = "tests/guard/test_hostile_schemas.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
 _TIERS = "tests/guard/test_hostile_tiers.py::"
 _OWN_COMMAND = "tests/guard/test_own_command.py::"
+_PROMPT_PREVIEW = "tests/edge/routes/requests/test_prompt_preview.py::"
 _TERMINAL = "tests/guard/test_terminal_texts.py::"
 _UNCLAIMED = "tests/guard/test_unclaimed.py::"
 
@@ -265,5 +266,15 @@ MIND_THREATS = (
         ),
         part="who sends a loopback Host through a bare TCP forward that ends on the hub's computer, such as a tunnel "
         "of ssh, looks like a caller there; so does another user of that computer",
+    ),
+    Threat(
+        "T139",
+        "whoever may only look, or another person, reads by the preview of a prompt what a person asked before, or "
+        "the key of the model",
+        "only a caller who may submit sees the text, which has no key and of earlier requests the caller's own",
+        (
+            _PROMPT_PREVIEW + "test_t139_the_preview_shows_no_request_of_another_and_no_key",
+            _PROMPT_PREVIEW + "test_t139_who_may_not_submit_reads_no_prompt",
+        ),
     ),
 )

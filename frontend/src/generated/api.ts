@@ -1403,6 +1403,26 @@ export interface paths {
         patch: operations["give_role_api_v1_people__name__patch"];
         trace?: never;
     };
+    "/api/v1/prompt-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview
+         * @description Show the exact text that the model would be sent first for these words, to whom, and about its price.
+         */
+        post: operations["preview_api_v1_prompt_preview_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/recipe-proposals": {
         parameters: {
             query?: never;
@@ -2242,6 +2262,22 @@ export interface components {
              * @default []
              */
             without?: string[];
+        };
+        /**
+         * AskedPrompt
+         * @description A request in words whose first prompt is shown; `sharing` as in a submission.
+         */
+        AskedPrompt: {
+            /**
+             * Params
+             * @default {}
+             */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** Request */
+            request: string;
+            sharing?: components["schemas"]["Sharing"] | null;
         };
         /**
          * AskedRow
@@ -3275,6 +3311,28 @@ export interface components {
             state: components["schemas"]["ConstellationState"];
         };
         /**
+         * FirstPrompt
+         * @description The first text that the model would be sent for a request in words, and where it goes; nothing was sent.
+         *
+         *         The first of `parts` is the instructions. The others are one message, with an empty line between two. `share` is
+         *         what the model may be shown of results, at most `hub_share`. `bytes` are those of the parts. `tokens` is an
+         *         estimate that has the form of an answer in it, `dollars` is about the price with an answer of usual length, null
+         *         where it is not known.
+         */
+        FirstPrompt: {
+            bytes: number;
+            dollars: number | null;
+            /** @description The model that is asked where the first is away. */
+            fallback?: components["schemas"]["ModelHost"];
+            host: string;
+            hub_share: components["schemas"]["Sharing"];
+            local: boolean;
+            model: string;
+            parts: components["schemas"]["PromptRow"][];
+            share: components["schemas"]["Sharing"];
+            tokens: number;
+        };
+        /**
          * ForEach
          * @description A group's list: `source` with `output`, `devices`, `same`, `times` or `repeat`.
          *
@@ -3931,6 +3989,14 @@ export interface components {
         ModelFaultRow: {
             hint: string;
             reason: string;
+        };
+        /**
+         * ModelHost
+         * @description A model and the host that it is asked at.
+         */
+        ModelHost: {
+            host: string;
+            model: string;
         };
         /**
          * ModelOfRole
@@ -6030,6 +6096,8 @@ export interface components {
             outcome: string;
             rhythm?: components["schemas"]["RhythmRow"];
             said?: string;
+            /** @description The most that this hub lets its model be shown of results, where the model can plan these words. */
+            share?: components["schemas"]["Sharing"];
             title?: string;
         };
         /**
@@ -6255,6 +6323,7 @@ export type Approved = components['schemas']['Approved'];
 export type AskRow = components['schemas']['AskRow'];
 export type Asked = components['schemas']['Asked'];
 export type AskedOfRun = components['schemas']['AskedOfRun'];
+export type AskedPrompt = components['schemas']['AskedPrompt'];
 export type AskedRow = components['schemas']['AskedRow'];
 export type AskedWhatIf = components['schemas']['AskedWhatIf'];
 export type AttemptEnd = components['schemas']['AttemptEnd'];
@@ -6331,6 +6400,7 @@ export type Faults = components['schemas']['Faults'];
 export type FileOut = components['schemas']['FileOut'];
 export type Finds = components['schemas']['Finds'];
 export type FiringRow = components['schemas']['FiringRow'];
+export type FirstPrompt = components['schemas']['FirstPrompt'];
 export type ForEach = components['schemas']['ForEach'];
 export type Fork = components['schemas']['Fork'];
 export type Forked = components['schemas']['Forked'];
@@ -6377,6 +6447,7 @@ export type Metrics = components['schemas']['Metrics'];
 export type MissingParam = components['schemas']['MissingParam'];
 export type ModelCall = components['schemas']['ModelCall'];
 export type ModelFaultRow = components['schemas']['ModelFaultRow'];
+export type ModelHost = components['schemas']['ModelHost'];
 export type ModelOfRole = components['schemas']['ModelOfRole'];
 export type ModelReply = components['schemas']['ModelReply'];
 export type ModelState = components['schemas']['ModelState'];
@@ -9091,6 +9162,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoleRow"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    preview_api_v1_prompt_preview_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskedPrompt"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstPrompt"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

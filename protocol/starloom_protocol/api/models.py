@@ -65,6 +65,35 @@ class ModelState(TypedDict):
     wire: NotRequired[str]
 
 
+class ModelHost(TypedDict):
+    """A model and the host that it is asked at."""
+
+    host: str
+    model: str
+
+
+class FirstPrompt(TypedDict):
+    """The first text that the model would be sent for a request in words, and where it goes; nothing was sent.
+
+    The first of `parts` is the instructions. The others are one message, with an empty line between two. `share` is
+    what the model may be shown of results, at most `hub_share`. `bytes` are those of the parts. `tokens` is an
+    estimate that has the form of an answer in it, `dollars` is about the price with an answer of usual length, null
+    where it is not known.
+    """
+
+    parts: list[PromptRow]
+    bytes: int
+    dollars: float | None
+    host: str
+    hub_share: Sharing
+    local: bool
+    model: str
+    share: Sharing
+    tokens: int
+    fallback: NotRequired[ModelHost]
+    """The model that is asked where the first is away."""
+
+
 class ModelReply(TypedDict):
     """The reply to a test of the model."""
 

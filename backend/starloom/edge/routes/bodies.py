@@ -55,6 +55,14 @@ class Asked(Body):
     params: dict[str, Any] = {}
 
 
+class AskedPrompt(Body):
+    """A request in words whose first prompt is shown; `sharing` as in a submission."""
+
+    request: Annotated[str, StringConstraints(min_length=1, max_length=WORDS_MAX)]
+    params: dict[str, Any] = {}
+    sharing: Annotated[Sharing, Field(strict=False)] | None = None
+
+
 class A2aCall(Body):
     """One call of A2A by JSON-RPC."""
 

@@ -25,7 +25,9 @@ from starloom.planner.model.endpoints.endpoint import (
     Endpoint,
     ModelRole,
     endpoint_from,
+    endpoints_from,
     others_from,
+    readers_from,
     sharing_from,
 )
 from starloom.planner.model.endpoints.page_settings import FILE as KEPT_FILE
@@ -78,6 +80,17 @@ def model_fault(settings: Settings) -> Fault | None:
     """Return why the model that is set could not be asked from here: its libraries; None where none is set."""
     recorded = (settings.llm_url or "").startswith(RECORDED_SCHEME)
     return missing_libraries() if model_is_set(settings) and not recorded else None
+
+
+def shared_by_hub(settings: Settings) -> tuple[tuple[Endpoint, ...], Sharing]:
+    """Return the endpoints that plan, the fallback last, and what they may be shown; none if no model is set.
+
+    Raises:
+        ModelFault: one of them is set wrongly.
+    """
+    told = in_force(settings.llm_variables, settings.model_folder)
+    asked = endpoints_from(told, ModelRole.PLANNER)
+    return asked, sharing_from(told, *readers_from(told, ModelRole.PLANNER)) if asked else Sharing.NAMES
 
 
 class ModelRoutes:
