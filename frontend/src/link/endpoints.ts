@@ -55,6 +55,9 @@ export class Hub {
   preview = (body: Asked, signal?: AbortSignal) => this.rest.post("/constellations/preview", { body, signal });
   /** How long a request should take on the fleet of now and on a changed one; starts nothing. */
   whatIf = (body: BodyOf<"post", "/what-if">) => this.rest.post("/what-if", { body });
+  /** The exact text that the owner's model would be sent first for these words; sends nothing. */
+  promptPreview = (body: BodyOf<"post", "/prompt-preview">, signal?: AbortSignal) =>
+    this.rest.post("/prompt-preview", { body, signal });
   submit = (body: Submission, key: string) => this.rest.create("/constellations", { body }, key);
 
   /** Submits and waits for the answer, at most `waitS`. */

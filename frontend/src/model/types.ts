@@ -15,6 +15,7 @@ export type {
   ExpectedTask,
   FaultMeeting,
   FaultWhole,
+  FirstPrompt,
   GrantLine,
   LanRow,
   ModelState,

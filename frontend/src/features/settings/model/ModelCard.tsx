@@ -5,8 +5,9 @@ import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { ModelState } from "../../../model/types.ts";
+import { SHARED } from "../../../model/words/sharing.ts";
 import { Button, ProblemNote } from "../../../ui/parts.tsx";
-import { ModelForm, SHARED } from "./ModelForm.tsx";
+import { ModelForm } from "./ModelForm.tsx";
 
 export function ModelCard() {
   const { hub } = useWorkspace();

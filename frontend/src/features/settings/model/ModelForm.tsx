@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import type { ModelState, SetModel, Sharing } from "../../../model/types.ts";
+import { SHARED } from "../../../model/words/sharing.ts";
 import { Button, Labelled } from "../../../ui/parts.tsx";
 
 const WIRES = [
@@ -11,12 +12,6 @@ const WIRES = [
   { value: "openai", label: "Chat format of OpenAI" },
   { value: "anthropic", label: "Anthropic" },
 ] as const;
-
-export const SHARED: Readonly<Record<Sharing, string>> = {
-  names: "Names only: it cannot look",
-  cards: "Cards: shapes and facts, no content of files",
-  cards_and_file_heads: "Cards, and the beginning of files",
-};
 
 interface ModelFormProps {
   found: ModelState;
