@@ -55,7 +55,9 @@ export default function PromptCard({ words, most, sharing, onSharing }: PromptCa
           <p className="small dim">
             A request shares no more than the hub.{" "}
             {session?.role === "owner" ? (
-              <Link className="link" href="/settings">Change that in Settings</Link>
+              <Link className="link" href="/settings">
+                Change that in Settings
+              </Link>
             ) : (
               "Its owner can change that."
             )}
