@@ -401,6 +401,14 @@ def delete_model() -> Delete[ModelState]:
     return Delete("/model")
 
 
+def put_model_role(role: str) -> Put[ModelState]:
+    return Put(f"/model/roles/{_part(role)}")
+
+
+def delete_model_role(role: str) -> Delete[ModelState]:
+    return Delete(f"/model/roles/{_part(role)}")
+
+
 def post_model_test() -> Post[ModelReply]:
     return Post("/model/test")
 

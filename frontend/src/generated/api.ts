@@ -1343,6 +1343,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/model/roles/{role}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Role
+         * @description Set the model of another role than the planner; its key is never shown again.
+         */
+        put: operations["put_role_api_v1_model_roles__role__put"];
+        post?: never;
+        /**
+         * Delete Role
+         * @description Forget the model that a role was given here, and its key.
+         */
+        delete: operations["delete_role_api_v1_model_roles__role__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/model/test": {
         parameters: {
             query?: never;
@@ -4017,20 +4041,32 @@ export interface components {
             tokens: number;
         };
         /**
+         * ModelRole
+         * @description The part of a model. Each may have an endpoint of its own, else it is the planner's.
+         *
+         *     `worker` makes the turns of goals. `small` makes them first, where it is set. `fallback` stands in for any other
+         *     whose endpoint cannot be reached.
+         * @enum {string}
+         */
+        ModelRole: "planner" | "reviewer" | "writer" | "judge" | "worker" | "small" | "fallback";
+        /**
          * ModelState
          * @description The model of this hub, without its key. `given`: the hub's own settings name it.
          *
-         *         `others` are the models of roles that have one of their own.
+         *         `others` are the models of roles that have one of their own, `roles` those that the page has set, and `given_roles`
+         *         the roles that the hub's own settings name.
          */
         ModelState: {
             budget?: components["schemas"]["DayBudget"];
             fault?: components["schemas"]["ModelFaultRow"];
             given: boolean;
+            given_roles?: string[];
             host?: string;
             key?: boolean;
             model?: string;
             others?: components["schemas"]["ModelOfRole"][];
             parts: components["schemas"]["PromptRow"][];
+            roles?: components["schemas"]["RoleSetting"][];
             set: boolean;
             share?: components["schemas"]["Sharing"];
             spent_today: components["schemas"]["Spent"];
@@ -5124,6 +5160,17 @@ export interface components {
             tokens: number;
         };
         /**
+         * RoleSetting
+         * @description The model that the page has set for a role, without its key; an empty `url` is the planner's address.
+         */
+        RoleSetting: {
+            key: boolean;
+            model: string;
+            role: string;
+            url: string;
+            wire: string;
+        };
+        /**
          * RuleRow
          * @description A rule of a plan.
          */
@@ -5471,6 +5518,27 @@ export interface components {
             tokens_per_day?: number | null;
             /** Url */
             url: string;
+            /**
+             * Wire
+             * @default
+             * @enum {string}
+             */
+            wire?: "" | "openai" | "anthropic";
+        };
+        /**
+         * SetRole
+         * @description The model of a role. An empty `url` is the planner's address, with the planner's key; `key` as for `SetModel`.
+         */
+        SetRole: {
+            /** Key */
+            key?: string | null;
+            /** Model */
+            model: string;
+            /**
+             * Url
+             * @default
+             */
+            url?: string;
             /**
              * Wire
              * @default
@@ -6036,7 +6104,7 @@ export interface components {
         };
         /**
          * TriedModel
-         * @description An empty body tries the model that is set.
+         * @description An empty body tries the model that is set; with `role` the model that it would be given.
          */
         TriedModel: {
             /** Dollars Per Day */
@@ -6048,6 +6116,12 @@ export interface components {
              * @default
              */
             model?: string;
+            /**
+             * Role
+             * @default
+             * @enum {string}
+             */
+            role?: "" | "reviewer" | "writer" | "judge" | "worker" | "small" | "fallback";
             /** @default cards */
             share?: components["schemas"]["Sharing"];
             /** Tokens Per Day */
@@ -6450,6 +6524,7 @@ export type ModelFaultRow = components['schemas']['ModelFaultRow'];
 export type ModelHost = components['schemas']['ModelHost'];
 export type ModelOfRole = components['schemas']['ModelOfRole'];
 export type ModelReply = components['schemas']['ModelReply'];
+export type ModelRole = components['schemas']['ModelRole'];
 export type ModelState = components['schemas']['ModelState'];
 export type ModelUse = components['schemas']['ModelUse'];
 export type Moment = components['schemas']['Moment'];
@@ -6530,6 +6605,7 @@ export type RevokedToken = components['schemas']['RevokedToken'];
 export type RhythmRow = components['schemas']['RhythmRow'];
 export type Role = components['schemas']['Role'];
 export type RoleRow = components['schemas']['RoleRow'];
+export type RoleSetting = components['schemas']['RoleSetting'];
 export type RuleRow = components['schemas']['RuleRow'];
 export type RunCourse = components['schemas']['RunCourse'];
 export type RunInShort = components['schemas']['RunInShort'];
@@ -6550,6 +6626,7 @@ export type Selector = components['schemas']['Selector'];
 export type SentencePart = components['schemas']['SentencePart'];
 export type SessionRow = components['schemas']['SessionRow'];
 export type SetModel = components['schemas']['SetModel'];
+export type SetRole = components['schemas']['SetRole'];
 export type SetSecret = components['schemas']['SetSecret'];
 export type ShapeTask = components['schemas']['ShapeTask'];
 export type Sharing = components['schemas']['Sharing'];
@@ -9054,6 +9131,72 @@ export interface operations {
             query?: never;
             header?: never;
             path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelState"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    put_role_api_v1_model_roles__role__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                role: components["schemas"]["ModelRole"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetRole"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelState"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    delete_role_api_v1_model_roles__role__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                role: components["schemas"]["ModelRole"];
+            };
             cookie?: never;
         };
         requestBody?: never;

@@ -44,10 +44,21 @@ class ModelOfRole(TypedDict):
     host: str
 
 
+class RoleSetting(TypedDict):
+    """The model that the page has set for a role, without its key; an empty `url` is the planner's address."""
+
+    role: str
+    model: str
+    url: str
+    wire: str
+    key: bool
+
+
 class ModelState(TypedDict):
     """The model of this hub, without its key. `given`: the hub's own settings name it.
 
-    `others` are the models of roles that have one of their own.
+    `others` are the models of roles that have one of their own, `roles` those that the page has set, and `given_roles`
+    the roles that the hub's own settings name.
     """
 
     parts: list[PromptRow]
@@ -60,6 +71,8 @@ class ModelState(TypedDict):
     key: NotRequired[bool]
     model: NotRequired[str]
     others: NotRequired[list[ModelOfRole]]
+    given_roles: NotRequired[list[str]]
+    roles: NotRequired[list[RoleSetting]]
     share: NotRequired[Sharing]
     url: NotRequired[str | None]
     wire: NotRequired[str]

@@ -205,6 +205,8 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/model/test"): _ACCESS,
     ("PUT", V1 + "/model"): _ACCESS,
     ("DELETE", V1 + "/model"): _ACCESS,
+    ("PUT", V1 + "/model/roles/{role}"): _ACCESS,
+    ("DELETE", V1 + "/model/roles/{role}"): _ACCESS,
     # the record of activity
     ("GET", V1 + "/audit"): _ACCESS,
     ("GET", V1 + "/audit/verify"): _ACCESS,
