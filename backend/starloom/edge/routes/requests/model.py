@@ -1,4 +1,4 @@
-"""Routes of Settings > Model: the models by role, the usage, the exact text that would leave this machine, and a test call.
+"""Routes of Settings > Model: the models by role, the usage, the exact text that would leave, and a test call.
 
 Shows no key. Settings made here are kept beside the hub's data and apply from the next use; the hub's own settings take
 precedence, and are only shown.

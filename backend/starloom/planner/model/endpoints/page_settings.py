@@ -59,7 +59,7 @@ class PageModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     @property
     def key_files(self) -> set[str]:
         """The names of all kept keys."""
-        return {one.key_file for one in (self, *self.roles.values()) if one.key_file}
+        return {name for name in (self.key_file, *(one.key_file for one in self.roles.values())) if name}
 
 
 def folder_of(environment: Mapping[str, str]) -> Path | None:
@@ -112,7 +112,8 @@ def variables(kept: PageModelSettings, folder: Path) -> dict[str, str]:
     Raises:
         ModelFault: they name a file of the hub's machine; only the hub's own settings may.
     """
-    if any(one.url.strip().lower().startswith(RECORDED_SCHEME) for one in (kept, *kept.roles.values())):
+    urls = [kept.url, *(one.url for one in kept.roles.values())]
+    if any(url.strip().lower().startswith(RECORDED_SCHEME) for url in urls):
         reason = (
             f"a recording is a file of the hub's machine and is set by {URL} alone; the page takes http(s) addresses"
         )
