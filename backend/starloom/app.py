@@ -224,7 +224,7 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
 def _take_place(parts: _Parts) -> _Shard:
     """Make the succession and what follows an owner; starts nothing."""
     settings, clock, store = parts.settings, parts.clock, parts.store
-    retained = Retained(store, lambda: _held(succession), clock.now_ms, settings.artifacts_keep_s)
+    retained = Retained(store, lambda: _held(succession), clock.now_ms, settings.artifacts_keep_s, settings.logs_keep_s)
     kept = BlobKeeping(settings.artifacts_unnamed_s, settings.logs_keep_s, settings.logs_bytes_most)
     collector = Collector(parts.blobs, parts.attempt_logs, retained, kept)
 

@@ -34,11 +34,12 @@ from starloom.edge.web.shield import reach_of
 from starloom.edge.web.sockets import HOLD, Ended, Taker
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
-from starloom.planner.context.assembly import PromptPart
+from starloom.planner.context.assembly import Asking, PromptPart
 from starloom.planner.context.brief import Brief, brief
 from starloom.planner.fleet import FleetSnapshot as PlannersFleet
 from starloom.planner.forecast.plans import Change, what_if
 from starloom.planner.forecast.runs import RunAsked, run_forecast
+from starloom.planner.model.conversations.planning import first_prompt
 from starloom.planner.model.prompt import planning_parts
 from starloom.planner.preview.plan import core_fleet, preview
 from starloom.planner.recipes.trust import version_runs_row
@@ -62,7 +63,7 @@ from starloom_protocol.records.entities import (
     TaskSpec,
     ToolOffer,
 )
-from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
+from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability, Sharing
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.channel import (
     ChannelKeys,
@@ -160,6 +161,12 @@ class NoRecipes:
 
     def prompt(self, words: str, today: str) -> list[PromptPart]:
         return planning_parts(words, {}, PlannersFleet(), today=today)
+
+    def first_prompt(
+        self, words: str, params: Any, *, before: Sequence[str], today: str, sharing: Sharing
+    ) -> list[PromptPart]:
+        asking = Asking(words=words, params=params, fleet=PlannersFleet(), before=before, today=today)
+        return first_prompt(asking, sharing)[1]
 
     def recipes(self) -> list[RecipeRow]:
         return []

@@ -16,6 +16,7 @@ _SCHEMAS = "tests/guard/test_hostile_schemas.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
 _TIERS = "tests/guard/test_hostile_tiers.py::"
 _OWN_COMMAND = "tests/guard/test_own_command.py::"
+_PROMPT_PREVIEW = "tests/edge/routes/requests/test_prompt_preview.py::"
 _TERMINAL = "tests/guard/test_terminal_texts.py::"
 _UNCLAIMED = "tests/guard/test_unclaimed.py::"
 
@@ -273,5 +274,15 @@ MIND_THREATS = (
         "figures and names are read in one pass, in a time that grows with the length of a text; how much of a value "
         "is read is bounded",
         ("tests/planner/model/conversations/test_evidence.py::test_a_long_text_of_a_device_is_read_in_one_pass",),
+    ),
+    Threat(
+        "T139",
+        "whoever may only look, or another person, reads by the preview of a prompt what a person asked before, or "
+        "the key of the model",
+        "only a caller who may submit sees the text, which has no key and of earlier requests the caller's own",
+        (
+            _PROMPT_PREVIEW + "test_t139_the_preview_shows_no_request_of_another_and_no_key",
+            _PROMPT_PREVIEW + "test_t139_who_may_not_submit_reads_no_prompt",
+        ),
     ),
 )

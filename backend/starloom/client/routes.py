@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         Uploaded,
     )
     from starloom_protocol.api.lab import FaultAfter, FaultRow, Faults, FaultWhole, Noted, Orders, RunRow, ScenarioRow
-    from starloom_protocol.api.models import ModelReply, ModelState
+    from starloom_protocol.api.models import FirstPrompt, ModelReply, ModelState
     from starloom_protocol.api.people import (
         IssuedToken,
         LiveTicket,
@@ -401,6 +401,14 @@ def delete_model() -> Delete[ModelState]:
     return Delete("/model")
 
 
+def put_model_role(role: str) -> Put[ModelState]:
+    return Put(f"/model/roles/{_part(role)}")
+
+
+def delete_model_role(role: str) -> Delete[ModelState]:
+    return Delete(f"/model/roles/{_part(role)}")
+
+
 def post_model_test() -> Post[ModelReply]:
     return Post("/model/test")
 
@@ -411,6 +419,10 @@ def get_people() -> Get[Items[RoleRow]]:
 
 def patch_person(name: str) -> Patch[RoleRow]:
     return Patch(f"/people/{_part(name)}")
+
+
+def post_prompt_preview() -> Post[FirstPrompt]:
+    return Post("/prompt-preview")
 
 
 def get_recipe_proposals() -> Get[ProposalList]:

@@ -42,6 +42,7 @@ from starloom.edge.routes.people.sessions import Sessions
 from starloom.edge.routes.requests.a2a import A2aRoutes
 from starloom.edge.routes.requests.brief import BriefRoutes
 from starloom.edge.routes.requests.model import ModelRoutes
+from starloom.edge.routes.requests.prompt_preview import PromptPreview
 from starloom.edge.routes.requests.recipes import Proposals, Recipes
 from starloom.edge.routes.requests.schedules import Schedules
 from starloom.edge.routes.requests.submission import Submit
@@ -193,6 +194,7 @@ def _routes(hub: Hub, files: Files, here: TypedHere, service: Service) -> tuple[
         Sessions(hub, repeats, here),
         Persons(hub),
         BriefRoutes(hub, submit),
+        PromptPreview(hub),
         WhatIfRoute(hub, submit),
         A2aRoutes(hub, submit),
         Proposals(hub),

@@ -48,6 +48,7 @@ from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeVersion, RuleRecord, TaskSpec
 from starloom_protocol.records.lab import LabFault
+from starloom_protocol.vocabulary import Sharing
 
 
 class Planner(Protocol):
@@ -74,6 +75,10 @@ class Planner(Protocol):
     def brief(self, words: str, today: str = "") -> Brief: ...
 
     def prompt(self, words: str, today: str) -> list[PromptPart]: ...
+
+    def first_prompt(
+        self, words: str, params: Mapping[str, Any], *, before: Sequence[str], today: str, sharing: Sharing
+    ) -> list[PromptPart]: ...
 
     def recipes(self) -> list[RecipeRow]: ...
 

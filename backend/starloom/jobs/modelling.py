@@ -19,7 +19,6 @@ from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state.inputs import ModelUsed
 from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import JobReads, NotOurs, ask
-from starloom.planner.context.assembly import BEFORE_MOST
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.endpoints.endpoint import (
     Endpoint,
@@ -42,7 +41,6 @@ from starloom_protocol.vocabulary import Sharing
 
 _log = logging.getLogger(__name__)
 _ASKED = "planner"
-_EARLIER_LOOKED_AT = 20
 
 
 @dataclass(frozen=True)
@@ -297,21 +295,3 @@ def questions_in(entities: Mapping[str, bytes]) -> list[tuple[str, str]]:
     found = [decode_entity(key, raw) for key, raw in entities.items() if key.startswith("question/")]
     asked = [item for item in found if isinstance(item, Question) and item.kind == _ASKED and item.answer]
     return [(item.text, item.answer or "") for item in sorted(asked, key=lambda item: item.opened_ms)]
-
-
-async def asked_before(reads: JobReads, head: Head) -> list[str]:
-    """Return what the author of a constellation asked in words before it, the newest first, each once."""
-    rows = await reads.constellations(
-        state=None, text=None, device=None, before=(head.created_ms, head.id), limit=_EARLIER_LOOKED_AT
-    )
-    found: dict[str, None] = {}
-    for row in rows:
-        if not row.request.strip() or row.request == head.request:
-            continue
-        line = await reads.headline(row.id)
-        other = decode_entity("head", line[0]) if line is not None else None
-        if isinstance(other, Head) and other.author == head.author:
-            found[row.request] = None
-        if len(found) == BEFORE_MOST:
-            break
-    return list(found)

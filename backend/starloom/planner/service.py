@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from starloom.core.people.approvals import changing_calls
+from starloom.planner.context.assembly import Asking
 from starloom.planner.context.brief import Brief, brief
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.plans import STEPS_OF_PREVIEW, Change, estimate_of, forecast, plays_for, what_if
 from starloom.planner.forecast.runs import RunAsked, run_forecast
+from starloom.planner.model.conversations.planning import first_prompt
 from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.preview.plan import core_fleet, preview
 from starloom.planner.recipes.catalogue import (
@@ -28,7 +30,7 @@ from starloom.planner.recipes.catalogue import (
 from starloom.planner.recipes.gallery import card
 from starloom.planner.recipes.trust import trust_row, version_runs_row
 from starloom.planner.requests.distilling import distil
-from starloom.planner.requests.matching import Matched, match_all
+from starloom.planner.requests.matching import Matched, match_all, offered
 from starloom.planner.requests.refusals import examples, refused
 from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
 from starloom_protocol.api.recipes import ProposalRow, RecipeRow, RecipeWhole, RunsRow, TrustRow
@@ -37,7 +39,7 @@ from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeRuns, RecipeVersion, RuleRecord, TaskSpec
 from starloom_protocol.text.wording import moment, quoted
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Sharing
 
 
 class Planning:
@@ -117,6 +119,22 @@ class Planning:
     def prompt(self, words: str, today: str) -> list[PromptPart]:
         """Return each part of the prompt that the owner's model would be sent for these words."""
         return planning_parts(words, {}, self._fleet(), recipes=self._catalogue.all(), today=today)
+
+    def first_prompt(
+        self, words: str, params: Mapping[str, Any], *, before: Sequence[str], today: str, sharing: Sharing
+    ) -> list[PromptPart]:
+        """Return each part, in order, of what a job would send to the owner's model first for these words."""
+        fleet, catalogue = self._fleet(), self._catalogue
+        asking = Asking(
+            words=words,
+            params=params,
+            fleet=fleet,
+            near=offered(match_all(words, catalogue, fleet, params=params), catalogue),
+            recipes=tuple(catalogue.all()),
+            before=before,
+            today=today,
+        )
+        return first_prompt(asking, sharing)[1]
 
     def recipes(self) -> list[RecipeRow]:
         """Return every recipe's head, with its picture and its sentence for the devices of now."""

@@ -160,7 +160,9 @@ class Settings(BaseSettings):
     artifacts_keep_s: float = Field(
         90 * 86_400.0, ge=0, description="how long the artifacts of a constellation stay after its end"
     )
-    logs_keep_s: float = Field(30 * 86_400.0, ge=0, description="how long the output of attempts stays once quiet")
+    logs_keep_s: float = Field(
+        30 * 86_400.0, ge=0, description="how long the output of attempts and the texts of a model stay once quiet"
+    )
     logs_bytes_most: int = Field(2 * 1024**3, ge=0, description="bytes of such output at most; the oldest goes first")
     history_keep_days: float | None = Field(
         None, ge=0, description="days that a finished constellation stays in the history; unset: for good"

@@ -1343,6 +1343,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/model/roles/{role}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Role
+         * @description Set the model of another role than the planner; its key is never shown again.
+         */
+        put: operations["put_role_api_v1_model_roles__role__put"];
+        post?: never;
+        /**
+         * Delete Role
+         * @description Forget the model that a role was given here, and its key.
+         */
+        delete: operations["delete_role_api_v1_model_roles__role__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/model/test": {
         parameters: {
             query?: never;
@@ -1401,6 +1425,26 @@ export interface paths {
          * @description Give somebody another role; tokens and sessions with more rights end at once.
          */
         patch: operations["give_role_api_v1_people__name__patch"];
+        trace?: never;
+    };
+    "/api/v1/prompt-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview
+         * @description Show the exact text that the model would be sent first for these words, to whom, and about its price.
+         */
+        post: operations["preview_api_v1_prompt_preview_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/recipe-proposals": {
@@ -2242,6 +2286,22 @@ export interface components {
              * @default []
              */
             without?: string[];
+        };
+        /**
+         * AskedPrompt
+         * @description A request in words whose first prompt is shown; `sharing` as in a submission.
+         */
+        AskedPrompt: {
+            /**
+             * Params
+             * @default {}
+             */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** Request */
+            request: string;
+            sharing?: components["schemas"]["Sharing"] | null;
         };
         /**
          * AskedRow
@@ -3275,6 +3335,28 @@ export interface components {
             state: components["schemas"]["ConstellationState"];
         };
         /**
+         * FirstPrompt
+         * @description The first text that the model would be sent for a request in words, and where it goes; nothing was sent.
+         *
+         *         The first of `parts` is the instructions. The others are one message, with an empty line between two. `share` is
+         *         what the model may be shown of results, at most `hub_share`. `bytes` are those of the parts. `tokens` is an
+         *         estimate that has the form of an answer in it, `dollars` is about the price with an answer of usual length, null
+         *         where it is not known.
+         */
+        FirstPrompt: {
+            bytes: number;
+            dollars: number | null;
+            /** @description The model that is asked where the first is away. */
+            fallback?: components["schemas"]["ModelHost"];
+            host: string;
+            hub_share: components["schemas"]["Sharing"];
+            local: boolean;
+            model: string;
+            parts: components["schemas"]["PromptRow"][];
+            share: components["schemas"]["Sharing"];
+            tokens: number;
+        };
+        /**
          * ForEach
          * @description A group's list: `source` with `output`, `devices`, `same`, `times` or `repeat`.
          *
@@ -3933,6 +4015,14 @@ export interface components {
             reason: string;
         };
         /**
+         * ModelHost
+         * @description A model and the host that it is asked at.
+         */
+        ModelHost: {
+            host: string;
+            model: string;
+        };
+        /**
          * ModelOfRole
          * @description The model that a role has beside the planner's: reviewer, writer, judge, worker, small or fallback.
          */
@@ -3951,20 +4041,32 @@ export interface components {
             tokens: number;
         };
         /**
+         * ModelRole
+         * @description The part of a model. Each may have an endpoint of its own, else it is the planner's.
+         *
+         *     `worker` makes the turns of goals. `small` makes them first, where it is set. `fallback` stands in for any other
+         *     whose endpoint cannot be reached.
+         * @enum {string}
+         */
+        ModelRole: "planner" | "reviewer" | "writer" | "judge" | "worker" | "small" | "fallback";
+        /**
          * ModelState
          * @description The model of this hub, without its key. `given`: the hub's own settings name it.
          *
-         *         `others` are the models of roles that have one of their own.
+         *         `others` are the models of roles that have one of their own, `roles` those that the page has set, and `given_roles`
+         *         the roles that the hub's own settings name.
          */
         ModelState: {
             budget?: components["schemas"]["DayBudget"];
             fault?: components["schemas"]["ModelFaultRow"];
             given: boolean;
+            given_roles?: string[];
             host?: string;
             key?: boolean;
             model?: string;
             others?: components["schemas"]["ModelOfRole"][];
             parts: components["schemas"]["PromptRow"][];
+            roles?: components["schemas"]["RoleSetting"][];
             set: boolean;
             share?: components["schemas"]["Sharing"];
             spent_today: components["schemas"]["Spent"];
@@ -5058,6 +5160,17 @@ export interface components {
             tokens: number;
         };
         /**
+         * RoleSetting
+         * @description The model that the page has set for a role, without its key; an empty `url` is the planner's address.
+         */
+        RoleSetting: {
+            key: boolean;
+            model: string;
+            role: string;
+            url: string;
+            wire: string;
+        };
+        /**
          * RuleRow
          * @description A rule of a plan.
          */
@@ -5405,6 +5518,27 @@ export interface components {
             tokens_per_day?: number | null;
             /** Url */
             url: string;
+            /**
+             * Wire
+             * @default
+             * @enum {string}
+             */
+            wire?: "" | "openai" | "anthropic";
+        };
+        /**
+         * SetRole
+         * @description The model of a role. An empty `url` is the planner's address, with the planner's key; `key` as for `SetModel`.
+         */
+        SetRole: {
+            /** Key */
+            key?: string | null;
+            /** Model */
+            model: string;
+            /**
+             * Url
+             * @default
+             */
+            url?: string;
             /**
              * Wire
              * @default
@@ -5970,7 +6104,7 @@ export interface components {
         };
         /**
          * TriedModel
-         * @description An empty body tries the model that is set.
+         * @description An empty body tries the model that is set; with `role` the model that it would be given.
          */
         TriedModel: {
             /** Dollars Per Day */
@@ -5982,6 +6116,12 @@ export interface components {
              * @default
              */
             model?: string;
+            /**
+             * Role
+             * @default
+             * @enum {string}
+             */
+            role?: "" | "reviewer" | "writer" | "judge" | "worker" | "small" | "fallback";
             /** @default cards */
             share?: components["schemas"]["Sharing"];
             /** Tokens Per Day */
@@ -6030,6 +6170,8 @@ export interface components {
             outcome: string;
             rhythm?: components["schemas"]["RhythmRow"];
             said?: string;
+            /** @description The most that this hub lets its model be shown of results, where the model can plan these words. */
+            share?: components["schemas"]["Sharing"];
             title?: string;
         };
         /**
@@ -6255,6 +6397,7 @@ export type Approved = components['schemas']['Approved'];
 export type AskRow = components['schemas']['AskRow'];
 export type Asked = components['schemas']['Asked'];
 export type AskedOfRun = components['schemas']['AskedOfRun'];
+export type AskedPrompt = components['schemas']['AskedPrompt'];
 export type AskedRow = components['schemas']['AskedRow'];
 export type AskedWhatIf = components['schemas']['AskedWhatIf'];
 export type AttemptEnd = components['schemas']['AttemptEnd'];
@@ -6331,6 +6474,7 @@ export type Faults = components['schemas']['Faults'];
 export type FileOut = components['schemas']['FileOut'];
 export type Finds = components['schemas']['Finds'];
 export type FiringRow = components['schemas']['FiringRow'];
+export type FirstPrompt = components['schemas']['FirstPrompt'];
 export type ForEach = components['schemas']['ForEach'];
 export type Fork = components['schemas']['Fork'];
 export type Forked = components['schemas']['Forked'];
@@ -6377,8 +6521,10 @@ export type Metrics = components['schemas']['Metrics'];
 export type MissingParam = components['schemas']['MissingParam'];
 export type ModelCall = components['schemas']['ModelCall'];
 export type ModelFaultRow = components['schemas']['ModelFaultRow'];
+export type ModelHost = components['schemas']['ModelHost'];
 export type ModelOfRole = components['schemas']['ModelOfRole'];
 export type ModelReply = components['schemas']['ModelReply'];
+export type ModelRole = components['schemas']['ModelRole'];
 export type ModelState = components['schemas']['ModelState'];
 export type ModelUse = components['schemas']['ModelUse'];
 export type Moment = components['schemas']['Moment'];
@@ -6459,6 +6605,7 @@ export type RevokedToken = components['schemas']['RevokedToken'];
 export type RhythmRow = components['schemas']['RhythmRow'];
 export type Role = components['schemas']['Role'];
 export type RoleRow = components['schemas']['RoleRow'];
+export type RoleSetting = components['schemas']['RoleSetting'];
 export type RuleRow = components['schemas']['RuleRow'];
 export type RunCourse = components['schemas']['RunCourse'];
 export type RunInShort = components['schemas']['RunInShort'];
@@ -6479,6 +6626,7 @@ export type Selector = components['schemas']['Selector'];
 export type SentencePart = components['schemas']['SentencePart'];
 export type SessionRow = components['schemas']['SessionRow'];
 export type SetModel = components['schemas']['SetModel'];
+export type SetRole = components['schemas']['SetRole'];
 export type SetSecret = components['schemas']['SetSecret'];
 export type ShapeTask = components['schemas']['ShapeTask'];
 export type Sharing = components['schemas']['Sharing'];
@@ -9007,6 +9155,72 @@ export interface operations {
             };
         };
     };
+    put_role_api_v1_model_roles__role__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                role: components["schemas"]["ModelRole"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetRole"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelState"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    delete_role_api_v1_model_roles__role__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                role: components["schemas"]["ModelRole"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelState"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
     test_api_v1_model_test_post: {
         parameters: {
             query?: never;
@@ -9091,6 +9305,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoleRow"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    preview_api_v1_prompt_preview_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskedPrompt"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstPrompt"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

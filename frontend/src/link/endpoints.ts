@@ -1,6 +1,15 @@
 /** The calls of the REST API that the page makes. Their paths, parameters and answers are those of the contract. */
 
-import type { Call, NamedQuestionRow, Question, SetModel, StreamEvent, WhyAll, WhyRow } from "../model/types.ts";
+import type {
+  Call,
+  ModelRole,
+  NamedQuestionRow,
+  Question,
+  SetModel,
+  StreamEvent,
+  WhyAll,
+  WhyRow,
+} from "../model/types.ts";
 import { msOf } from "../model/words/times.ts";
 import { addressOf, BASE, type BodyOf, type Given, type Rest } from "./rest.ts";
 
@@ -55,6 +64,9 @@ export class Hub {
   preview = (body: Asked, signal?: AbortSignal) => this.rest.post("/constellations/preview", { body, signal });
   /** How long a request should take on the fleet of now and on a changed one; starts nothing. */
   whatIf = (body: BodyOf<"post", "/what-if">) => this.rest.post("/what-if", { body });
+  /** The exact text that the owner's model would be sent first for these words; sends nothing. */
+  promptPreview = (body: BodyOf<"post", "/prompt-preview">, signal?: AbortSignal) =>
+    this.rest.post("/prompt-preview", { body, signal });
   submit = (body: Submission, key: string) => this.rest.create("/constellations", { body }, key);
 
   /** Submits and waits for the answer, at most `waitS`. */
@@ -161,8 +173,11 @@ export class Hub {
   closeDraft = (id: string) =>
     this.rest.delete("/constellations/{constellation}/draft", { path: { constellation: id } });
   /** Tries a model before it is set. */
-  tryModel = (wanted: SetModel) => this.rest.post("/model/test", { body: wanted });
+  tryModel = (wanted: BodyOf<"post", "/model/test">) => this.rest.post("/model/test", { body: wanted });
   setModel = (wanted: SetModel) => this.rest.put("/model", { body: wanted });
+  setRole = (role: ModelRole, body: BodyOf<"put", "/model/roles/{role}">) =>
+    this.rest.put("/model/roles/{role}", { path: { role }, body });
+  forgetRole = (role: ModelRole) => this.rest.delete("/model/roles/{role}", { path: { role } });
   forgetModel = () => this.rest.delete("/model");
   revokeStanding = (id: string) => this.rest.delete("/standing-approvals/{standing}", { path: { standing: id } });
 

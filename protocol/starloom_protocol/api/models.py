@@ -44,10 +44,21 @@ class ModelOfRole(TypedDict):
     host: str
 
 
+class RoleSetting(TypedDict):
+    """The model that the page has set for a role, without its key; an empty `url` is the planner's address."""
+
+    role: str
+    model: str
+    url: str
+    wire: str
+    key: bool
+
+
 class ModelState(TypedDict):
     """The model of this hub, without its key. `given`: the hub's own settings name it.
 
-    `others` are the models of roles that have one of their own.
+    `others` are the models of roles that have one of their own, `roles` those that the page has set, and `given_roles`
+    the roles that the hub's own settings name.
     """
 
     parts: list[PromptRow]
@@ -60,9 +71,40 @@ class ModelState(TypedDict):
     key: NotRequired[bool]
     model: NotRequired[str]
     others: NotRequired[list[ModelOfRole]]
+    given_roles: NotRequired[list[str]]
+    roles: NotRequired[list[RoleSetting]]
     share: NotRequired[Sharing]
     url: NotRequired[str | None]
     wire: NotRequired[str]
+
+
+class ModelHost(TypedDict):
+    """A model and the host that it is asked at."""
+
+    host: str
+    model: str
+
+
+class FirstPrompt(TypedDict):
+    """The first text that the model would be sent for a request in words, and where it goes; nothing was sent.
+
+    The first of `parts` is the instructions. The others are one message, with an empty line between two. `share` is
+    what the model may be shown of results, at most `hub_share`. `bytes` are those of the parts. `tokens` is an
+    estimate that has the form of an answer in it, `dollars` is about the price with an answer of usual length, null
+    where it is not known.
+    """
+
+    parts: list[PromptRow]
+    bytes: int
+    dollars: float | None
+    host: str
+    hub_share: Sharing
+    local: bool
+    model: str
+    share: Sharing
+    tokens: int
+    fallback: NotRequired[ModelHost]
+    """The model that is asked where the first is away."""
 
 
 class ModelReply(TypedDict):

@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 from starloom_protocol.api.constellations import AnswerShape
 from starloom_protocol.api.models import ModelFaultRow
-from starloom_protocol.vocabulary import ConstellationState, Effect, Repeatability
+from starloom_protocol.vocabulary import ConstellationState, Effect, Repeatability, Sharing
 
 
 class Estimate(TypedDict):
@@ -226,6 +226,8 @@ class Understood(TypedDict):
     by_model: NotRequired[bool]
     model_fault: NotRequired[ModelFaultRow]
     """The reason for which the model that is set cannot be asked."""
+    share: NotRequired[Sharing]
+    """The most that this hub lets its model be shown of results, where the model can plan these words."""
 
 
 class RequestPreview(TypedDict):

@@ -43,7 +43,7 @@ def test_transcript_shows_each_call_with_cost_and_texts() -> None:
         "         second",
         "   said: It is db.",
         "2. Answer: a model, 0 tokens in, 0 out, 0.0 s",
-        "   told: (this text was not kept)",
+        "   told: (this text was not kept, or went as old logs do)",
         "   no reply: it did not answer in time",
     ]
 

@@ -20,7 +20,7 @@ _STAGES: Final = {
     "working": "Goal",
     "tiered": "Goal",
 }
-_NOT_KEPT: Final = "(this text was not kept)"
+_NOT_KEPT: Final = "(this text was not kept, or went as old logs do)"
 
 
 def lines(constellation: str, found: TranscriptJson) -> Iterator[str]:

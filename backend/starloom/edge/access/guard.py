@@ -138,6 +138,8 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", _C): _run(_PLAN_BYTES),
     ("POST", _C + "/preview"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
     ("POST", V1 + "/what-if"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
+    # Its text has earlier requests of the caller, and only a caller who may submit could have it sent.
+    ("POST", V1 + "/prompt-preview"): _run(),
     ("GET", V1 + "/brief"): _read(),
     ("POST", V1 + "/brief"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
     ("GET", _C + "/{constellation}"): _read(),
@@ -203,6 +205,8 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/model/test"): _ACCESS,
     ("PUT", V1 + "/model"): _ACCESS,
     ("DELETE", V1 + "/model"): _ACCESS,
+    ("PUT", V1 + "/model/roles/{role}"): _ACCESS,
+    ("DELETE", V1 + "/model/roles/{role}"): _ACCESS,
     # the record of activity
     ("GET", V1 + "/audit"): _ACCESS,
     ("GET", V1 + "/audit/verify"): _ACCESS,

@@ -55,6 +55,14 @@ class Asked(Body):
     params: dict[str, Any] = {}
 
 
+class AskedPrompt(Body):
+    """A request in words whose first prompt is shown; `sharing` as in a submission."""
+
+    request: Annotated[str, StringConstraints(min_length=1, max_length=WORDS_MAX)]
+    params: dict[str, Any] = {}
+    sharing: Annotated[Sharing, Field(strict=False)] | None = None
+
+
 class A2aCall(Body):
     """One call of A2A by JSON-RPC."""
 
@@ -198,11 +206,21 @@ class SetModel(Body):
     tokens_per_day: Annotated[int, Field(ge=0, le=10**12)] | None = None
 
 
+class SetRole(Body):
+    """The model of a role. An empty `url` is the planner's address, with the planner's key; `key` as for `SetModel`."""
+
+    model: Annotated[str, Field(min_length=1, max_length=200)]
+    url: Annotated[str, Field(max_length=500)] = ""
+    wire: Literal["", "openai", "anthropic"] = ""
+    key: Annotated[str, Field(max_length=4096)] | None = None
+
+
 class TriedModel(SetModel):
-    """An empty body tries the model that is set."""
+    """An empty body tries the model that is set; with `role` the model that it would be given."""
 
     url: Annotated[str, Field(max_length=500)] = ""
     model: Annotated[str, Field(max_length=200)] = ""
+    role: Literal["", "reviewer", "writer", "judge", "worker", "small", "fallback"] = ""
 
 
 def _label(value: str) -> str:

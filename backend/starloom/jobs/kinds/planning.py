@@ -17,7 +17,7 @@ from functools import cached_property
 from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
 from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.jobs.kinds.answering import EndedPlan, result_seen
-from starloom.jobs.modelling import ModelJobs, asked_before, questions_in
+from starloom.jobs.modelling import ModelJobs, questions_in
 from starloom.jobs.sketching import OpenSketches, sketched
 from starloom.planner.context.assembly import date_words
 from starloom.planner.fleet import FleetSnapshot
@@ -27,7 +27,8 @@ from starloom.planner.model.conversations.planning import Conversation, Withdraw
 from starloom.planner.model.port import Hear, ModelFault
 from starloom.planner.model.reading import Asked, Looked
 from starloom.planner.recipes.catalogue import Catalogue, load_catalogue, plan_recipe, runs_in, versions_in, with_saved
-from starloom.planner.requests.matching import Candidate, Match, match_all
+from starloom.planner.requests.earlier import earlier_requests
+from starloom.planner.requests.matching import Candidate, Match, match_all, offered
 from starloom.planner.requests.refusals import refused
 from starloom.store.port import InboxPort
 from starloom_protocol.plan import Recipe
@@ -116,8 +117,7 @@ def _together(faults: list[Fault]) -> Fault:
 
 def _meant(head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
     """Return the recipes that nearly match the request, as an offer to a model."""
-    found = match_all(head.request, catalogue, fleet, params=parse(head.params))
-    return [(recipe, item) for item in found.candidates if (recipe := catalogue.get(item.recipe)) is not None]
+    return offered(match_all(head.request, catalogue, fleet, params=parse(head.params)), catalogue)
 
 
 class PlanJobs:
@@ -211,7 +211,7 @@ class PlanJobs:
             near=near,
             asked=questions_in(entities),
             recipes=recipes,
-            before=await asked_before(reads, head),
+            before=await earlier_requests(reads, head.author, head.request, (head.created_ms, head.id)),
             today=date_words(datetime.fromtimestamp(self._models.now_s()).astimezone()),
             rounds=rounds_in(entities, fleet, sharing, int(self._models.now_s() * 1000)),
             sharing=sharing,

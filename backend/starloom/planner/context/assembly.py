@@ -19,6 +19,7 @@ from starloom.planner.context.devices import Devices
 from starloom.planner.context.tools import Shelf
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.quoting import in_a_fence, quoted, within_a_line
+from starloom.planner.requests.earlier import EARLIER_MOST
 from starloom.planner.requests.matching import Candidate
 from starloom_protocol.plan import Recipe
 from starloom_protocol.values import canonical
@@ -28,7 +29,6 @@ CONTEXT_BYTES_MAX: Final = 24_000
 DEVICES_BYTES: Final = 1_600
 NEAR_BYTES: Final = 4_500
 NEAR_BYTES_LEAST: Final = 1_500
-BEFORE_MOST: Final = 5
 BEFORE_CHARS: Final = 160
 
 
@@ -194,7 +194,7 @@ def _volatile(asking: Asking, devices: Devices) -> list[PromptPart]:
         about = "Questions of the planner, and the person's answers.\n"
         parts.append(_part("What was asked and answered", "Answers", about, "answers", lines, False))
     if asking.before:
-        lines = [_safe(text[:BEFORE_CHARS]) for text in asking.before[:BEFORE_MOST]]
+        lines = [_safe(text[:BEFORE_CHARS]) for text in asking.before[:EARLIER_MOST]]
         about = "Earlier requests of the same person, the newest first; only for what `it` and `the same` may mean.\n"
         parts.append(_part("What you asked before", "Asked before", about, "before", lines, False))
     if asking.today:

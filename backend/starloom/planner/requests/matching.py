@@ -227,6 +227,11 @@ def match_all(
     return replace(found, candidates=candidates)
 
 
+def offered(found: Matched, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
+    """Return the recipes of a match with their candidates, as they are offered to a model."""
+    return [(recipe, one) for one in found.candidates if (recipe := catalogue.get(one.recipe)) is not None]
+
+
 def _with_gap(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
     """Return a match of words that no recipe carries out without its candidates, which are about something else."""
     whole = found.candidates and found.candidates[0].score == _WHOLE

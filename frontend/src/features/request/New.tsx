@@ -11,7 +11,7 @@ import { useResource } from "../../app/workspace/resource.ts";
 import type { Submission } from "../../link/endpoints.ts";
 import { Problem } from "../../link/rest.ts";
 import { paramsInOrder } from "../../model/plan/asked.ts";
-import type { Priority, RecipeCandidate } from "../../model/types.ts";
+import type { Priority, RecipeCandidate, Sharing } from "../../model/types.ts";
 import { AWAY } from "../../ui/away.tsx";
 import { Button, ProblemNote, Tabs } from "../../ui/parts.tsx";
 import { AskedBack } from "./AskedBack.tsx";
@@ -27,6 +27,7 @@ import { ModelFault, UnderstoodLine } from "./Understood.tsx";
 
 type Way = "describe" | "build" | "recipe";
 const BuildFrom = lazy(() => import("./build/BuildFrom.tsx"));
+const PromptCard = lazy(() => import("./PromptCard.tsx"));
 const Assistant = lazy(async () => ({ default: (await import("./Assistant.tsx")).Assistant }));
 
 /** The address at which a recipe stands in rows, with the values that were understood. */
@@ -52,6 +53,7 @@ export function NewPage() {
   const [launching, setLaunching] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
   const [priority, setPriority] = useState<Priority | null>(null);
+  const [sharing, setSharing] = useState<Sharing | null>(null);
   const [key, setKey] = useState(() => crypto.randomUUID());
 
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
@@ -98,7 +100,12 @@ export function NewPage() {
     setLaunching(true);
     try {
       const made = await hub.submit(
-        { ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}), ...(priority ? { priority } : {}) },
+        {
+          ...asked,
+          ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}),
+          ...(priority ? { priority } : {}),
+          ...(forModel && sharing ? { sharing } : {}),
+        },
         key,
       );
       go(`/constellations/${made.id}`);
@@ -114,7 +121,7 @@ export function NewPage() {
   useEffect(() => {
     setKey(crypto.randomUUID());
     setRefused(null);
-  }, [stamp, priority]);
+  }, [stamp, priority, sharing]);
 
   const adopt = (candidate: RecipeCandidate, params: Record<string, unknown>) => {
     setRecipe({ name: candidate.recipe, params });
@@ -203,6 +210,17 @@ export function NewPage() {
                 onAdopt={adopt}
                 onBuild={() => setWay("build")}
               />
+            )}
+            {!recipe && forModel && understood?.share && settled && !unreachable && (
+              <Suspense>
+                <PromptCard
+                  key={stamp}
+                  words={words.trim()}
+                  most={understood.share}
+                  sharing={sharing}
+                  onSharing={setSharing}
+                />
+              </Suspense>
             )}
             {!recipe && settled && !unreachable && <ModelFault fault={understood?.model_fault} />}
             {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (

@@ -1,4 +1,4 @@
-"""Routes of Settings > Model: the settings, the usage, the exact text that would leave this machine, and a test call.
+"""Routes of Settings > Model: the models by role, the usage, the exact text that would leave, and a test call.
 
 Shows no key. Settings made here are kept beside the hub's data and apply from the next use; the hub's own settings take
 precedence, and are only shown.
@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request
 from starloom.core.rights.budgets import DAY_MS
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
-from starloom.edge.routes.bodies import SetModel, TriedModel
+from starloom.edge.routes.bodies import SetModel, SetRole, TriedModel
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.planner.context.assembly import date_words
@@ -25,17 +25,23 @@ from starloom.planner.model.endpoints.endpoint import (
     Endpoint,
     ModelRole,
     endpoint_from,
+    endpoints_from,
     others_from,
+    readers_from,
     sharing_from,
 )
 from starloom.planner.model.endpoints.page_settings import FILE as KEPT_FILE
 from starloom.planner.model.endpoints.page_settings import (
     PageModelSettings,
+    PageRoleSettings,
     forget,
+    forget_role,
+    given_roles,
     in_force,
     keep,
     kept_in,
     tried,
+    tried_role,
     variables,
 )
 from starloom.planner.model.endpoints.spending import MICROS, budget_from
@@ -44,13 +50,14 @@ from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import short
 from starloom.planner.model.transport.connecting import check_libraries, connect, missing_libraries
 from starloom.process.settings import Settings
-from starloom_protocol.api.models import ModelReply, ModelState, PromptRow
+from starloom_protocol.api.models import ModelReply, ModelState, PromptRow, RoleSetting
 from starloom_protocol.records.entities import Fault, decode_entity
 from starloom_protocol.records.models import ModelDay
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code, Sharing
 
 EXAMPLE_WORDS = "Which of my machines has the least free disk?"
+_CHANGE_THERE = "Change it there, or take it out there to set it here."
 _TEST = Turn("starloom", 'This is a test. Answer {"kind": "cannot", "text": "ready"} and nothing else.')
 
 
@@ -63,6 +70,14 @@ def _wanted(body: SetModel) -> PageModelSettings:
         share=body.share,
         tokens_per_day=body.tokens_per_day,
     )
+
+
+def _role_wanted(body: SetRole | TriedModel) -> PageRoleSettings:
+    return PageRoleSettings(url=body.url.strip(), model=body.model.strip(), wire=body.wire)
+
+
+def _role_shown(role: ModelRole, one: PageRoleSettings) -> RoleSetting:
+    return {"key": bool(one.key_file), "model": one.model, "role": str(role), "url": one.url, "wire": one.wire}
 
 
 def _shown(part: PromptPart) -> PromptRow:
@@ -80,8 +95,19 @@ def model_fault(settings: Settings) -> Fault | None:
     return missing_libraries() if model_is_set(settings) and not recorded else None
 
 
+def shared_by_hub(settings: Settings) -> tuple[tuple[Endpoint, ...], Sharing]:
+    """Return the endpoints that plan, the fallback last, and what they may be shown; none if no model is set.
+
+    Raises:
+        ModelFault: one of them is set wrongly.
+    """
+    told = in_force(settings.llm_variables, settings.model_folder)
+    asked = endpoints_from(told, ModelRole.PLANNER)
+    return asked, sharing_from(told, *readers_from(told, ModelRole.PLANNER)) if asked else Sharing.NAMES
+
+
 class ModelRoutes:
-    """`GET`, `PUT` and `DELETE /model`, `POST /model/test`."""
+    """`GET`, `PUT` and `DELETE /model`, `PUT` and `DELETE /model/roles/{role}`, `POST /model/test`."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -90,6 +116,8 @@ class ModelRoutes:
         router.add_api_route(V1 + "/model", self.show, methods=["GET"])
         router.add_api_route(V1 + "/model", self.put, methods=["PUT"])
         router.add_api_route(V1 + "/model", self.delete, methods=["DELETE"])
+        router.add_api_route(V1 + "/model/roles/{role}", self.put_role, methods=["PUT"])
+        router.add_api_route(V1 + "/model/roles/{role}", self.delete_role, methods=["DELETE"])
         router.add_api_route(V1 + "/model/test", self.test, methods=["POST"])
 
     async def show(self, _request: Request) -> JsonReply[ModelState]:
@@ -127,6 +155,8 @@ class ModelRoutes:
         return json_reply(
             {
                 **shape,
+                "given_roles": [str(role) for role in given_roles(hub.settings.llm_variables)],
+                "roles": [_role_shown(role, one) for role, one in kept.roles.items()] if kept is not None else [],
                 "budget": {"dollars_per_day": dollars, "tokens_per_day": budget.tokens_per_day},
                 "host": endpoint.host,
                 "key": bool(endpoint.key),
@@ -153,10 +183,27 @@ class ModelRoutes:
         await asyncio.to_thread(forget, self._hub.settings.model_folder)
         return await self.show(_request)
 
-    def _mine(self) -> None:
+    async def put_role(self, _request: Request, role: ModelRole, body: SetRole) -> JsonReply[ModelState]:
+        """Set the model of another role than the planner; its key is never shown again."""
+        self._mine(role)
+        await asyncio.to_thread(self._keep_role, role, body)
+        return await self.show(_request)
+
+    async def delete_role(self, _request: Request, role: ModelRole) -> JsonReply[ModelState]:
+        """Forget the model that a role was given here, and its key."""
+        self._mine(role)
+        await asyncio.to_thread(forget_role, self._hub.settings.model_folder, role)
+        return await self.show(_request)
+
+    def _mine(self, role: ModelRole | None = None) -> None:
         if self._hub.settings.llm_url is not None:
             reason = "the model is set by the hub's own settings (STARLOOM_LLM_URL, a flag or starloom.toml)"
-            raise Problem(Code.CONFLICT, reason, hint="Change it there, or take it out there to set it here.")
+            raise Problem(Code.CONFLICT, reason, hint=_CHANGE_THERE)
+        if role is ModelRole.PLANNER:
+            raise Problem(Code.BAD_REQUEST, "the planner's model is set by PUT /model")
+        if role in given_roles(self._hub.settings.llm_variables):
+            reason = f"the model of the {role} is set by the hub's own settings (STARLOOM_LLM_{role.upper()}_*)"
+            raise Problem(Code.CONFLICT, reason, hint=_CHANGE_THERE)
 
     def _keep(self, body: SetModel) -> None:
         folder = self._hub.settings.model_folder
@@ -171,21 +218,37 @@ class ModelRoutes:
         except ModelFault as error:
             raise Problem(error.fault.code, error.fault.reason, hint=error.fault.hint) from error
 
-    def _endpoint(self, body: SetModel | None) -> Endpoint | None:
+    def _keep_role(self, role: ModelRole, body: SetRole) -> None:
+        folder = self._hub.settings.model_folder
+        try:
+            with tried_role(folder, role, _role_wanted(body), body.key) as candidate:
+                endpoint = endpoint_from(variables(candidate, folder), role)
+                if endpoint is not None:
+                    check_libraries(endpoint)
+                keep(folder, candidate)
+        except ModelFault as error:
+            raise Problem(error.fault.code, error.fault.reason, hint=error.fault.hint) from error
+
+    def _endpoint(self, body: TriedModel | None) -> Endpoint | None:
         settings = self._hub.settings
         try:
             if body is None:
                 return endpoint_from(in_force(settings.llm_variables, settings.model_folder))
-            with tried(settings.model_folder, _wanted(body), body.key) as candidate:
-                return endpoint_from(variables(candidate, settings.model_folder))
+            folder = settings.model_folder
+            if body.role:
+                role = ModelRole(body.role)
+                with tried_role(folder, role, _role_wanted(body), body.key) as candidate:
+                    return endpoint_from(variables(candidate, folder), role)
+            with tried(folder, _wanted(body), body.key) as candidate:
+                return endpoint_from(variables(candidate, folder))
         except ModelFault as error:
             raise Problem(error.fault.code, error.fault.reason) from error
 
     async def test(self, _request: Request, body: TriedModel | None = None) -> JsonReply[ModelReply]:
         """Call the model once with a sentence that says nothing about the fleet; with a body, before it is set."""
-        wanted = body if body is not None and body.url else None
+        wanted = body if body is not None and (body.url or body.role) else None
         if wanted is not None:
-            self._mine()
+            self._mine(ModelRole(wanted.role) if wanted.role else None)
         endpoint = await asyncio.to_thread(self._endpoint, wanted)
         if endpoint is None:
             raise Problem(Code.MODEL_NOT_SET, "no model is set")

@@ -21,20 +21,29 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Asked, Create
-from starloom.edge.routes.requests.model import model_fault, model_is_set
+from starloom.edge.routes.requests.model import model_fault, model_is_set, shared_by_hub
 from starloom.edge.web.admission import LARGE_BYTES, LARGE_TASKS, caller_of
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import JsonReply, body_hash, idempotency_key, json_reply
 from starloom.planner.equivalents import Equivalents, checked
 from starloom.planner.model.endpoints.spending import MICROS
+from starloom.planner.model.port import ModelFault
 from starloom.planner.requests.matching import Match, Matched
 from starloom.planner.requests.rhythm import Rhythm
+from starloom.process.settings import Settings
 from starloom_protocol.api.previews import Created, RequestPreview, RhythmRow, Understood
 from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Budget, Fault
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import CODES, FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
+from starloom_protocol.vocabulary import (
+    CODES,
+    FINAL_CONSTELLATION_STATES,
+    Code,
+    ConstellationState,
+    Repeatability,
+    Sharing,
+)
 
 WAIT_MAX_S = 300.0
 """A script waits for its answer within one call; longer work is followed by its events."""
@@ -197,6 +206,8 @@ class Submit:
                 "examples": list(planner.examples()),
                 "by_model": model_is_set(self._hub.settings) and lacking is None,
             }
+            if shown["by_model"] and (most := _most_shared(self._hub.settings)) is not None:
+                shown["share"] = most
             if lacking is not None:
                 shown["model_fault"] = {"reason": lacking.reason, "hint": lacking.hint}
                 shown["said"] = f"{fault.reason}. A model is set, and {lacking.reason}. {lacking.hint}"
@@ -297,6 +308,14 @@ class Submit:
             reason = f"no recipe fits these words exactly, and {lacking.reason}"
             return Problem(lacking.code, reason, hint=lacking.hint, more=more)
         return Problem(fault.code, fault.reason, more=more)
+
+
+def _most_shared(settings: Settings) -> Sharing | None:
+    """Return what the hub lets its model be shown, or None if the settings of a model are wrong."""
+    try:
+        return shared_by_hub(settings)[1]
+    except ModelFault:
+        return None
 
 
 def _rhythm(found: Rhythm) -> RhythmRow:

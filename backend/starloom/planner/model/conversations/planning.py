@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from starloom.planner.context import recipes as context_recipes
-from starloom.planner.context.assembly import Asking, fenced, fenced_faults, joined, request_part
+from starloom.planner.context.assembly import Asking, Context, fenced, fenced_faults, joined, request_part
 from starloom.planner.context.tools import more, ways
 from starloom.planner.equivalents import checked, equivalents
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
@@ -136,13 +136,12 @@ class Conversation:
             today=today,
             needed=frozenset(name for one in rounds for name in one.shown),
         )
-        made = planning_context(asking)
+        made, first = first_prompt(asking, sharing, len(rounds))
         self._sharing = sharing
         self._shelf = made.shelf
         self._told = {tool.offer.name for tool in made.shelf.full}
         self._asked_for: dict[str, None] = dict.fromkeys(name for one in rounds for name in one.shown)
         self._rounds = MORE_TOOLS_MOST
-        first = [*made.parts, looking_part(sharing, len(rounds)), request_part(words, params)]
         self._turns = [first_turn(first), *turns_of(rounds)]
         looked = [PromptPart(f"What it looked at, round {at}", one.told) for at, one in enumerate(rounds, 1)]
         self.parts: list[PromptPart] = [*first, *looked]
@@ -285,6 +284,15 @@ def _holds_secret(value: object) -> bool:
         elif isinstance(item, list):
             stack.extend(item)
     return False
+
+
+def first_prompt(asking: Asking, sharing: Sharing, rounds: int = 0) -> tuple[Context, list[PromptPart]]:
+    """Return the context of a conversation after so many rounds of looks, and each part that is sent first, in order.
+
+    The first part is the instructions; `first_turn` makes the one message of the others.
+    """
+    made = planning_context(asking)
+    return made, [*made.parts, looking_part(sharing, rounds), request_part(asking.words, asking.params)]
 
 
 def first_turn(parts: Sequence[PromptPart]) -> Turn:

@@ -1,7 +1,8 @@
-"""The model that the owner set in the page: a 0600 file beside the hub's data, read at each use.
+"""The models that the owner set in the page: a 0600 file beside the hub's data, read at each use.
 
-The hub's own settings win as a whole: if they name an endpoint, nothing of this is used, so that a key kept here never
-goes to an address that was set elsewhere. A key is kept in a file of its own and never shown again.
+The hub's own settings win as a whole: if they name an endpoint, nothing of this is used, and if they name the model of
+a role, nothing of that role, so that a key kept here never goes to an address that was set elsewhere. A key is kept in
+a file of its own and never shown again.
 """
 
 from __future__ import annotations
@@ -9,19 +10,18 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from starloom.planner.model.endpoints.endpoint import RECORDED_SCHEME, role_variables
+from starloom.planner.model.endpoints.endpoint import OTHER_ROLES, PREFIX, RECORDED_SCHEME, ModelRole, role_variables
 from starloom.planner.model.port import ModelFault
 from starloom_protocol.vocabulary import Code, Sharing
 
 URL: Final = "STARLOOM_LLM_URL"
 FILE: Final = "model.json"
-_PREFIX: Final = "STARLOOM_LLM_"
 _LIMITS: Final = (
     "BUDGET_PER_DAY",
     "OUTPUT_TOKENS",
@@ -32,8 +32,20 @@ _LIMITS: Final = (
 )
 
 
-class PageModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings made in the page; `key_file` is a name in the same folder, empty if there is no key."""
+class PageRoleSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The model of one role beside the planner's. An empty `url` is the planner's address, with the planner's key."""
+
+    model: str
+    key_file: str = ""
+    url: str = ""
+    wire: str = ""
+
+
+class PageModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The settings made in the page; `key_file` is a name in the same folder, empty if there is no key.
+
+    Of `roles` the keys are those of `ModelRole`.
+    """
 
     url: str
     model: str
@@ -42,6 +54,12 @@ class PageModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     dollars_per_day: float | None = None
     share: Sharing = Sharing.CARDS
     tokens_per_day: int | None = None
+    roles: dict[ModelRole, PageRoleSettings] = {}
+
+    @property
+    def key_files(self) -> set[str]:
+        """The names of all kept keys."""
+        return {name for name in (self.key_file, *(one.key_file for one in self.roles.values())) if name}
 
 
 def folder_of(environment: Mapping[str, str]) -> Path | None:
@@ -75,11 +93,17 @@ def in_force(environment: Mapping[str, str], folder: Path | None) -> Mapping[str
     if environment.get(URL, "").strip() or folder is None:
         return environment
     kept = kept_in(folder)
-    return (
-        environment
-        if kept is None
-        else {**variables(kept, folder), **_limits(environment), **role_variables(environment)}
-    )
+    if kept is None:
+        return environment
+    given = role_variables(environment)
+    own = {role: one for role, one in kept.roles.items() if role not in given_roles(environment)}
+    return {**variables(msgspec.structs.replace(kept, roles=own), folder), **_limits(environment), **given}
+
+
+def given_roles(environment: Mapping[str, str]) -> list[ModelRole]:
+    """Return the roles of which the hub's own settings name anything."""
+    given = role_variables(environment)
+    return [role for role in OTHER_ROLES if any(name.startswith(f"{PREFIX}{role.upper()}_") for name in given)]
 
 
 def variables(kept: PageModelSettings, folder: Path) -> dict[str, str]:
@@ -88,25 +112,30 @@ def variables(kept: PageModelSettings, folder: Path) -> dict[str, str]:
     Raises:
         ModelFault: they name a file of the hub's machine; only the hub's own settings may.
     """
-    if kept.url.strip().lower().startswith(RECORDED_SCHEME):
+    urls = [kept.url, *(one.url for one in kept.roles.values())]
+    if any(url.strip().lower().startswith(RECORDED_SCHEME) for url in urls):
         reason = (
             f"a recording is a file of the hub's machine and is set by {URL} alone; the page takes http(s) addresses"
         )
         raise ModelFault(Code.MODEL_NOT_SET, reason)
     told = {
-        "URL": kept.url,
-        "MODEL": kept.model,
-        "WIRE": kept.wire,
-        "KEY_FILE": str(folder / kept.key_file) if kept.key_file else "",
+        **_endpoint(kept, folder),
         "BUDGET_PER_DAY": "" if kept.dollars_per_day is None else str(kept.dollars_per_day),
         "SHARE": kept.share.value,
         "TOKENS_PER_DAY": "" if kept.tokens_per_day is None else str(kept.tokens_per_day),
     }
-    return {_PREFIX + name: value for name, value in told.items() if value}
+    for role, one in kept.roles.items():
+        told |= {f"{role.upper()}_{name}": value for name, value in _endpoint(one, folder).items()}
+    return {PREFIX + name: value for name, value in told.items() if value}
+
+
+def _endpoint(one: PageModelSettings | PageRoleSettings, folder: Path) -> dict[str, str]:
+    key_file = str(folder / one.key_file) if one.key_file else ""
+    return {"URL": one.url, "MODEL": one.model, "WIRE": one.wire, "KEY_FILE": key_file}
 
 
 def _limits(environment: Mapping[str, str]) -> dict[str, str]:
-    names = [_PREFIX + name for name in _LIMITS]
+    names = [PREFIX + name for name in _LIMITS]
     return {name: environment[name] for name in names if environment.get(name)}
 
 
@@ -114,41 +143,75 @@ def _limits(environment: Mapping[str, str]) -> dict[str, str]:
 def tried(folder: Path, wanted: PageModelSettings, key: str | None) -> Iterator[PageModelSettings]:
     """Give what would be kept, its key in a file of its own; the file goes afterwards unless `keep` took it.
 
-    `key` None: the key that is kept for exactly this address, if any; "": none.
+    `key` None: the key that is kept for exactly this address, if any; "": none. The models of other roles stay.
     """
     before = kept_in(folder)
-    if key is None:
-        same = before is not None and before.url == wanted.url
-        yield msgspec.structs.replace(wanted, key_file=before.key_file if before is not None and same else "")
-        return
+    with _key_file(folder, before, wanted.url, key) as name:
+        roles = before.roles if before is not None else {}
+        yield msgspec.structs.replace(wanted, key_file=name, roles=roles)
+
+
+@contextlib.contextmanager
+def tried_role(folder: Path, role: ModelRole, wanted: PageRoleSettings, key: str | None) -> Iterator[PageModelSettings]:
+    """Give what would be kept with this model for a role, as `tried` does for the planner's.
+
+    Raises:
+        ModelFault: the page has set no model yet.
+    """
+    before = kept_in(folder)
+    if before is None:
+        raise ModelFault(Code.MODEL_NOT_SET, "no model is set for plans yet; set that one first")
+    with _key_file(folder, before.roles.get(role), wanted.url, key) as name:
+        roles = {**before.roles, role: msgspec.structs.replace(wanted, key_file=name)}
+        yield msgspec.structs.replace(before, roles=roles)
+
+
+@contextlib.contextmanager
+def _key_file(
+    folder: Path, before: PageModelSettings | PageRoleSettings | None, url: str, key: str | None
+) -> Iterator[str]:
+    """Give the name of the file with a key, empty without one; a new file goes afterwards unless it is named now."""
     if not key:
-        yield msgspec.structs.replace(wanted, key_file="")
+        stays = key is None and before is not None and before.url == url
+        yield before.key_file if before is not None and stays else ""
         return
     name = f"{secrets.token_hex(8)}.key"
     _write(folder / name, key.encode())
     try:
-        yield msgspec.structs.replace(wanted, key_file=name)
+        yield name
     finally:
         now = kept_in(folder)
-        if now is None or now.key_file != name:
+        if now is None or name not in now.key_files:
             (folder / name).unlink(missing_ok=True)
 
 
 def keep(folder: Path, kept: PageModelSettings) -> None:
     """Put it in force in one step; keys that nothing names go."""
     _write(folder / FILE, msgspec.json.encode(kept))
-    _tidy(folder, kept.key_file)
+    _tidy(folder, kept.key_files)
 
 
 def forget(folder: Path) -> None:
-    """Forget the model of the page and its key."""
+    """Forget the models of the page and their keys."""
     (folder / FILE).unlink(missing_ok=True)
-    _tidy(folder, "")
+    _tidy(folder, ())
 
 
-def _tidy(folder: Path, but: str) -> None:
+def forget_role(folder: Path, role: ModelRole) -> None:
+    """Forget the model that a role was given in the page, and its key.
+
+    Raises:
+        ModelFault: the kept settings cannot be read.
+    """
+    before = kept_in(folder)
+    if before is not None and role in before.roles:
+        left = {other: one for other, one in before.roles.items() if other is not role}
+        keep(folder, msgspec.structs.replace(before, roles=left))
+
+
+def _tidy(folder: Path, but: Collection[str]) -> None:
     for path in folder.glob("*.key"):
-        if path.name != but:
+        if path.name not in but:
             path.unlink(missing_ok=True)
 
 

@@ -70,13 +70,20 @@ function Call({ call }: { call: ModelCall }) {
 function Text({ title, sha256, read }: { title: string; sha256: string | null; read: (text: string) => string }) {
   const { hub } = useWorkspace();
   const found = useResource(sha256, (signal) => hub.artifactStart(sha256 ?? "", TEXT_BYTES_MAX, signal));
+  const gone = found.problem?.code === "not_found";
   return (
     <section aria-label={title}>
       <h2 className="small strong dim">{title}</h2>
-      {found.problem && <ProblemNote problem={found.problem} />}
+      {found.problem && !gone && <ProblemNote problem={found.problem} />}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to. */}
       <pre className="mono small" tabIndex={0}>
-        {sha256 === null ? "This text was not kept." : found.value ? read(found.value.text) : "Reading."}
+        {sha256 === null
+          ? "This text was not kept."
+          : gone
+            ? "This text is no longer kept; it went as old logs do."
+            : found.value
+              ? read(found.value.text)
+              : "Reading."}
       </pre>
     </section>
   );

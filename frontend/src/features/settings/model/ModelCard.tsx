@@ -5,8 +5,10 @@ import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { ModelState } from "../../../model/types.ts";
+import { SHARED } from "../../../model/words/sharing.ts";
 import { Button, ProblemNote } from "../../../ui/parts.tsx";
-import { ModelForm, SHARED } from "./ModelForm.tsx";
+import { ModelForm } from "./ModelForm.tsx";
+import { RoleForm } from "./RoleForm.tsx";
 
 export function ModelCard() {
   const { hub } = useWorkspace();
@@ -15,7 +17,7 @@ export function ModelCard() {
   const [busy, setBusy] = useState(false);
   const [tested, setTested] = useState("");
   const found = model.value;
-  const [editing, setEditing] = useState(false);
+  const [editing, setEditing] = useState<"" | "model" | "role">("");
   const test = async () => {
     setBusy(true);
     setTested("");
@@ -27,6 +29,11 @@ export function ModelCard() {
     } finally {
       setBusy(false);
     }
+  };
+  const done = () => {
+    setEditing("");
+    setTested("");
+    model.reload();
   };
   return (
     <section className="card">
@@ -47,8 +54,9 @@ export function ModelCard() {
                 </Button>
               )}
               {!found.given && !editing && (
-                <Button onClick={() => setEditing(true)}>{found.set ? "Change" : "Set a model"}</Button>
+                <Button onClick={() => setEditing("model")}>{found.set ? "Change" : "Set a model"}</Button>
               )}
+              {!found.given && found.set && !editing && <Button onClick={() => setEditing("role")}>Other roles</Button>}
             </span>
             {found.set && found.fault && (
               <span className="sub strong tone-amber">{`It cannot be asked: ${found.fault.reason}. ${found.fault.hint}`}</span>
@@ -58,16 +66,8 @@ export function ModelCard() {
               <span key={role} className="sub small">{`As ${role}: ${model} at ${host}`}</span>
             ))}
           </div>
-          {editing && (
-            <ModelForm
-              found={found}
-              onDone={() => {
-                setEditing(false);
-                setTested("");
-                model.reload();
-              }}
-            />
-          )}
+          {editing === "model" && <ModelForm found={found} onDone={done} />}
+          {editing === "role" && <RoleForm found={found} onDone={done} />}
           {tested && (
             <p className="item" role="status">
               <span />

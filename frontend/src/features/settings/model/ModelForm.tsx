@@ -4,30 +4,16 @@ import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import type { ModelState, SetModel, Sharing } from "../../../model/types.ts";
+import { SHARED } from "../../../model/words/sharing.ts";
 import { Button, Labelled } from "../../../ui/parts.tsx";
-
-const WIRES = [
-  { value: "", label: "By its address" },
-  { value: "openai", label: "Chat format of OpenAI" },
-  { value: "anthropic", label: "Anthropic" },
-] as const;
-
-export const SHARED: Readonly<Record<Sharing, string>> = {
-  names: "Names only: it cannot look",
-  cards: "Cards: shapes and facts, no content of files",
-  cards_and_file_heads: "Cards, and the beginning of files",
-};
+import { type EndpointDraft, EndpointFields } from "./EndpointFields.tsx";
 
 interface ModelFormProps {
   found: ModelState;
   onDone: () => void;
 }
 
-interface Draft {
-  url: string;
-  model: string;
-  wire: SetModel["wire"];
-  key: string;
+interface Draft extends EndpointDraft {
   dollars: string;
   tokens: string;
   share: Sharing;
@@ -108,59 +94,12 @@ export function ModelForm({ found, onDone }: ModelFormProps) {
         if (!why) void save();
       }}
     >
-      <Labelled label="Address, such as https://HOST/v1">
-        {(id) => (
-          <input
-            id={id}
-            className="input"
-            inputMode="url"
-            autoComplete="off"
-            spellCheck={false}
-            value={draft.url}
-            onChange={(event) => change({ url: event.target.value })}
-          />
-        )}
-      </Labelled>
-      <Labelled label="Model">
-        {(id) => (
-          <input
-            id={id}
-            className="input"
-            autoComplete="off"
-            spellCheck={false}
-            value={draft.model}
-            onChange={(event) => change({ model: event.target.value })}
-          />
-        )}
-      </Labelled>
-      <Labelled label={keeps ? "Key (one is kept; leave empty to keep it)" : "Key, if it needs one"}>
-        {(id) => (
-          <input
-            id={id}
-            className="input"
-            type="password"
-            autoComplete="off"
-            value={draft.key}
-            onChange={(event) => change({ key: event.target.value })}
-          />
-        )}
-      </Labelled>
-      <Labelled label="Format">
-        {(id) => (
-          <select
-            id={id}
-            className="input"
-            value={draft.wire}
-            onChange={(event) => change({ wire: event.target.value as Draft["wire"] })}
-          >
-            {WIRES.map((wire) => (
-              <option key={wire.value} value={wire.value}>
-                {wire.label}
-              </option>
-            ))}
-          </select>
-        )}
-      </Labelled>
+      <EndpointFields
+        draft={draft}
+        onChange={change}
+        address="Address, such as https://HOST/v1"
+        keyWords={keeps ? "Key (one is kept; leave empty to keep it)" : "Key, if it needs one"}
+      />
       <Labelled label="Dollars a day, if limited">
         {(id) => (
           <input

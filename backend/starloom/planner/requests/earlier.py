@@ -1,0 +1,54 @@
+"""Earlier requests: what a person asked in words before, as a context tells it, for the job and the preview alike.
+
+Owns the choice of them: the newest first, each once, and never those of another person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from starloom_protocol.records.entities import Head, decode_entity
+
+EARLIER_MOST: Final = 5
+_LOOKED_AT: Final = 20
+
+
+class ListedRequest(Protocol):
+    """A row of the list of constellations."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def request(self) -> str: ...
+
+
+class EarlierReads(Protocol):
+    """The committed state that earlier requests are read from; a part of the `ReadPort` of the store."""
+
+    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
+        """Return the head and the answer of a constellation, or None if it is unknown."""
+        ...
+
+    async def constellations(
+        self, *, state: str | None, text: str | None, device: str | None, before: tuple[int, str] | None, limit: int
+    ) -> Sequence[ListedRequest]:
+        """Return constellations, newest first."""
+        ...
+
+
+async def earlier_requests(reads: EarlierReads, author: str, words: str, before: tuple[int, str]) -> list[str]:
+    """Return what a person asked in words before a moment and an id, without these words themselves."""
+    rows = await reads.constellations(state=None, text=None, device=None, before=before, limit=_LOOKED_AT)
+    found: dict[str, None] = {}
+    for row in rows:
+        if not row.request.strip() or row.request == words:
+            continue
+        line = await reads.headline(row.id)
+        other = decode_entity("head", line[0]) if line is not None else None
+        if isinstance(other, Head) and other.author == author:
+            found[row.request] = None
+        if len(found) == EARLIER_MOST:
+            break
+    return list(found)
