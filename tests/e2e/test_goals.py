@@ -56,6 +56,10 @@ def test_a_goal_shows_its_steps_and_takes_a_hint(page: Page, stack: Stack, scree
             page.get_by_role("textbox", name="Hint").fill("look at the kernel")
             hand.press_on(page.get_by_role("button", name="Give hint"))
             expect(steps).to_contain_text("look at the kernel")
+            card = steps.get_by_role("button").filter(has_text="{").first
+            hand.press_on(card)
+            expect(card).to_have_attribute("aria-expanded", "true")
+            expect(steps).to_contain_text("tokens")
             screens.shoot(page, "goal", "hinted", width)
             hinted.set()
             stack.until_state(found, "succeeded")
@@ -65,5 +69,9 @@ def test_a_goal_shows_its_steps_and_takes_a_hint(page: Page, stack: Stack, scree
     told = json.dumps(fake.asked[-1]["messages"])
     assert "DATA hint of the person whose goal it is" in told
     expect(page.get_by_role("textbox", name="Hint")).to_have_count(0)
+    hand.press_on(page.get_by_role("button", name="Open all results"))
+    expect(steps.get_by_role("button", expanded=True)).to_have_count(3)
+    expect(steps).to_contain_text("answer")
+    hand.press_on(page.get_by_role("button", name="Close all results"))
     hand.press_on(steps.get_by_role("button", name="why.1"))
     expect(page.get_by_role("complementary", name="Task why.1")).to_be_visible()
