@@ -352,7 +352,9 @@ def _make_hub(
         now_ms=clock.now_ms,
         planner=Planning(
             load_catalogue(),
-            lambda: PlannerFleet.of(fleet.devices, fleet.offers, fleet.standing, access.secrets, fleet.paces),
+            lambda: PlannerFleet.of(
+                fleet.devices, fleet.offers, fleet.standing, access.secrets, fleet.paces, fleet.spendings
+            ),
             lambda: fleet.recipes.values(),
             lambda: fleet.recipe_runs.values(),
         ),

@@ -97,7 +97,8 @@ def test_the_command_line_runs_a_goal_and_gives_it_a_hint(
     path.write_text(json.dumps(plan(name)))
     previewed = starloom(stack, "submit", "-f", str(path), "--preview")
     # Beside the other columns, in lines of a narrow terminal.
-    for words in ("A model makes steps on", f"{DEVICE}, by the tools of it", "that only read."):
+    unknown = "Not known yet whether the goal why stays inside its budget"
+    for words in ("A model makes steps on", f"{DEVICE}, by the tools of it", "that only read.", unknown):
         assert words in previewed.stdout, previewed.stdout
     model.calls.hold("working")
     try:
@@ -105,6 +106,8 @@ def test_the_command_line_runs_a_goal_and_gives_it_a_hint(
         until_called(model, name, 1)
         hinted = starloom(stack, "hint", "read the note twice", "-t", "why")
         assert (hinted.returncode, hinted.stdout.partition(";")[0]) == (0, "the goal why has your hint")
+        running = starloom(stack, "show")
+        assert f"budget: {unknown}" in running.stdout + running.stderr
     finally:
         model.calls.let_go("working")
     done = starloom(stack, "watch")

@@ -16,6 +16,7 @@ from starloom.core.answer.story import sentence, so_far
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
 from starloom.core.plan import review
+from starloom.core.rights import spending
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import SendOver
@@ -84,6 +85,7 @@ def settle(work: Work, name: str) -> None:
         note=answer.sentence,
         by="engine",
     )
+    spending.learn_run(work, constellation)
     runs.count(work, constellation)
     proposals.propose(work, constellation)
     for device in _session_devices(constellation):
