@@ -4529,6 +4529,11 @@ export interface components {
             /** @default risky */
             approval?: components["schemas"]["Approval"];
             /**
+             * @description The chance in hundredths of ending in time below which optional parts are left out; 0: none are.
+             * @default 0
+             */
+            drop_below?: number;
+            /**
              * @description The question about the whole answer; no change of the policy removes it.
              * @default null
              */
@@ -4718,7 +4723,7 @@ export interface components {
          * @description The reason why something does not move. Those of a task are stored with it; `why` joins the rest.
          * @enum {unknown}
          */
-        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "hopeless" | "judge" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "upstream_cancelled" | "upstream_failed";
+        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "hopeless" | "judge" | "left_out" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "upstream_cancelled" | "upstream_failed";
         /** Reasoned */
         Reasoned: {
             /**

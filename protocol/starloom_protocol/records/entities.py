@@ -49,6 +49,7 @@ from starloom_protocol.records.specs import Judge as Judge
 from starloom_protocol.records.specs import Moment as Moment
 from starloom_protocol.records.specs import OnAbsence as OnAbsence
 from starloom_protocol.records.specs import OtherCall as OtherCall
+from starloom_protocol.records.specs import ResultSpec as ResultSpec
 from starloom_protocol.records.specs import Retry as Retry
 from starloom_protocol.records.specs import Reuse as Reuse
 from starloom_protocol.records.specs import Selector as Selector
@@ -101,6 +102,8 @@ class Policy(Record, frozen=True, kw_only=True):
     """How a plan is approved, carried on after a failure, reviewed and judged."""
 
     approval: Approval = Approval.RISKY
+    drop_below: int = 0
+    """The chance in hundredths of ending in time below which optional parts are left out; 0: none are."""
     judge: Judge | None = None
     """The question about the whole answer; no change of the policy removes it."""
     on_failure: str = "fail"
@@ -111,13 +114,6 @@ class Policy(Record, frozen=True, kw_only=True):
     review: str = "never"
     review_at: list[str] = []
     """Tasks and groups after whose end a model reviews the plan, whatever they gave."""
-
-
-class ResultSpec(Record, frozen=True, kw_only=True):
-    output: str = ""
-    show: str = "value"
-    source: str
-    title: str
 
 
 class Head(Record, frozen=True, kw_only=True):

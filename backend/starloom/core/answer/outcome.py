@@ -40,7 +40,9 @@ from starloom_protocol.vocabulary import (
 
 _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
-_CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
+_CLEAN_SKIPS = frozenset(
+    {Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.LEFT_OUT, Reason.DEVICE_AWAY}
+)
 _EXITED = frozenset({Code.EXIT_CODE})
 _NOT_DONE = frozenset({Code.EXIT_CODE, Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE})
 _SHOWN_BYTES_MAX = 4096

@@ -1,8 +1,8 @@
 """The chance of a run to stay inside the budgets of its model, from what the same work cost before.
 
-Owns the choice of the budget to tell: the one that most probably ends first. The turns of a model cannot be played by the core, so
-each play draws the mean and the spread of all runs from the few that are known, as the times of calls are drawn. It is
-silent about a plan without any such budget, and says *not known yet* below three runs.
+Owns the choice of the budget to tell: the one that most probably ends first. The core cannot play the turns of a
+model, so each play draws the mean and the spread of all runs from the few that are known, as the times of calls are
+drawn. It is silent about a plan without any such budget, and says *not known yet* below three runs.
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ export type Approval = "never" | "risky" | "always";
 export const APPROVAL_WORDS: readonly Approval[] = ["never", "risky", "always"];
 
 /** The reason why something does not move. Those of a task are stored with it; `why` joins the rest. */
-export type Reason = "held" | "backoff" | "moment" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "hopeless" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
-export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "moment", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "hopeless", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
+export type Reason = "held" | "backoff" | "moment" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "hopeless" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "left_out" | "marked";
+export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "moment", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "hopeless", "upstream_failed", "upstream_cancelled", "skipped_by_person", "left_out", "marked"];
 
 /** The reason why a constellation asks for a person, beside its state. */
 export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled" | "history_restored";
@@ -641,6 +641,13 @@ export interface VerifyCall {
   tool: string;
 }
 
+export interface ResultSpec {
+  output?: string;
+  show?: string;
+  source: string;
+  title: string;
+}
+
 /** The aim of a goal and its envelope; the devices are those of the task's selector. */
 export interface Goal {
   aim: string;
@@ -977,6 +984,8 @@ export interface UndoCall {
 /** How a plan is approved, carried on after a failure, reviewed and judged. */
 export interface Policy {
   approval?: Approval;
+  /** The chance in hundredths of ending in time below which optional parts are left out; 0: none are. */
+  drop_below?: number;
   /** The question about the whole answer; no change of the policy removes it. */
   judge?: Judge | null;
   /** `fail`, or `ask`: a person decides before a task has failed for good. */
@@ -987,13 +996,6 @@ export interface Policy {
   review?: string;
   /** Tasks and groups after whose end a model reviews the plan, whatever they gave. */
   review_at?: string[];
-}
-
-export interface ResultSpec {
-  output?: string;
-  show?: string;
-  source: string;
-  title: string;
 }
 
 /** The constellation itself; displays derive `wall_ms` and the like. */
@@ -2518,6 +2520,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "waiting", "reason": "upstream_cancelled", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "skipped_by_person", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "skipped_by_person", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "left_out", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "left_out", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "marked", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "marked", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "ready", "reason": null, "checked": false, "word": "Ready", "glyph": "dotted_ring", "tone": "indigo"},
@@ -2574,6 +2578,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "ready", "reason": "upstream_cancelled", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "skipped_by_person", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "skipped_by_person", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "left_out", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "left_out", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "marked", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "marked", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "leased", "reason": null, "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
@@ -2630,6 +2636,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "leased", "reason": "upstream_cancelled", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "skipped_by_person", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "skipped_by_person", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "left_out", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "left_out", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "marked", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "marked", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "running", "reason": null, "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
@@ -2686,6 +2694,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "running", "reason": "upstream_cancelled", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "skipped_by_person", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "skipped_by_person", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "left_out", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "left_out", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "marked", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "marked", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "cancelling", "reason": null, "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
@@ -2742,6 +2752,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelling", "reason": "upstream_cancelled", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "skipped_by_person", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "skipped_by_person", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "left_out", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "left_out", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "marked", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "marked", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "unknown", "reason": null, "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
@@ -2798,6 +2810,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "unknown", "reason": "upstream_cancelled", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "skipped_by_person", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "skipped_by_person", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "left_out", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "left_out", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "marked", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "marked", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "succeeded", "reason": null, "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
@@ -2854,6 +2868,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "succeeded", "reason": "upstream_cancelled", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "skipped_by_person", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "skipped_by_person", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "left_out", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "left_out", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "marked", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "marked", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "failed", "reason": null, "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
@@ -2910,6 +2926,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "failed", "reason": "upstream_cancelled", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "skipped_by_person", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "skipped_by_person", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "left_out", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "left_out", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "marked", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "marked", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "cancelled", "reason": null, "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
@@ -2966,6 +2984,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelled", "reason": "upstream_cancelled", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "skipped_by_person", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "skipped_by_person", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "left_out", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "left_out", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "marked", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "marked", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "skipped", "reason": null, "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
@@ -3022,6 +3042,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "skipped", "reason": "upstream_cancelled", "checked": true, "word": "Skipped, what it needs was cancelled", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "skipped_by_person", "checked": false, "word": "Skipped by a person", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "skipped_by_person", "checked": true, "word": "Skipped by a person", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "left_out", "checked": false, "word": "Left out, to end in time", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "left_out", "checked": true, "word": "Left out, to end in time", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "marked", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "marked", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
 ];
