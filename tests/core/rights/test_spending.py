@@ -7,6 +7,8 @@ from msgspec.structs import replace
 from starloom.core.placement.pace import COUNT_MOST, OCTAVE, log_of
 from starloom.core.rights.spending import goal_name, run_name, with_sample
 from starloom.core.state import inputs as i
+from starloom.core.state.model import ShardSettings
+from starloom.engine.commits.recording import settings_of, with_settings
 from starloom_protocol.records.goals import Goal
 from starloom_protocol.records.models import Spending
 from tests.core.people.test_forks import fork
@@ -98,3 +100,9 @@ def test_old_runs_fade_and_the_oldest_row_gives_way() -> None:
     one.answer()
     one.end_calls()
     assert set(one.shard.fleet.spendings) == {OWN, run_name(None, one.made.head.plan_hash)}
+
+
+def test_a_log_of_a_hub_that_kept_no_costs_is_decided_without_them() -> None:
+    old = settings_of(ShardSettings())
+    del old["spending_rows_most"]
+    assert (with_settings(old).spending_rows_most, ShardSettings().spending_rows_most) == (0, 500)
