@@ -28,6 +28,7 @@ import uvloop
 from uvicorn import Config
 
 from starloom.core.clock.retention import HistoryLimits
+from starloom.core.state.model import Shard
 from starloom.edge import first_run
 from starloom.edge.access.callers import AccessView, Tickets
 from starloom.edge.access.rate_limits import Limits
@@ -46,6 +47,7 @@ from starloom.edge.listeners.serving import Listener, server_config
 from starloom.edge.live.artifact_references import Retained
 from starloom.edge.live.entity_json import iso
 from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.optional_parts import OptionalParts
 from starloom.edge.live.sketches import Sketches
 from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, StopRules, fill_views
 from starloom.edge.peers.neighbours import Neighbours
@@ -166,6 +168,15 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         place = LanPlace(settings.home, settings.lan_host or "", settings.lan_port, settings.drain_s / 4)
         lan = LanListener(place, reach, parts.clock.now_ms, places=places)
         hub = _make_hub(parts, shard, logs, lan, places, reach, stack)
+        optional = OptionalParts(
+            lambda: _shard_of(shard.succession),
+            hub.reads,
+            hub.inbox,
+            forecast=hub.planner.run_forecast,
+            held=hub.held_by_others,
+            now_ms=hub.now_ms,
+        )
+        _keep_running(stack, "optional-parts", optional.run(parts.clock.wait))
         gauges = _gauges(shard.succession, parts.store, parts.clock, places.network)
         edge = build(hub, _files(settings), gauges=gauges)
         if edge.relay is not None:
@@ -311,6 +322,11 @@ async def _start_shard(parts: _Parts, shard: _Shard, stack: AsyncExitStack) -> N
     _keep_running(stack, "dates", following)
 
 
+def _shard_of(succession: Succession) -> Shard | None:
+    """Return the shard, for reading only; None while another hub has it."""
+    return succession.engine.shard if succession.engine is not None else None
+
+
 def _keep_running(stack: AsyncExitStack, name: str, work: Coroutine[Any, Any, None]) -> None:
     """Start a task that is cancelled and awaited when the stack closes."""
     stack.push_async_callback(end_tasks, [asyncio.create_task(work, name=name)])
@@ -352,7 +368,9 @@ def _make_hub(
         now_ms=clock.now_ms,
         planner=Planning(
             load_catalogue(),
-            lambda: PlannerFleet.of(fleet.devices, fleet.offers, fleet.standing, access.secrets, fleet.paces),
+            lambda: PlannerFleet.of(
+                fleet.devices, fleet.offers, fleet.standing, access.secrets, fleet.paces, fleet.spendings
+            ),
             lambda: fleet.recipes.values(),
             lambda: fleet.recipe_runs.values(),
         ),

@@ -329,6 +329,7 @@ class Reason(StrEnum):
     UPSTREAM_FAILED = "upstream_failed"
     UPSTREAM_CANCELLED = "upstream_cancelled"
     SKIPPED_BY_PERSON = "skipped_by_person"
+    LEFT_OUT = "left_out"
     MARKED = "marked"
 
 

@@ -138,7 +138,8 @@ class _Walk:
             elif isinstance(record, TaskRecord):
                 self._task(event, key, record)
             elif isinstance(record, Head):
-                if record.version not in (self._version, self._version + 1):
+                begun = record.origin.version if event.seq == 1 and record.origin is not None else self._version
+                if record.version not in (begun, self._version + 1):
                     self.broken.append(f"{self._stream}: version {record.version} after {self._version}")
                 self._version = record.version
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-from starloom_protocol.records.entities import Job
+from starloom.client.view import View
+from starloom_protocol.records.entities import Attempt, Job
 from tests.chaos.conftest import Settled
 from tests.chaos.model_server import DEVICE
 from tests.chaos.stack import Accepted, Stack
@@ -96,7 +97,8 @@ def test_the_command_line_runs_a_goal_and_gives_it_a_hint(
     path.write_text(json.dumps(plan(name)))
     previewed = starloom(stack, "submit", "-f", str(path), "--preview")
     # Beside the other columns, in lines of a narrow terminal.
-    for words in ("A model makes steps on", f"{DEVICE}, by the tools of it", "that only read."):
+    unknown = "Not known yet whether the goal why stays inside its budget"
+    for words in ("A model makes steps on", f"{DEVICE}, by the tools of it", "that only read.", unknown):
         assert words in previewed.stdout, previewed.stdout
     model.calls.hold("working")
     try:
@@ -104,6 +106,8 @@ def test_the_command_line_runs_a_goal_and_gives_it_a_hint(
         until_called(model, name, 1)
         hinted = starloom(stack, "hint", "read the note twice", "-t", "why")
         assert (hinted.returncode, hinted.stdout.partition(";")[0]) == (0, "the goal why has your hint")
+        running = starloom(stack, "show")
+        assert f"budget: {unknown}" in running.stdout + running.stderr
     finally:
         model.calls.let_go("working")
     done = starloom(stack, "watch")
@@ -111,6 +115,26 @@ def test_the_command_line_runs_a_goal_and_gives_it_a_hint(
     shown = starloom(stack, "show").stdout
     for line in ("goal why: 2 of 4 steps, 360 tokens", "hint: read the note twice", "to see who wrote it", "fs.stat"):
         assert line in shown, shown
+    settled()
+
+
+def test_the_command_line_forks_a_goal_from_a_step(
+    stack: Stack, model: ModelServer, settled: Settled, tmp_path: Path
+) -> None:
+    path = tmp_path / "why.json"
+    path.write_text(json.dumps(plan(f"the note number {next(_numbers)}")))
+    assert starloom(stack, "submit", "-f", str(path), "--wait").returncode == 0
+    made = starloom(stack, "fork", "--task", "why.2")
+    assert made.returncode == 0, made.stderr
+    forked = made.stdout.partition(" ")[0]
+    done = starloom(stack, "watch", forked)
+    assert done.returncode == 0, done.stdout + done.stderr
+    view = stack.look(Accepted(forked, "", View(forked)))
+    steps = [task for task in view.tasks if task.startswith("why.") and task != "why.answer"]
+    assert steps == ["why.1", "why.2"]
+    attempts = view.each("attempt", Attempt)
+    taken = {task: attempts[f"{task}/{view.tasks[task].attempt}"].origin for task in steps}
+    assert (taken["why.1"] is not None, taken["why.2"]) == (True, None), "the first step is used, the second one made"
     settled()
 
 

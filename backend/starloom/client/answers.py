@@ -242,6 +242,7 @@ class PolicyJson(TypedDict):
     """How a plan is approved, carried on after a failure, reviewed and judged."""
 
     approval: NotRequired[str]
+    drop_below: NotRequired[int]
     judge: NotRequired[JudgeJson | None]
     on_failure: NotRequired[str]
     partial: NotRequired[bool]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from starloom.core.answer.outcome import grow, settle
-from starloom.core.clock import expiry, moments, schedules
+from starloom.core.clock import expiry, leaving_out, moments, schedules
 from starloom.core.fleet import devices, draining, hub_calls, lab_faults, owner_questions
 from starloom.core.people import (
     access,
@@ -383,6 +383,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.HistoryRestored: restored_history.on_restored,
     i.EditProposed: _on_edit,
     i.ControlRequested: controls.on_control,
+    i.PartLeftOut: leaving_out.on_left_out,
     i.StopAllRequested: stop_all.on_stop_all,
     i.ForkRequested: forks.on_fork,
     i.UndoRequested: compensation.on_undo,

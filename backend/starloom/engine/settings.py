@@ -56,6 +56,6 @@ class EngineSettings:
         )
         made.random_placement = int(self.random_placement)
         if not self.experience:
-            made.pace_rows_most = made.hedge_at_p90 = 0
+            made.pace_rows_most = made.spending_rows_most = made.hedge_at_p90 = 0
             made.proposals_most = made.trial_runs = 0
         return made

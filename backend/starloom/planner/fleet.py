@@ -14,6 +14,7 @@ from starloom_protocol.plan import Signature, signatures_of
 from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Device, Offer, Secret, ToolOffer
 from starloom_protocol.records.fleet import Pace
+from starloom_protocol.records.models import Spending
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, with_hub_tools
 from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability, most_careful
 
@@ -104,6 +105,7 @@ class FleetSnapshot:
     standing: Mapping[str, Standing] = field(default_factory=dict)
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     paces: Mapping[str, Pace] = field(default_factory=dict)
+    spendings: Mapping[str, Spending] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -112,6 +114,7 @@ class FleetSnapshot:
         standing: Mapping[str, Standing] | None = None,
         secrets: Mapping[str, Secret] | None = None,
         paces: Mapping[str, Pace] | None = None,
+        spendings: Mapping[str, Spending] | None = None,
     ) -> FleetSnapshot:
         """Take the picture from entities by id."""
         records = {device.id: device for device in devices.values() if not device.revoked}
@@ -119,7 +122,15 @@ class FleetSnapshot:
         seen = [_seen(device, offers.get(device.id), tools) for device in records.values()]
         kept = {name: offer for name, offer in offers.items() if name in records}
         ordered = tuple(sorted(seen, key=lambda device: device.name))
-        return FleetSnapshot(ordered, records, kept, dict(standing or {}), dict(secrets or {}), dict(paces or {}))
+        return FleetSnapshot(
+            ordered,
+            records,
+            kept,
+            dict(standing or {}),
+            dict(secrets or {}),
+            dict(paces or {}),
+            dict(spendings or {}),
+        )
 
     @cached_property
     def by_name(self) -> Mapping[str, DeviceSnapshot]:

@@ -12,6 +12,7 @@ from starloom.core.people.approvals import changing_calls
 from starloom.planner.context.assembly import Asking
 from starloom.planner.context.brief import Brief, brief
 from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.forecast import budgets
 from starloom.planner.forecast.plans import STEPS_OF_PREVIEW, Change, estimate_of, forecast, plays_for, what_if
 from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.conversations.planning import first_prompt
@@ -82,13 +83,19 @@ class Planning:
         """Return requests in words that would work on the devices of now."""
         return examples(self._fleet())
 
-    def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "") -> PlanPreview:
-        """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words."""
+    def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "", micros: int = 0) -> PlanPreview:
+        """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words.
+
+        `micros` bounds the cost of the model, in millionths of a dollar; 0: nothing does.
+        """
         fleet = self._fleet()
         found = preview(plan, fleet, words=words, by=by).plain()
         foreseen = forecast(plan, fleet, plays=plays_for(len(plan.specs), STEPS_OF_PREVIEW))
         if foreseen is not None:
             found["estimate"] = estimate_of(foreseen)
+        chance = budgets.of_plan(plan, fleet.spendings, micros)
+        if chance is not None:
+            found["budget"] = chance
         return found
 
     def unable(self, plan: LoweredPlan) -> list[Fault]:

@@ -2246,27 +2246,6 @@ export interface components {
             tool: string;
         };
         /**
-         * Asked
-         * @description A request: words, a plan (a document, or its text), or a recipe; exactly one of them.
-         */
-        Asked: {
-            /**
-             * Params
-             * @default {}
-             */
-            params?: {
-                [key: string]: unknown;
-            };
-            /** Plan */
-            plan?: {
-                [key: string]: unknown;
-            } | string | null;
-            /** Recipe */
-            recipe?: string | null;
-            /** Request */
-            request?: string | null;
-        };
-        /**
          * AskedOfRun
          * @description A change of a running constellation that is only asked about: of its devices, or an edit of its plan.
          *
@@ -2451,6 +2430,20 @@ export interface components {
             bytes: number;
             left_out: string[];
             text: string;
+        };
+        /**
+         * BudgetChance
+         * @description The chance to stay inside the budget of the model that most probably ends first; null: it is not known yet.
+         *
+         *         `of` is the goal with that budget, empty for the whole; `budget` names it in words. `runs`: so many runs before are
+         *         known. `said` is all of it in a sentence.
+         */
+        BudgetChance: {
+            budget: string;
+            chance: number | null;
+            of: string;
+            runs: number;
+            said: string;
         };
         /**
          * CallRow
@@ -4490,6 +4483,7 @@ export interface components {
          */
         PastedPlan: {
             asks_approval: boolean;
+            budget?: components["schemas"]["BudgetChance"];
             cost: null;
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
@@ -4613,6 +4607,7 @@ export interface components {
          */
         PlanPreview: {
             asks_approval: boolean;
+            budget?: components["schemas"]["BudgetChance"];
             cost: null;
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
@@ -4635,6 +4630,11 @@ export interface components {
         Policy: {
             /** @default risky */
             approval?: components["schemas"]["Approval"];
+            /**
+             * @description The chance in hundredths of ending in time below which optional parts are left out; 0: none are.
+             * @default 0
+             */
+            drop_below?: number;
             /**
              * @description The question about the whole answer; no change of the policy removes it.
              * @default null
@@ -4659,6 +4659,29 @@ export interface components {
              * @default []
              */
             review_at?: string[];
+        };
+        /**
+         * Preview
+         * @description A request to be looked at. `budget` is the money that it would be given for a language model, in dollars.
+         */
+        Preview: {
+            /** Budget */
+            budget?: number | null;
+            /**
+             * Params
+             * @default {}
+             */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** Plan */
+            plan?: {
+                [key: string]: unknown;
+            } | string | null;
+            /** Recipe */
+            recipe?: string | null;
+            /** Request */
+            request?: string | null;
         };
         /**
          * PreviewFault
@@ -4802,7 +4825,7 @@ export interface components {
          * @description The reason why something does not move. Those of a task are stored with it; `why` joins the rest.
          * @enum {unknown}
          */
-        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "hopeless" | "judge" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "upstream_cancelled" | "upstream_failed";
+        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "hopeless" | "judge" | "left_out" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "upstream_cancelled" | "upstream_failed";
         /** Reasoned */
         Reasoned: {
             /**
@@ -5057,6 +5080,7 @@ export interface components {
          */
         RequestPreview: {
             asks_approval?: boolean;
+            budget?: components["schemas"]["BudgetChance"];
             cost?: null;
             effects?: components["schemas"]["Effect"][];
             estimate?: components["schemas"]["Estimate"] | null;
@@ -5297,10 +5321,11 @@ export interface components {
          * @description The rest of a run after event `seq`, at the hub's time `at_ms`, now and after a change.
          *
          *         `by_ms` is the moment of the chance. `now` and `then` are null where there is no forecast, and `said` says
-         *         why; without a `change` there is no `then`.
+         *         why; without a `change` there is no `then`. `budget` is absent where nothing bounds the cost of the model.
          */
         RunWhatIf: {
             at_ms: number;
+            budget?: components["schemas"]["BudgetChance"];
             by_ms: number | null;
             change: string;
             id: string;
@@ -6395,7 +6420,6 @@ export type Answered = components['schemas']['Answered'];
 export type Approval = components['schemas']['Approval'];
 export type Approved = components['schemas']['Approved'];
 export type AskRow = components['schemas']['AskRow'];
-export type Asked = components['schemas']['Asked'];
 export type AskedOfRun = components['schemas']['AskedOfRun'];
 export type AskedPrompt = components['schemas']['AskedPrompt'];
 export type AskedRow = components['schemas']['AskedRow'];
@@ -6409,6 +6433,7 @@ export type BlameRow = components['schemas']['BlameRow'];
 export type BoundDeviceRow = components['schemas']['BoundDeviceRow'];
 export type BreakableDevice = components['schemas']['BreakableDevice'];
 export type BriefText = components['schemas']['BriefText'];
+export type BudgetChance = components['schemas']['BudgetChance'];
 export type CallRow = components['schemas']['CallRow'];
 export type CandidateRow = components['schemas']['CandidateRow'];
 export type Capability = components['schemas']['Capability'];
@@ -6564,6 +6589,7 @@ export type PlanChange = components['schemas']['PlanChange'];
 export type PlanItem = components['schemas']['PlanItem'];
 export type PlanPreview = components['schemas']['PlanPreview'];
 export type Policy = components['schemas']['Policy'];
+export type Preview = components['schemas']['Preview'];
 export type PreviewFault = components['schemas']['PreviewFault'];
 export type PrincipalKind = components['schemas']['PrincipalKind'];
 export type PrincipalRow = components['schemas']['PrincipalRow'];
@@ -7495,7 +7521,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Asked"];
+                "application/json": components["schemas"]["Preview"];
             };
         };
         responses: {

@@ -113,8 +113,8 @@ export type Approval = "never" | "risky" | "always";
 export const APPROVAL_WORDS: readonly Approval[] = ["never", "risky", "always"];
 
 /** The reason why something does not move. Those of a task are stored with it; `why` joins the rest. */
-export type Reason = "held" | "backoff" | "moment" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "hopeless" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
-export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "moment", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "hopeless", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
+export type Reason = "held" | "backoff" | "moment" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "hopeless" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "left_out" | "marked";
+export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "moment", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "hopeless", "upstream_failed", "upstream_cancelled", "skipped_by_person", "left_out", "marked"];
 
 /** The reason why a constellation asks for a person, beside its state. */
 export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled" | "history_restored";
@@ -164,8 +164,8 @@ export type Category = "access" | "refused" | "devices" | "approvals" | "plans" 
 export const CATEGORY_WORDS: readonly Category[] = ["access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab", "other"];
 
 /** Every kind of event that this version emits. */
-export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "finding_published" | "finding_refused" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_escalated" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_proposal_closed" | "recipe_proposed" | "recipe_ran" | "recipe_removed" | "recipe_saved" | "recipe_seen" | "recipe_went_back" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_hinted" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
-export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "finding_published", "finding_refused", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_escalated", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_proposal_closed", "recipe_proposed", "recipe_ran", "recipe_removed", "recipe_saved", "recipe_seen", "recipe_went_back", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_hinted", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
+export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "finding_published" | "finding_refused" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_escalated" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_proposal_closed" | "recipe_proposed" | "recipe_ran" | "recipe_removed" | "recipe_saved" | "recipe_seen" | "recipe_went_back" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "spending_learned" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_hinted" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
+export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "finding_published", "finding_refused", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_escalated", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_proposal_closed", "recipe_proposed", "recipe_ran", "recipe_removed", "recipe_saved", "recipe_seen", "recipe_went_back", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "spending_learned", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_hinted", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
 /** The use of a part of the time: on a device, waiting, or a job of a model. */
 export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "moment" | "review" | "judge" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
@@ -407,6 +407,23 @@ export interface ModelDay {
   tokens?: number;
 }
 
+/** The cost of the model for the same goal or the same constellation in runs before: how many, and what they used. */
+export interface Spending {
+  /** The runs in the sums. */
+  count?: number;
+  last_ms: number;
+  /** The sum of the logarithms of millionths of a dollar; `PACE_OCTAVE` stands for a doubling. */
+  micro_logs?: number;
+  /** The sum of the squares of these logarithms. */
+  micro_squares?: number;
+  /** `goal/NAME` or `run/NAME`: the recipe with the goal in it, else a hash of the aim or of the plan. */
+  of: string;
+  /** The sum of the logarithms of tokens. */
+  token_logs?: number;
+  /** The sum of the squares of these logarithms. */
+  token_squares?: number;
+}
+
 /** One call of a model for a job: the texts that went and came, and the cost. */
 export interface ModelCall {
   asked_ms: number;
@@ -622,6 +639,13 @@ export interface VerifyCall {
   args?: string;
   expect: Check[];
   tool: string;
+}
+
+export interface ResultSpec {
+  output?: string;
+  show?: string;
+  source: string;
+  title: string;
 }
 
 /** The aim of a goal and its envelope; the devices are those of the task's selector. */
@@ -960,6 +984,8 @@ export interface UndoCall {
 /** How a plan is approved, carried on after a failure, reviewed and judged. */
 export interface Policy {
   approval?: Approval;
+  /** The chance in hundredths of ending in time below which optional parts are left out; 0: none are. */
+  drop_below?: number;
   /** The question about the whole answer; no change of the policy removes it. */
   judge?: Judge | null;
   /** `fail`, or `ask`: a person decides before a task has failed for good. */
@@ -970,13 +996,6 @@ export interface Policy {
   review?: string;
   /** Tasks and groups after whose end a model reviews the plan, whatever they gave. */
   review_at?: string[];
-}
-
-export interface ResultSpec {
-  output?: string;
-  show?: string;
-  source: string;
-  title: string;
 }
 
 /** The constellation itself; displays derive `wall_ms` and the like. */
@@ -2089,7 +2108,7 @@ export interface RunReport {
   work_ms: number;
 }
 
-export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | Finding | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | RecipeRuns | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Pace | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency | KeptResult | RecipeProposal;
+export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | Finding | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | RecipeRuns | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Pace | Stopping | LabFault | ModelDay | Spending | Principal | Token | Secret | SignIn | Idempotency | KeptResult | RecipeProposal;
 
 export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
@@ -2134,6 +2153,7 @@ export interface EntityByKind {
   stopping: Stopping;
   lab_fault: LabFault;
   model_day: ModelDay;
+  spending: Spending;
   principal: Principal;
   token: Token;
   secret: Secret;
@@ -2437,6 +2457,7 @@ export const KINDS: Record<EventKind, KindRow> = {
   review_closed: {"category": "other", "words": "closed the review of %", "housekeeping": true},
   review_opened: {"category": "other", "words": "opened a review of %", "housekeeping": true},
   review_prolonged: {"category": "other", "words": "gave the review of % more time", "housekeeping": true},
+  spending_learned: {"category": "other", "words": "learned the cost of the model for %", "housekeeping": true},
   tasks_ready: {"category": "other", "words": "made tasks ready", "housekeeping": true},
 };
 
@@ -2499,6 +2520,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "waiting", "reason": "upstream_cancelled", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "skipped_by_person", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "skipped_by_person", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "left_out", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "left_out", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "marked", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "marked", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "ready", "reason": null, "checked": false, "word": "Ready", "glyph": "dotted_ring", "tone": "indigo"},
@@ -2555,6 +2578,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "ready", "reason": "upstream_cancelled", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "skipped_by_person", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "skipped_by_person", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "left_out", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "left_out", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "marked", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "marked", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "leased", "reason": null, "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
@@ -2611,6 +2636,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "leased", "reason": "upstream_cancelled", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "skipped_by_person", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "skipped_by_person", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "left_out", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "left_out", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "marked", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "marked", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "running", "reason": null, "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
@@ -2667,6 +2694,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "running", "reason": "upstream_cancelled", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "skipped_by_person", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "skipped_by_person", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "left_out", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "left_out", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "marked", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "marked", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "cancelling", "reason": null, "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
@@ -2723,6 +2752,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelling", "reason": "upstream_cancelled", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "skipped_by_person", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "skipped_by_person", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "left_out", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "left_out", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "marked", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "marked", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "unknown", "reason": null, "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
@@ -2779,6 +2810,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "unknown", "reason": "upstream_cancelled", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "skipped_by_person", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "skipped_by_person", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "left_out", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "left_out", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "marked", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "marked", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "succeeded", "reason": null, "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
@@ -2835,6 +2868,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "succeeded", "reason": "upstream_cancelled", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "skipped_by_person", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "skipped_by_person", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "left_out", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "left_out", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "marked", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "marked", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "failed", "reason": null, "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
@@ -2891,6 +2926,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "failed", "reason": "upstream_cancelled", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "skipped_by_person", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "skipped_by_person", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "left_out", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "left_out", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "marked", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "marked", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "cancelled", "reason": null, "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
@@ -2947,6 +2984,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelled", "reason": "upstream_cancelled", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "skipped_by_person", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "skipped_by_person", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "left_out", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "left_out", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "marked", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "marked", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "skipped", "reason": null, "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
@@ -3003,6 +3042,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "skipped", "reason": "upstream_cancelled", "checked": true, "word": "Skipped, what it needs was cancelled", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "skipped_by_person", "checked": false, "word": "Skipped by a person", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "skipped_by_person", "checked": true, "word": "Skipped by a person", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "left_out", "checked": false, "word": "Left out, to end in time", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "left_out", "checked": true, "word": "Left out, to end in time", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "marked", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "marked", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
 ];

@@ -38,6 +38,20 @@ class WhatIf(TypedDict):
     said: str
 
 
+class BudgetChance(TypedDict):
+    """The chance to stay inside the budget of the model that most probably ends first; null: it is not known yet.
+
+    `of` is the goal with that budget, empty for the whole; `budget` names it in words. `runs`: so many runs before are
+    known. `said` is all of it in a sentence.
+    """
+
+    of: str
+    budget: str
+    chance: float | None
+    runs: int
+    said: str
+
+
 class ExpectedTask(TypedDict):
     """When an open task began or should begin, when it should end, and the id of its expected device."""
 
@@ -67,7 +81,7 @@ class RunWhatIf(TypedDict):
     """The rest of a run after event `seq`, at the hub's time `at_ms`, now and after a change.
 
     `by_ms` is the moment of the chance. `now` and `then` are null where there is no forecast, and `said` says
-    why; without a `change` there is no `then`.
+    why; without a `change` there is no `then`. `budget` is absent where nothing bounds the cost of the model.
     """
 
     id: str
@@ -78,6 +92,7 @@ class RunWhatIf(TypedDict):
     now: RunCourse | None
     then: RunCourse | None
     said: str
+    budget: NotRequired[BudgetChance]
 
 
 class GrantLine(TypedDict):
@@ -170,6 +185,7 @@ class PlanPreview(TypedDict):
     rules: list[RuleRow]
     cost: None
     estimate: Estimate | None
+    budget: NotRequired[BudgetChance]
     warnings: list[str]
     faults: NotRequired[list[PreviewFault]]
 
@@ -246,6 +262,7 @@ class RequestPreview(TypedDict):
     rules: NotRequired[list[RuleRow]]
     cost: NotRequired[None]
     estimate: NotRequired[Estimate | None]
+    budget: NotRequired[BudgetChance]
     warnings: NotRequired[list[str]]
     faults: NotRequired[list[PreviewFault]]
     understood: NotRequired[Understood]

@@ -1,14 +1,13 @@
 """The small records that events put; every state of Starloom is a map from key to one of these.
 
-Each is frozen, its fields stand in alphabetical order and defaults are left out, so that the bytes of a record
-are canonical and TypeScript folds to the same ones. State holds integers, strings, booleans, lists and maps; no
-floats. Times are hub time in integer milliseconds. A value is canonical JSON text (`values`).
+Each is frozen, its fields stand in alphabetical order and defaults are left out, so that its bytes are canonical and
+TypeScript folds to the same ones. It has no floats. Times are hub time in ms. A value is canonical JSON (`values`).
 
 Keys in the stream of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `group/ID`, `item/FAMILY/KEY`,
 `dep/FROM>TO:NAME`, `attempt/ID/N`, `finding/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. In
 `fleet`: `device/ID`, `offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID`, `scheduled_plan/ID`, `standing/ID`,
-`model_day/DAY`, `lab_fault/ID`. In `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`,
-`secret/NAME`, `kept/HASH`. `KINDS` has them all.
+`model_day/DAY`, `spending/OF`, `lab_fault/ID`. In `access`: `principal/ID`, `token/ID`, `signin/ID`,
+`idem/PRINCIPAL/KEY`, `secret/NAME`, `kept/HASH`. `KINDS` has them all.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from starloom_protocol.records.goals import GoalRun as GoalRun
 from starloom_protocol.records.goals import GoalTurn as GoalTurn
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.models import Budget as Budget
-from starloom_protocol.records.models import ModelCall, ModelDay
+from starloom_protocol.records.models import ModelCall, ModelDay, Spending
 from starloom_protocol.records.record import Fault as Fault
 from starloom_protocol.records.record import Record as Record
 from starloom_protocol.records.schedules import Schedule, ScheduledPlan
@@ -50,6 +49,7 @@ from starloom_protocol.records.specs import Judge as Judge
 from starloom_protocol.records.specs import Moment as Moment
 from starloom_protocol.records.specs import OnAbsence as OnAbsence
 from starloom_protocol.records.specs import OtherCall as OtherCall
+from starloom_protocol.records.specs import ResultSpec as ResultSpec
 from starloom_protocol.records.specs import Retry as Retry
 from starloom_protocol.records.specs import Reuse as Reuse
 from starloom_protocol.records.specs import Selector as Selector
@@ -102,6 +102,8 @@ class Policy(Record, frozen=True, kw_only=True):
     """How a plan is approved, carried on after a failure, reviewed and judged."""
 
     approval: Approval = Approval.RISKY
+    drop_below: int = 0
+    """The chance in hundredths of ending in time below which optional parts are left out; 0: none are."""
     judge: Judge | None = None
     """The question about the whole answer; no change of the policy removes it."""
     on_failure: str = "fail"
@@ -112,13 +114,6 @@ class Policy(Record, frozen=True, kw_only=True):
     review: str = "never"
     review_at: list[str] = []
     """Tasks and groups after whose end a model reviews the plan, whatever they gave."""
-
-
-class ResultSpec(Record, frozen=True, kw_only=True):
-    output: str = ""
-    show: str = "value"
-    source: str
-    title: str
 
 
 class Head(Record, frozen=True, kw_only=True):
@@ -712,6 +707,7 @@ Entity = (
     | Stopping
     | LabFault
     | ModelDay
+    | Spending
     | Principal
     | Token
     | Secret
@@ -751,6 +747,7 @@ KINDS: dict[str, type[Record]] = {
     "stopping": Stopping,
     "lab_fault": LabFault,
     "model_day": ModelDay,
+    "spending": Spending,
     "principal": Principal,
     "token": Token,
     "secret": Secret,

@@ -14,6 +14,27 @@ class ModelDay(Record, frozen=True, kw_only=True):
     tokens: int = 0
 
 
+class Spending(Record, frozen=True, kw_only=True):
+    """The cost of the model for the same goal or the same constellation in runs before: how many, and what they used.
+
+    All sums lose half of their weight at a fixed number of runs, as those of a `Pace`.
+    """
+
+    count: int = 0
+    """The runs in the sums."""
+    last_ms: int
+    micro_logs: int = 0
+    """The sum of the logarithms of millionths of a dollar; `PACE_OCTAVE` stands for a doubling."""
+    micro_squares: int = 0
+    """The sum of the squares of these logarithms."""
+    of: str
+    """`goal/NAME` or `run/NAME`: the recipe with the goal in it, else a hash of the aim or of the plan."""
+    token_logs: int = 0
+    """The sum of the logarithms of tokens."""
+    token_squares: int = 0
+    """The sum of the squares of these logarithms."""
+
+
 class ModelCall(Record, frozen=True, kw_only=True):
     """One call of a model for a job: the texts that went and came, and the cost."""
 

@@ -238,3 +238,10 @@ class VerifyCall(Record, frozen=True, kw_only=True):
     args: str = "{}"
     expect: list[Check]
     tool: str
+
+
+class ResultSpec(Record, frozen=True, kw_only=True):
+    output: str = ""
+    show: str = "value"
+    source: str
+    title: str

@@ -168,6 +168,7 @@ class EventKind(StrEnum):
     SECRET_SET = "secret_set"
     SIGNED_IN = "signed_in"
     SIGNIN_OPENED = "signin_opened"
+    SPENDING_LEARNED = "spending_learned"
     STANDING_ALLOWED = "standing_allowed"
     STANDING_REVOKED = "standing_revoked"
     STARTED = "started"
@@ -383,6 +384,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.REVIEW_CLOSED: KindRow(Category.OTHER, "closed the review of %", housekeeping=True),
     EventKind.REVIEW_OPENED: KindRow(Category.OTHER, "opened a review of %", housekeeping=True),
     EventKind.REVIEW_PROLONGED: KindRow(Category.OTHER, "gave the review of % more time", housekeeping=True),
+    EventKind.SPENDING_LEARNED: KindRow(Category.OTHER, "learned the cost of the model for %", housekeeping=True),
     EventKind.TASKS_READY: KindRow(Category.OTHER, "made tasks ready", housekeeping=True),
 }
 

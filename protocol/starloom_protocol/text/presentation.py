@@ -71,6 +71,7 @@ SKIP_WORDS: dict[Reason, str] = {
     Reason.UPSTREAM_FAILED: "Skipped, what it needs failed",
     Reason.UPSTREAM_CANCELLED: "Skipped, what it needs was cancelled",
     Reason.SKIPPED_BY_PERSON: "Skipped by a person",
+    Reason.LEFT_OUT: "Left out, to end in time",
     Reason.DEVICE_AWAY: "Skipped, its device is off",
 }
 

@@ -98,3 +98,8 @@ def test_a_plan_that_asked_no_model_names_none() -> None:
     said = text(model=ModelUse(time_ms=1_800))
     assert "Planned without a model in 1.8 s." in said
     assert "Model:" not in said
+
+
+def test_calls_of_the_planner_that_other_calls_saved_are_counted() -> None:
+    assert "Calls of the planner saved: 2." in text(model=ModelUse(spared=2))
+    assert "planner" not in text()

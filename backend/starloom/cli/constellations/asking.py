@@ -153,6 +153,8 @@ def submit(
         from starloom.cli.text.preview_text import preview_text
         from starloom.client.exits import exit_of_preview
 
+        if budget is not None:
+            body["budget"] = budget
         found = run.client.post(post_constellations_preview(), body)
         if run.as_json:
             run.emit(found)
@@ -328,10 +330,19 @@ def show(
         run.client.get(get_constellation(chosen))
     _print(page(view, run.client.names()))
     head = view.head
-    if head is not None and head.deadline_s and head.state == ConstellationState.ACTIVE:
-        from starloom.cli.text.forecast_text import deadline_line
+    if head is not None and head.state == ConstellationState.ACTIVE and (head.deadline_s or _bounds_a_model(view)):
+        from starloom.cli.text.forecast_text import bound_lines
 
-        say(deadline_line(run.client.get(get_constellation_what_if(chosen))))
+        for line in bound_lines(run.client.get(get_constellation_what_if(chosen)), deadline=bool(head.deadline_s)):
+            say(line)
+
+
+def _bounds_a_model(view: View) -> bool:
+    """Tell whether tokens or money of a model are bounded in a run: by its own budget, or by that of a goal."""
+    from starloom_protocol.records.entities import TaskSpec
+
+    budget = view.head.budget if view.head is not None else None
+    return bool(budget and budget.micros) or any(spec.goal is not None for spec in view.each("spec", TaskSpec).values())
 
 
 def watch(run: Invocation, identity: IdArgument = None) -> None:

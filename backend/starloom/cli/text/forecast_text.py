@@ -46,6 +46,8 @@ def run_lines(found: RunWhatIf, devices: dict[str, str]) -> Iterator[str]:
         if course is not None:
             yield f"{title}: {_rest(found, course)}"
     yield found["said"]
+    if chance := found.get("budget"):
+        yield chance["said"]
     if now is None or then is None:
         return
     before = {task["task"]: task["device"] for task in now["tasks"]}
@@ -57,10 +59,13 @@ def run_lines(found: RunWhatIf, devices: dict[str, str]) -> Iterator[str]:
         yield f"  and {len(moved) - MOVED_MOST} more tasks on other devices"
 
 
-def deadline_line(found: RunWhatIf) -> str:
-    """Return the line on the deadline of a running constellation."""
+def bound_lines(found: RunWhatIf, *, deadline: bool) -> Iterator[str]:
+    """Yield the lines on the deadline, if it has one, and on the budget of the model of a running constellation."""
     course = found["now"]
-    return f"deadline: {_rest(found, course)}" if course is not None else f"deadline: {found['said']}"
+    if deadline:
+        yield f"deadline: {_rest(found, course)}" if course is not None else f"deadline: {found['said']}"
+    if chance := found.get("budget"):
+        yield f"budget: {chance['said']}"
 
 
 def _rest(found: RunWhatIf, course: RunCourse) -> str:

@@ -45,6 +45,8 @@ def preview_text(found: RequestPreview) -> RenderableType:
     parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}"))
     if estimate := found.get("estimate"):
         parts.append(Text(about(estimate)))
+    if chance := found.get("budget"):
+        parts.append(Text(chance["said"]))
     parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
     return Group(*parts)
 

@@ -16,6 +16,7 @@ from starloom.core.answer.story import sentence, so_far
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
 from starloom.core.plan import review
+from starloom.core.rights import spending
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import SendOver
@@ -39,7 +40,9 @@ from starloom_protocol.vocabulary import (
 
 _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
-_CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
+_CLEAN_SKIPS = frozenset(
+    {Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.LEFT_OUT, Reason.DEVICE_AWAY}
+)
 _EXITED = frozenset({Code.EXIT_CODE})
 _NOT_DONE = frozenset({Code.EXIT_CODE, Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE})
 _SHOWN_BYTES_MAX = 4096
@@ -84,6 +87,7 @@ def settle(work: Work, name: str) -> None:
         note=answer.sentence,
         by="engine",
     )
+    spending.learn_run(work, constellation)
     runs.count(work, constellation)
     proposals.propose(work, constellation)
     for device in _session_devices(constellation):

@@ -394,5 +394,7 @@ def _skip_words(constellation: Constellation, fleet: Fleet, record: TaskRecord) 
             return "because enough was done"
         case Reason.SKIPPED_BY_PERSON:
             return "by a person"
+        case Reason.LEFT_OUT:
+            return "to end in time, as its plan says"
         case _:
             return "as not needed"

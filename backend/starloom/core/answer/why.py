@@ -585,6 +585,9 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
     record = constellation.tasks[task]
     attempt = constellation.last_attempt(task)
     match record.state:
+        case TaskState.SKIPPED if record.reason is Reason.LEFT_OUT:
+            ways = _ways_of_a_skipped(constellation, task)
+            return f"{task} was left out, because the chance to end in time had become small.", ways
         case TaskState.SKIPPED:
             cause = record.cause or "not_chosen"
             words = "it was not needed" if cause == "not_chosen" else f"{cause} did not succeed"

@@ -3,6 +3,7 @@
 cron        the moments of a cron expression in a time zone
 schedules   firings, notices, and the inputs of people about schedules
 timers      every due moment that state implies
+leaving_out optional parts that give way to the deadline
 expiry      links, sessions, codes and keys that have expired
 eviction    finished constellations leave the live copy
 retention   finished constellations leave the durable history

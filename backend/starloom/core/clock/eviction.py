@@ -100,6 +100,7 @@ _ABOUT: dict[type, Callable[[Shard, Any], str | None]] = {
     i.FaultNoted: _named,
     i.ForkRequested: _origin,
     i.JobClaimed: _named,
+    i.PartLeftOut: _named,
     i.PlanProposed: _named,
     i.LooksProposed: _named,
     i.ReviewProposed: _named,

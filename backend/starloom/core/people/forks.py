@@ -1,13 +1,14 @@
 """Forks: a new constellation from a moment of another. Tasks finished then keep their results, by reference.
 
 The records of that moment come with the input and stay unchanged, byte for byte; tasks under way are done again, and so
-is the chosen task with all that follows it. From a step of a goal the goal goes on with the steps before that one. The
+is the chosen task with all that follows it. From a step of a goal the goal goes on with the steps before that one. A
+step of a goal that had not ended, or was cancelled, is left behind: its model decides whether to make it again. The
 origin is only read and never changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 import msgspec
@@ -41,7 +42,14 @@ from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.authors import is_model, may_decide
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, TaskState
+from starloom_protocol.vocabulary import (
+    FINAL_GROUP_STATES,
+    FINAL_TASK_STATES,
+    Code,
+    ConstellationState,
+    GroupState,
+    TaskState,
+)
 
 _KEPT = ("rule", "version", "item", "spec", "attempt", "finding", "dep", "task", "group")
 """The kinds of records that a fork takes over, in the order of loading; questions, jobs and drafts stay behind."""
@@ -68,12 +76,17 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{item.origin} has no plan yet: there is nothing to fork"))
     found, head = _records(item)
     cut = _cut_of(item, found)
+    halted = _halted_goals(found)
+    left_behind = _unfinished_steps(found) | (cut.steps if cut is not None else frozenset())
     fork = shard.stream(item.constellation)
     assert isinstance(fork, Constellation)  # noqa: S101 - its name is no stream of the fleet
     note = item.reason or f"from {item.origin}, {f'task {item.task}' if item.task else f'version {item.version}'}"
-    work.emit(fork, EventKind.FORKED, item.origin, _puts(work, item, found, head, cut), note=note)
+    begins = cut.goal if cut is not None else item.task
+    left_behind |= _undoing(found, begins)
+    puts = _puts(work, item, found, head, left_behind, halted)
+    work.emit(fork, EventKind.FORKED, item.origin, puts, note=note)
     set_ranks(fork)
-    starts = _starts(fork, item, cut)
+    starts = _starts(fork, item, begins, halted)
     _check_confirm(work, origin, fork, starts, item)
     if starts:
         round_asked = ControlRequested(
@@ -153,12 +166,47 @@ def _cut_of(item: ForkRequested, found: _Records) -> _Cut | None:
     return _Cut(group.id, frozenset(steps))
 
 
-def _puts(work: Work, item: ForkRequested, found: _Records, head: Head, cut: _Cut | None) -> list[Put]:
+def _goals(found: _Records) -> dict[str, GroupRecord]:
+    """Return the goals of the origin."""
+    goals = {name for name, spec in found["spec"].items() if isinstance(spec, TaskSpec) and spec.goal is not None}
+    return {name: one for name, one in found["group"].items() if name in goals and isinstance(one, GroupRecord)}
+
+
+def _halted_goals(found: _Records) -> frozenset[str]:
+    """Return the goals that were cancelled: they go on as if they had been under way."""
+    return frozenset(name for name, one in _goals(found).items() if one.state is GroupState.CANCELLED)
+
+
+def _unfinished_steps(found: _Records) -> frozenset[str]:
+    """Return the steps of unfinished goals that have no end of their own.
+
+    No turn of the conversation in the fork would have them. One that a task beside its goal reads stays, for that task.
+    """
+    goals = {
+        name
+        for name, one in _goals(found).items()
+        if one.state not in FINAL_GROUP_STATES or one.state is GroupState.CANCELLED
+    }
+    steps = set()
+    for name, record in found["task"].items():
+        spec = found["spec"].get(name)
+        if not isinstance(spec, TaskSpec) or spec.group not in goals or name == goal_answer(spec.group):
+            continue
+        if isinstance(record, TaskRecord) and _is_unfinished(record):
+            steps.add(name)
+    gates = [one for one in found["dep"].values() if isinstance(one, Dependency)]
+    return frozenset(steps - {gate.source for gate in gates if gate.target not in steps})
+
+
+def _is_unfinished(record: TaskRecord) -> bool:
+    return record.state not in FINAL_TASK_STATES or record.state is TaskState.CANCELLED
+
+
+def _puts(
+    work: Work, item: ForkRequested, found: _Records, head: Head, left_behind: Set[str], halted: Set[str]
+) -> list[Put]:
     """Return the records of that moment: finished work unchanged, the rest as if it had not begun."""
     puts: list[Put] = [("head", "", _head(work, item, head))]
-    left_behind = _undoing(found, cut.goal if cut is not None else item.task)
-    if cut is not None:
-        left_behind |= cut.steps
     for kind in _KEPT:
         for key, record in found[kind].items():
             if left_behind and _is_of(kind, key, record, left_behind):
@@ -168,6 +216,10 @@ def _puts(work: Work, item: ForkRequested, found: _Records, head: Head, cut: _Cu
                     puts.append((kind, key, replace(record, origin=record.origin or item.origin)))
             elif isinstance(record, TaskRecord):
                 puts.append((kind, key, _task(work, item, key, record)))
+            elif isinstance(record, GroupRecord) and key in halted:
+                begun = any(isinstance(one, TaskSpec) and one.group == key for one in found["spec"].values())
+                state = GroupState.EXPANDED if begun else GroupState.WAITING
+                puts.append((kind, key, GroupRecord(round=record.round, since_ms=work.at_ms, state=state)))
             elif isinstance(record, GroupRecord) and record.review is not None:
                 puts.append((kind, key, replace(record, review=None)))
             else:
@@ -204,7 +256,7 @@ def _undoing(found: dict[str, dict[str, Record]], start: str | None) -> set[str]
     return {name for name, undone in undoing.items() if undone in again or name not in ended}
 
 
-def _is_of(kind: str, key: str, record: Record, tasks: set[str]) -> bool:
+def _is_of(kind: str, key: str, record: Record, tasks: Set[str]) -> bool:
     """Return whether a record belongs to one of these tasks."""
     if isinstance(record, Dependency):
         return record.source in tasks or record.target in tasks
@@ -256,20 +308,34 @@ def _task(work: Work, item: ForkRequested, task: str, record: TaskRecord) -> Tas
     )
 
 
-def _starts(fork: Constellation, item: ForkRequested, cut: _Cut | None) -> list[str]:
-    """Return the finished tasks that are done again: the chosen one, and those that were cancelled."""
-    starts = [task for task, record in fork.tasks.items() if record.state is TaskState.CANCELLED]
-    starts.extend(group for group, record in fork.groups.items() if record.state == TaskState.CANCELLED.value)
-    if item.task is None:
+def _starts(fork: Constellation, item: ForkRequested, begins: str | None, halted: Set[str]) -> list[str]:
+    """Return the finished tasks that are done again: the chosen one, and those that were cancelled.
+
+    A goal that has ended keeps the steps that were cancelled in it: its conversation went on without them.
+    """
+    starts = [
+        task
+        for task, record in fork.tasks.items()
+        if record.state is TaskState.CANCELLED and not _is_of_ended_goal(fork, task)
+    ]
+    starts.extend(
+        group for group, record in fork.groups.items() if record.state is GroupState.CANCELLED or group in halted
+    )
+    if begins is None:
         return starts
-    if cut is not None:
-        return list(dict.fromkeys([cut.goal, *starts]))
-    if item.task not in fork.specs:
-        raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {item.task} in version {item.version}", "from_task"))
-    chosen = [item.task]
-    if item.task in fork.groups and fork.specs[item.task].goal is None:
-        chosen.extend(fork.leaves(item.task))
+    if begins not in fork.specs:
+        raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {begins} in version {item.version}", "from_task"))
+    chosen = [begins]
+    if begins in fork.groups and fork.specs[begins].goal is None:
+        chosen.extend(fork.leaves(begins))
     return list(dict.fromkeys([*chosen, *starts]))
+
+
+def _is_of_ended_goal(fork: Constellation, task: str) -> bool:
+    group = fork.specs[task].group
+    if group is None or fork.specs[group].goal is None:
+        return False
+    return fork.groups[group].state in FINAL_GROUP_STATES
 
 
 def _check_confirm(

@@ -9,5 +9,6 @@ envelope       what one call of a goal may do, must be asked about, or may not d
 strangers      the results that rest on what a stranger may have written
 authorship     the limits of an author who sets approval aside, widens a plan or names a secret
 budgets        the attempts and the money that a constellation may use
+spending       what the model cost for the same goal or constellation before
 secrets        names, versions and receivers of secrets, never values
 """

@@ -63,7 +63,7 @@ _TRAITS = {
     for state in TaskState
 }
 _BROKEN = frozenset({AttemptEnd.ERROR, AttemptEnd.TIMEOUT})
-_EXCUSED = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
+_EXCUSED = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.LEFT_OUT, Reason.DEVICE_AWAY})
 
 
 def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:

@@ -258,6 +258,14 @@ class ControlRequested(Input, frozen=True, kw_only=True, tag="control"):
     value: str | None = None
 
 
+class PartLeftOut(Input, frozen=True, kw_only=True, tag="left_out"):
+    """The hub leaves an optional task or group out: the chance to end in time, in hundredths, has become too small."""
+
+    chance: int
+    constellation: str
+    task: str
+
+
 class StopAllRequested(Input, frozen=True, kw_only=True, tag="stop_all"):
     """Cancel every live constellation; each device that has work confirms."""
 
@@ -670,6 +678,7 @@ AnyInput = (
     | VerdictGiven
     | EditProposed
     | ControlRequested
+    | PartLeftOut
     | StopAllRequested
     | ForkRequested
     | UndoRequested

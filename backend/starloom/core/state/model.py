@@ -46,6 +46,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.records.lab import LabFault
+from starloom_protocol.records.models import Spending
 from starloom_protocol.records.schedules import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import GateState
 from starloom_protocol.wire.frames import LeaseRef
@@ -81,6 +82,7 @@ FLEET_KINDS = (
     "stopping",
     "asks",
     "model_day",
+    "spending",
     "lab_fault",
 )
 ACCESS_KINDS = ("principal", "token", "signin", "idem", "secret", "kept", "proposal")
@@ -319,6 +321,7 @@ class Fleet(Stream):
         "schedules",
         "slots_changed",
         "slots_number",
+        "spendings",
         "standing",
         "stop_waits",
         "stopping",
@@ -344,6 +347,7 @@ class Fleet(Stream):
         self.pace_changed: dict[str, int] = {}
         self.pace_number = 0
         self.pace_index: Any = None
+        self.spendings = cast(dict[str, Spending], self.tables["spending"])
         self.stopping = cast(dict[str, Stopping], self.tables["stopping"])
         self.stop_waits: dict[str, str] = {}
         self.faults = 0
@@ -547,6 +551,7 @@ class ShardSettings:
         "rule_firings_most",
         "schedule_apart_ms",
         "schedules_most",
+        "spending_rows_most",
         "standing_most",
         "suspect_at",
         "tasks_most",
@@ -585,6 +590,7 @@ class ShardSettings:
         self.kept_results_most = 1_000
         self.pace_rows_most = 2_000
         self.proposals_most = 20
+        self.spending_rows_most = 500
         self.trial_runs = TRIAL_RUNS
         self.random_placement = 0
         self.attempts_default = 3

@@ -33,6 +33,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.records.lab import LabFault
+from starloom_protocol.records.models import Spending
 from starloom_protocol.records.schedules import Schedule, ScheduledPlan
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
@@ -115,6 +116,7 @@ class FleetView:
         self.standing: dict[str, Standing] = {}
         self.health: dict[str, Health] = {}
         self.paces: dict[str, Pace] = {}
+        self.spendings: dict[str, Spending] = {}
         self.stopping: dict[str, Stopping] = {}
         self.asks: dict[str, DeviceAsks] = {}
         self.lab_faults: dict[str, LabFault] = {}
@@ -129,6 +131,7 @@ class FleetView:
             "standing": self.standing,
             "health": self.health,
             "pace": self.paces,
+            "spending": self.spendings,
             "stopping": self.stopping,
             "asks": self.asks,
             "lab_fault": self.lab_faults,

@@ -99,6 +99,12 @@ class AskedOfRun(Body):
     within_s: Annotated[int, Field(ge=1, le=30 * 86_400)] | None = None
 
 
+class Preview(Asked):
+    """A request to be looked at. `budget` is the money that it would be given for a language model, in dollars."""
+
+    budget: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+
+
 class Create(Asked):
     """A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
 

@@ -128,13 +128,13 @@ def settings_of(settings: ShardSettings) -> dict[str, int]:
 def with_settings(found: dict[str, int]) -> ShardSettings:
     """Return settings from a record; one that no longer exists is left out.
 
-    A record without paces is of a hub that learned none, one without kept results of a hub that kept none, one without
-    `hedge_at_p90` of a hub that opened hedges by a factor alone, and one without `trial_runs` of a hub that counted no
-    runs of recipes.
+    A record without paces or costs of the model is of a hub that learned none, one without kept results of a hub that
+    kept none, one without `hedge_at_p90` of a hub that opened hedges by a factor alone, and one without `trial_runs` of
+    a hub that counted no runs of recipes.
     """
     settings = ShardSettings()
     settings.pace_rows_most = settings.hedge_at_p90 = settings.kept_results_most = 0
-    settings.proposals_most = settings.trial_runs = 0
+    settings.proposals_most = settings.trial_runs = settings.spending_rows_most = 0
     for name in ShardSettings.__slots__:
         if name in found:
             setattr(settings, name, found[name])

@@ -117,7 +117,7 @@ class Course:
         self._name = name
         self._off = frozenset(change.without)
         self._shard = shard = Shard()
-        shard.settings.pace_rows_most = 0
+        shard.settings.pace_rows_most = shard.settings.spending_rows_most = 0
         self._paces = dict(state.fleet.paces)
         load(shard, FLEET, 0, _fleet_of(state, change, self._paces))
         self._others = _held_by_others(held, shard.fleet.devices)

@@ -149,7 +149,7 @@ class _Stage:
 
     def __init__(self, fleet: FleetSnapshot, change: Change, seed: str) -> None:
         self._shard = Shard()
-        self._shard.settings.pace_rows_most = 0
+        self._shard.settings.pace_rows_most = self._shard.settings.spending_rows_most = 0
         self._shard.settings.proposals_most = self._shard.settings.trial_runs = 0
         self._paces = dict(fleet.paces)
         devices = {key: device for key, device in fleet.records.items() if key not in change.without}

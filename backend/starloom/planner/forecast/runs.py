@@ -21,6 +21,7 @@ from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.forecast import budgets
 from starloom.planner.forecast.course import Course, Played
 from starloom.planner.forecast.plans import PLAYS_LEAST, PLAYS_MOST, Change, Forecast, listed, no_work_of
 from starloom_protocol.api.previews import ExpectedTask, RunCourse, RunWhatIf
@@ -233,7 +234,11 @@ def run_forecast(
             steps=asked.steps,
             counted=counted,
         )
-    return answer_of(constellation, asked.seq, asked.now_ms, now, then, words=asked.words, by_ms=asked.by_ms)
+    found = answer_of(constellation, asked.seq, asked.now_ms, now, then, words=asked.words, by_ms=asked.by_ms)
+    chance = budgets.of_run(constellation, fleet.spendings)
+    if chance is not None and constellation.head.state not in FINAL_CONSTELLATION_STATES:
+        found["budget"] = chance
+    return found
 
 
 def _state_of(asked: RunAsked, fleet: FleetSnapshot) -> Shard:

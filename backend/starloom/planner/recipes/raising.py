@@ -43,6 +43,9 @@ def document_of(plan: LoweredPlan) -> Doc:
         "rules": [_rule(rule) for rule in sorted(plan.rules, key=lambda rule: rule.order)],
         "policy": _short(
             {
+                "drop_optional_below": policy.drop_below / 100 if policy.drop_below else None,
+            }
+            | {
                 name: value if isinstance(value, list | bool) else str(value)
                 for name in ("on_failure", "partial", "priority", "review", "review_at")
                 if (value := getattr(policy, name)) != getattr(_PLAIN_POLICY, name)

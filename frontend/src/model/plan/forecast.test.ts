@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Course } from "../types.ts";
-import { courseWords, ghostBars, rangeOfChance } from "./forecast.ts";
+import type { Course, RunWhatIf } from "../types.ts";
+import { budgetWords, courseWords, ghostBars, rangeOfChance } from "./forecast.ts";
 
 const COURSE: Course = { expected_ms: 40_000, low_ms: 25_000, high_ms: 50_000, chance: null, plays: 200 };
 
@@ -11,6 +11,14 @@ describe("a chance", () => {
     expect(many.high - many.low).toBeLessThan(few.high - few.low);
     expect(rangeOfChance(1, 200).low).toBeLessThan(1);
     expect(rangeOfChance(0, 0)).toEqual({ low: 0, high: 1 });
+  });
+});
+
+describe("the budget of a run", () => {
+  it("has its chance in a few words, and none where it is not known", () => {
+    const found = (chance: number | null) => ({ budget: { chance } }) as RunWhatIf;
+    expect(budgetWords(found(0.874))).toBe("87 % within budget");
+    expect(["", "", ""]).toEqual([budgetWords(found(null)), budgetWords({} as RunWhatIf), budgetWords(null)]);
   });
 });
 

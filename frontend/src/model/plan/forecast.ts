@@ -32,6 +32,12 @@ export function deadlineWords(course: RunCourse | null): string {
   return `${percent(course.chance)} % in time (${percent(low)}-${percent(high)})`;
 }
 
+/** `87 % within budget`: the chance that the model uses no more than it may; empty where it is not known. */
+export function budgetWords(found: RunWhatIf | null): string {
+  const chance = found?.budget?.chance ?? null;
+  return chance === null ? "" : `${percent(chance)} % within budget`;
+}
+
 /** The chance of the deadline before and after a change, as a sentence; empty where one of them is not known. */
 export function chanceWords({ now, then }: RunWhatIf): string {
   const [before, after] = [now?.chance ?? null, then?.chance ?? null];

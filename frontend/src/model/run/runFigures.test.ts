@@ -45,6 +45,9 @@ describe("figuresOf", () => {
     const { model: _, ...rest } = REPORT;
     expect(said({ ...rest, model: { calls: 0, time_ms: 1_800 } } as RunReport).at(-1)).toBe("Planned in: 1.8 s");
   });
+  it("counts the calls of the planner that other calls saved", () => {
+    expect(said({ ...REPORT, model: { spared: 2, time_ms: 0 } } as RunReport).at(-1)).toBe("Planner calls saved: 2");
+  });
   it("tells turns of goals by tier", () => {
     const used = { ...REPORT.model, turns: { small: 4, worker: 2 }, escalations: 1 };
     const told = figuresOf({ ...REPORT, model: used }).find((one) => one.name === "Turns of goals");

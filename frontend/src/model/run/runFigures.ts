@@ -81,6 +81,13 @@ export function figuresOf(report: RunReport, away = false): Figure[] {
       about: `${model.calls} calls, ${(model.tokens ?? 0).toLocaleString("en-US")} tokens.`,
     });
   }
+  if (model.spared) {
+    figures.push({
+      name: "Planner calls saved",
+      value: String(model.spared),
+      about: "Tasks that succeeded by another call of the plan or of the owner, without a new plan by a model.",
+    });
+  }
   const turns = Object.entries(model.turns ?? {});
   if (turns.length > 0) {
     figures.push({

@@ -70,6 +70,16 @@ export function taskView(model: StreamModel, fleet: StreamModel, id: string): Ta
   return boardOf(model, fleet).view(id);
 }
 
+/** The value of a task as canonical text, or the parts of it that are kept; null where it has neither. */
+export function resultOf({ attempt, record }: Pick<TaskView, "attempt" | "record">): string | null {
+  const value = attempt?.value ?? record?.marked;
+  if (value !== undefined && value !== null) return value;
+  const facts = Object.entries(attempt?.facts ?? {});
+  return facts.length > 0
+    ? `{${facts.map(([pointer, text]) => `${JSON.stringify(pointer)}:${text}`).join(",")}}`
+    : null;
+}
+
 /** How many tasks stand where, in the order of a state bar. */
 export function counts(views: Iterable<TaskView>): Count[] {
   const byGlyph = new Map<string, Count>();

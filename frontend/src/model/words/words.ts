@@ -124,6 +124,9 @@ export function bytes(count: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
+/** The price of a model's calls behind other figures: `, 0.0031 dollars`; empty where none is known. */
+export const money = (micros: number): string => (micros ? `, ${(micros / 1_000_000).toFixed(4)} dollars` : "");
+
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 /** Who made a version or decided an event, in words: `rule duplicates`, `mara`, `assistant mara`, `the engine`.

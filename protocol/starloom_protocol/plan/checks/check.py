@@ -23,7 +23,7 @@ from starloom_protocol.plan.language.models import PLAN_FORMAT, PlanDoc, ResultD
 from starloom_protocol.plan.language.params import Params
 from starloom_protocol.plan.lowering.parts import Known
 from starloom_protocol.plan.lowering.records import record
-from starloom_protocol.plan.lowering.tasks import Lowering, judge_of
+from starloom_protocol.plan.lowering.tasks import Lowering, judge_of, policy_of
 from starloom_protocol.plan.types.flow import Flow
 from starloom_protocol.plan.types.signatures import Signature
 from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan, Supersede
@@ -135,7 +135,7 @@ def _text_of(document: Any, found: Found, place: str) -> bytes | None:
 
 def _policy(head: PlanDoc) -> Policy:
     judge = judge_of(head.judge) if head.judge is not None else None
-    return record(Policy, judge=judge, **head.policy.model_dump())
+    return policy_of(head.policy, judge)
 
 
 def _references(

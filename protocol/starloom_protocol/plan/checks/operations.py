@@ -26,11 +26,9 @@ from starloom_protocol.plan.language.models import (
     read_when,
 )
 from starloom_protocol.plan.language.params import Params
-from starloom_protocol.plan.lowering.records import record
-from starloom_protocol.plan.lowering.tasks import Lowering, plain_dependencies
+from starloom_protocol.plan.lowering.tasks import Lowering, plain_dependencies, policy_of
 from starloom_protocol.plan.lowering.votes import calls_of, is_count
 from starloom_protocol.records import edits
-from starloom_protocol.records.entities import Policy
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import canonical, pointer_fault
 from starloom_protocol.vocabulary import Code, Gate
@@ -278,7 +276,7 @@ class Operations:
         doc = self._found.validate(PolicyDoc, body, place)
         if doc is None:
             return None
-        return edits.SetPolicy(policy=record(Policy, **doc.model_dump()))
+        return edits.SetPolicy(policy=policy_of(doc))
 
     def _supersede(self, body: Any, place: str) -> edits.EditOperation | None:
         if self._lowering.in_rule:

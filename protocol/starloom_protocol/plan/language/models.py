@@ -378,6 +378,7 @@ class RuleDoc(Doc):
 
 class PolicyDoc(Doc):
     approval: Annotated[Approval, Field(strict=False)] = Approval.RISKY
+    drop_optional_below: Annotated[float, Field(ge=0.01, le=0.99)] | None = None
     on_failure: Annotated[str, _one_of("fail", "ask")] = "fail"
     partial: bool = False
     priority: Annotated[Priority, Field(strict=False)] = Priority.NORMAL

@@ -19,6 +19,7 @@ from starloom_protocol.plan.language.models import (
     ForEachDoc,
     JudgeDoc,
     PlaceDoc,
+    PolicyDoc,
     ResultDoc,
     SelectorDoc,
     TaskDoc,
@@ -43,6 +44,7 @@ from starloom_protocol.records.entities import (
     Input,
     Judge,
     OnAbsence,
+    Policy,
     ResultSpec,
     Retry,
     TaskSpec,
@@ -62,6 +64,13 @@ DEFAULT_CHOICES: Final = [
     Choice(label="Done", value="done"),
     record(Choice, fails=True, label="Cannot", value="cannot"),
 ]
+
+
+def policy_of(doc: PolicyDoc, judge: Judge | None = None) -> Policy:
+    """Return the policy of a plan; a chance is kept in hundredths, since state has no fractions."""
+    fields = doc.model_dump()
+    below = fields.pop("drop_optional_below") or 0
+    return record(Policy, drop_below=round(below * 100), judge=judge, **fields)
 
 
 def judge_of(doc: JudgeDoc) -> Judge:

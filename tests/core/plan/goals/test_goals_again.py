@@ -142,6 +142,86 @@ def test_a_goal_that_is_done_again_in_a_fork_from_a_step_begins_anew() -> None:
     assert one.job.goal.turns == []
 
 
+def cancelled(one: Pursued) -> None:
+    """Cancel the whole, and let the devices report that they stopped."""
+    assert not one.control("cancel").faults
+    stop_calls(one)
+    assert one.state() == "cancelled"
+
+
+def stop_calls(one: Pursued) -> None:
+    for work in one.take():
+        one.result(work, outcome=Outcome.INTERRUPTED)
+
+
+def forked(one: Pursued, **fields: Any) -> list[str]:
+    """Fork, and return the calls that devices get before any turn of a model."""
+    one.take()
+    assert not fork(one, **fields).faults
+    one.folded_equals_state()
+    return [work.at.task for work in one.take()]
+
+
+def test_a_fork_of_a_cancelled_goal_goes_on_with_the_steps_that_ended() -> None:
+    one = Pursued(USE)
+    one.step(call(number=1), note="the load")
+    one.end_calls()
+    one.step(call(number=2), note="the disk")
+    cancelled(one)
+    assert forked(one) == []
+    made = one.shard.constellations["c2"]
+    assert [tasks for _note, tasks in conversation(one)] == [["why.1"]]
+    assert "why.2" not in made.specs
+    assert (str(made.groups["why"].state), str(made.tasks["use"].state)) == ("expanded", "waiting")
+
+
+def test_a_fork_makes_no_step_that_is_under_way_beside_the_conversation() -> None:
+    one = Pursued(USE)
+    one.step(call(number=1), note="the load")
+    assert forked(one) == []
+    assert conversation(one) == []
+    assert "why.1" not in one.shard.constellations["c2"].specs
+
+
+def test_a_goal_that_ended_keeps_its_cancelled_step_in_a_fork() -> None:
+    one = Pursued(INFO, USE)
+    one.end_calls()
+    one.step(call(number=1), note="the load")
+    one.end_calls()
+    one.step(call(number=2), note="the disk")
+    assert not one.control("cancel", "why.2").faults
+    stop_calls(one)
+    one.answer()
+    one.end_calls()
+    assert one.state() in ("succeeded", "partial")
+    assert one.states()["why.2"] == "cancelled"
+    assert forked(one, task="info") == ["info"]
+    made = one.shard.constellations["c2"]
+    assert (str(made.groups["why"].state), str(made.tasks["why.2"].state)) == ("succeeded", "cancelled")
+
+
+def test_a_cancelled_step_that_another_task_reads_is_done_again_for_it() -> None:
+    one = Pursued(USE)
+    one.step(call(number=1))
+    reader = TaskSpec(changed_in=0, id="more", inputs=[Input(name="all", source="why.1")], tool="t.pure")
+    assert not edit(one, AddTask(spec=reader)).faults
+    cancelled(one)
+    assert forked(one) == ["why.1"]
+
+
+def test_a_fork_that_makes_the_inputs_of_a_goal_again_begins_its_conversation_anew() -> None:
+    one = Pursued(INFO, USE, goal={"inputs": {"seen": {"from": "info"}}})
+    one.end_calls()
+    one.step(call(number=1), note="the load")
+    one.end_calls()
+    cancelled(one)
+    assert not fork(one, task="info").faults
+    one.made = one.shard.constellations["c2"]
+    assert not one.made.jobs
+    assert one.end_calls() == ["info"]
+    assert one.turns == []
+
+
 def test_a_fork_from_a_step_that_another_task_reads_names_the_way_out() -> None:
     one = Pursued(USE)
     one.step(call(number=1))

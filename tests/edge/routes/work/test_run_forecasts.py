@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from starloom.cli.text.forecast_text import deadline_line
+from starloom.cli.text.forecast_text import bound_lines
 from starloom.client.terminal.style import seconds
 from starloom.core.placement.pace import key_of, with_sample
 from starloom.core.state.apply import load
@@ -113,7 +113,7 @@ async def test_late_in_a_run_hub_command_line_and_core_tell_one_forecast(running
     assert now_ms < course["low_ms"] < course["end_ms"] < course["high_ms"]
     assert 0 < course["chance"] < 1
     _, shown = await asked(world, name)
-    line = deadline_line(shown)
+    (line,) = bound_lines(shown, deadline=True)
     assert shown["now"] == {**course, "chance": shown["now"]["chance"]}
     assert line.startswith(f"deadline: ends in about {seconds(told.end_ms - now_ms)} ({seconds(told.left.low_ms)} to ")
     left_ms = shown["by_ms"] - now_ms
@@ -278,3 +278,18 @@ async def test_those_who_wait_for_a_long_play_share_its_answer(running: tuple[Wo
     plays.begun[0].set()
     assert [(await asking)[0] for asking in waiting] == [200, 200]
     assert len(plays.begun) == 1
+
+
+async def test_the_chance_of_a_budget_is_told_beside_that_of_the_deadline(running: tuple[World, Agent, str]) -> None:
+    world, _agent, name = running
+    _, before = await asked(world, name)
+    assert "budget" not in before
+    made = await world.submit(chain("t.one", "t.one"), budget=0.3)
+    await settle()
+    _, found = await asked(world, made["id"])
+    words = "Not known yet whether it stays inside its budget of 0.30 dollars"
+    assert (found["budget"]["chance"], found["budget"]["said"].partition(":")[0]) == (None, words)
+    assert list(bound_lines(found, deadline=False)) == [f"budget: {found['budget']['said']}"]
+    async with world.client() as http:
+        previewed = await http.post(f"{C}/preview", json={"plan": chain("t.one"), "budget": 0.5})
+    assert previewed.json()["budget"]["budget"] == "0.50 dollars"

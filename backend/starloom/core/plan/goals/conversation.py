@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from starloom.core.plan.goals import monitors
 from starloom.core.plan.groups import end_group
+from starloom.core.rights import spending
 from starloom.core.rights.strangers import in_findings, stranger_in
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation, Fleet
@@ -21,7 +22,15 @@ from starloom.core.state.work import Work, close_question, fault
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, Job
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import FINAL_GROUP_STATES, FINAL_TASK_STATES, Code, GroupState, Reason, TaskState
+from starloom_protocol.vocabulary import (
+    FINAL_GROUP_STATES,
+    FINAL_TASK_STATES,
+    Code,
+    ConstellationState,
+    GroupState,
+    Reason,
+    TaskState,
+)
 
 KIND: Final = "goal"
 OVER: Final = "goal_over"
@@ -159,6 +168,8 @@ def close(work: Work, constellation: Constellation, job: Job, note: str) -> None
     close_question(work, constellation, group_of(job))
     done = replace(job, state="done", claimed_by=None, expires_ms=0)
     work.emit(constellation, EventKind.JOB_DONE, job.id, [("job", job.id, done)], note=note, by=ENGINE)
+    if not run_of(job).ends and constellation.head.state is not ConstellationState.CANCELLING:
+        spending.learn_goal(work, constellation, group_of(job), job)
 
 
 def stop(work: Work, constellation: Constellation, group: str, state: GroupState, note: str) -> bool:

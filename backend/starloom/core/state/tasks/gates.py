@@ -136,7 +136,9 @@ def output_nodes(value: Any) -> list[str]:
 _FINAL = frozenset({"succeeded", "failed", "cancelled", "skipped"})
 _SUCCESS: Final = Gate.SUCCESS
 _OPEN, _SHUT, _UNDECIDED = GateState.OPEN, GateState.SHUT, GateState.UNDECIDED
-_NOT_CHOSEN = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
+_NOT_CHOSEN = frozenset(
+    {Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.LEFT_OUT, Reason.DEVICE_AWAY}
+)
 
 
 def excused(constellation: Constellation, task: str, record: TaskRecord | GroupRecord) -> bool:

@@ -20,7 +20,7 @@ from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
-from starloom.edge.routes.bodies import Asked, Create
+from starloom.edge.routes.bodies import Asked, Create, Preview
 from starloom.edge.routes.requests.model import model_fault, model_is_set, shared_by_hub
 from starloom.edge.web.admission import LARGE_BYTES, LARGE_TASKS, caller_of
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
@@ -113,7 +113,7 @@ class Submit:
         wishes = body if isinstance(body, Create) else Create(**body.model_dump())
         if wishes.able:
             await self._refuse_unable(request, body, plan, size)
-        micros = max(1, round(wishes.budget * MICROS)) if wishes.budget is not None else 0
+        micros = _micros_of(wishes.budget)
         received = inputs.RequestReceived(
             approves=caller.approves,
             budget=Budget(attempts=wishes.attempts or 0, micros=micros) if wishes.attempts or micros else None,
@@ -151,7 +151,7 @@ class Submit:
                         return
                     await changed.wait()
 
-    async def preview(self, request: Request, body: Asked) -> JsonReply[RequestPreview]:
+    async def preview(self, request: Request, body: Preview) -> JsonReply[RequestPreview]:
         """Show the plan that would run, at once: devices with reasons, effects, missing grants, `plan_hash`."""
         hub = self._hub
         size = len(await request.body())
@@ -168,7 +168,10 @@ class Submit:
         # An estimate plays the plan, which takes some 50 ms.
         large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS or bool(hub.fleet.paces)
         words, by = body.request is not None, caller_of(request).by
-        shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan, words=words, by=by))
+        micros = _micros_of(body.budget)
+        shown = await hub.computing.run(
+            request, large, lambda: hub.planner.preview(plan, words=words, by=by, micros=micros)
+        )
         answer = cast("RequestPreview", {**shown})
         if warned := self._warned(plan):
             answer["warnings"] = [*shown.get("warnings", ()), *warned]
@@ -320,6 +323,11 @@ def _most_shared(settings: Settings) -> Sharing | None:
 
 def _rhythm(found: Rhythm) -> RhythmRow:
     return {"cron": found.cron, "in_words": in_words(found.cron), "request": found.rest}
+
+
+def _micros_of(dollars: float | None) -> int:
+    """Return a budget of money in millionths of a dollar; 0 where none is given."""
+    return max(1, round(dollars * MICROS)) if dollars is not None else 0
 
 
 def _one_of(body: Asked) -> None:

@@ -316,7 +316,7 @@ function GroupPart(props: InspectorProps & { head: Head; spec: TaskSpec }) {
         </div>
       </header>
       <div className="body">
-        <GoalPart model={model} constellation={constellation.id} task={task} onSelect={onSelect} />
+        <GoalPart {...{ model, fleet, task, onSelect }} constellation={constellation.id} />
         <StateBar counts={counts(views)} />
         <ul className="plainlist">
           {counts(views).map((count) => (

@@ -6,7 +6,7 @@ import { callsNamed, nameOfDevice } from "../../../model/fleet/fleet.ts";
 import { feedLines, feedSource } from "../../../model/run/feed.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { findingTaken } from "../../../model/tasks/findings.ts";
-import { dependencies, head, type TaskView, taskView } from "../../../model/tasks/selectors.ts";
+import { dependencies, head, resultOf, type TaskView, taskView } from "../../../model/tasks/selectors.ts";
 import type { Dependency, Input, RuleRecord } from "../../../model/types.ts";
 import { bytes, timeOfDay } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
@@ -187,8 +187,9 @@ export function ResultTab({ view }: { view: TaskView }) {
   const { attempt, record } = view;
   if (view.spec.person && record?.state === "succeeded" && !attempt)
     return <p className="dim">A person answered; see History.</p>;
-  if (!attempt?.end) return <p className="dim">There is no result yet.</p>;
-  const facts = Object.entries(attempt.facts ?? {});
+  const value = resultOf(view);
+  // The answer of a goal is the model's, without an attempt on a device.
+  if (!attempt?.end && value === null) return <p className="dim">There is no result yet.</p>;
   return (
     <div className="stack">
       <p className="small dim">
@@ -198,7 +199,7 @@ export function ResultTab({ view }: { view: TaskView }) {
             ? "This task has no check of its own."
             : ""}
       </p>
-      {attempt.artifact && (
+      {attempt?.artifact && (
         <p>
           <a className="btn" href={hub.artifactUrl(attempt.artifact, view.id)} download>
             <Icon name="down_to" />
@@ -206,12 +207,10 @@ export function ResultTab({ view }: { view: TaskView }) {
           </a>
         </p>
       )}
-      {attempt.value !== undefined && attempt.value !== null ? (
-        <ValueView text={attempt.value} />
-      ) : facts.length > 0 ? (
-        <ValueView text={`{${facts.map(([pointer, text]) => `${JSON.stringify(pointer)}:${text}`).join(",")}}`} />
+      {value !== null ? (
+        <ValueView text={value} />
       ) : (
-        !attempt.artifact && <p className="dim">{attempt.detail || "It gave no value."}</p>
+        !attempt?.artifact && <p className="dim">{attempt?.detail || "It gave no value."}</p>
       )}
     </div>
   );

@@ -4,7 +4,7 @@ import { useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { ModelCall } from "../../../model/types.ts";
-import { duration, plural, timeOfDay } from "../../../model/words/words.ts";
+import { duration, money, plural, timeOfDay } from "../../../model/words/words.ts";
 import { Icon } from "../../../ui/Icon.tsx";
 import { ProblemNote } from "../../../ui/parts.tsx";
 
@@ -107,5 +107,3 @@ function said(text: string): string {
     return text;
   }
 }
-
-const money = (micros: number): string => (micros ? `, ${(micros / 1_000_000).toFixed(4)} dollars` : "");

@@ -7,7 +7,7 @@ import { AnswerChips } from "../../answer/Answer.tsx";
 import { AnswerBand } from "../../answer/AnswerBand.tsx";
 import { WritingNow } from "../planning/WritingNow.tsx";
 import { Summary } from "../tasks/Summary.tsx";
-import { DeadlineChance } from "../view/Notes.tsx";
+import { BudgetChance, DeadlineChance } from "../view/Notes.tsx";
 import { Troubles } from "../view/Troubles.tsx";
 import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
@@ -20,6 +20,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
         <Pill run={run} />
         <Troubles views={views} onFilter={(text) => place.to({ set: { q: text } })} />
         {head.deadline_s ? <DeadlineChance forecast={run.forecast} /> : null}
+        <BudgetChance forecast={run.forecast} />
         <span className="dim end">{final ? duration(run.tookMs) : clock(run.tookMs)}</span>
       </div>
       <AnswerBand
@@ -46,7 +47,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
   );
 }
 
-/** The state beside the title, how long it took or takes, and the chance of its deadline. */
+/** The state beside the title, how long it took or takes, and the chances of its deadline and its budget. */
 export function StateLine({ run }: { run: Run }) {
   const { head, final } = run;
   return (
@@ -56,6 +57,7 @@ export function StateLine({ run }: { run: Run }) {
         {final ? `in ${duration(run.tookMs)}, ${age(head.ended_ms ?? 0, run.nowMs)}` : clock(run.tookMs)}
       </span>
       {head.deadline_s ? <DeadlineChance forecast={run.forecast} /> : null}
+      <BudgetChance forecast={run.forecast} />
     </span>
   );
 }

@@ -10,6 +10,7 @@ import { isPlanning } from "../../../model/plan/planning.ts";
 import { answerNow, headShown } from "../../../model/plan/soFar.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { readFilter } from "../../../model/tasks/filter.ts";
+import { hasGoal } from "../../../model/tasks/goals.ts";
 import { allViews, answer, counted, specs, type TaskView } from "../../../model/tasks/selectors.ts";
 import type { Answer, Device, Head, RunWhatIf } from "../../../model/types.ts";
 import type { Shown } from "../../../model/words/presentation.ts";
@@ -81,7 +82,10 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
     chosen: place.part !== null || !place.task,
     listed: phone || manyLoose(model),
   });
-  const foreseen = head.state === "active" && (Boolean(head.deadline_s) || lens === "timeline");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: plans change with the revision, and are read with it.
+  const pursues = useMemo(() => hasGoal(model), [model.revision]);
+  const bounded = pursues || Boolean(head.deadline_s || head.budget?.micros);
+  const foreseen = head.state === "active" && (bounded || lens === "timeline");
   const forecast = useForecast(place.id, model, foreseen);
   const nowMs = useNow(final ? 0 : 1000);
   const scene = versions.past ?? model;

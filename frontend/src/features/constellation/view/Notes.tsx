@@ -1,6 +1,6 @@
-/** Notes above the lens: the chance of its deadline, the run that it was forked from, and the fault that ended it. */
+/** Notes above the lens: the chances of its deadline and its budget, the run that it was forked from, and the fault that ended it. */
 import { Link } from "wouter";
-import { deadlineWords } from "../../../model/plan/forecast.ts";
+import { budgetWords, deadlineWords } from "../../../model/plan/forecast.ts";
 import type { Head, RunWhatIf } from "../../../model/types.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Said } from "../../../ui/Said.tsx";
@@ -10,6 +10,16 @@ export function DeadlineChance({ forecast }: { forecast: RunWhatIf | null }) {
   const words = deadlineWords(forecast?.now ?? null);
   return words ? (
     <span className="chip" title="Of the runs that were played from here, so many meet the deadline">
+      {words}
+    </span>
+  ) : null;
+}
+
+/** The chance that a running constellation stays inside its budgets of the model; nothing where it is not known. */
+export function BudgetChance({ forecast }: { forecast: RunWhatIf | null }) {
+  const words = budgetWords(forecast);
+  return words ? (
+    <span className="chip" title={forecast?.budget?.said}>
       {words}
     </span>
   ) : null;

@@ -136,6 +136,7 @@ export function Facts({ preview, approvedBy = "Starting" }: { preview: RequestPr
       <span>
         Cost <b>{preview.cost ?? "none"}</b>
       </span>
+      {preview.budget && <span>{preview.budget.said}</span>}
       {effects.length > 0 && (
         <span>
           Effects <b>{effects.join(", ")}</b>

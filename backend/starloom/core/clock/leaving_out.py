@@ -1,0 +1,84 @@
+"""Optional parts that are left out so that a constellation ends in time, where its plan declares that.
+
+Owns which parts may be left out, and their skip. A part that has begun stays, and so does one whose result a part that
+is not optional needs. The chance is that of the forecast that the hub plays; the core only holds it to the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from starloom.core.plan.groups import end_group
+from starloom.core.state.inputs import PartLeftOut
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Refusal, Work, change_task, close_question, fault, moved
+from starloom_protocol.records.entities import TaskRecord
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.vocabulary import Code, ConstellationState, GroupState, Reason, TaskState
+
+ENGINE: Final = "engine"
+_UNBEGUN: Final = frozenset({TaskState.WAITING, TaskState.READY})
+
+
+def parts_to_leave_out(constellation: Constellation) -> list[str]:
+    """Return the optional parts that may be left out now, those first after which the least other work comes."""
+    found = [part for part in _optional(constellation) if _may_go(constellation, part)]
+    return sorted(found, key=lambda part: (constellation.rank.get(part, 0), part))
+
+
+def _optional(constellation: Constellation) -> Iterator[str]:
+    for name, spec in constellation.specs.items():
+        if spec.optional and spec.group is None and spec.verifies is None and not spec.look:
+            yield name
+
+
+def _may_go(constellation: Constellation, part: str) -> bool:
+    if part in constellation.tasks:
+        begun = not _is_unbegun(constellation.tasks[part])
+    else:
+        group = constellation.groups[part]
+        begun = group.state is not GroupState.WAITING or group.round > 1 or bool(constellation.children.get(part))
+    return not begun and not _is_needed(constellation, part)
+
+
+def _is_unbegun(record: TaskRecord) -> bool:
+    # A later round was asked for: what a person brought back is not left out again.
+    return record.state in _UNBEGUN and not record.attempt and not record.started and record.round == 1
+
+
+def _is_needed(constellation: Constellation, part: str) -> bool:
+    """Tell whether work that is not optional, and cannot do without this part, comes after it."""
+    return any(
+        not dependency.optional and not constellation.specs[dependency.target].optional
+        for dependency in constellation.outgoing.get(part, {}).values()
+    )
+
+
+def on_left_out(work: Work, item: PartLeftOut) -> None:
+    """Skip an optional part of a constellation whose chance to end in time is below that of its policy.
+
+    Raises:
+        Refusal: it has begun, is not optional, or the plan does not say so.
+    """
+    constellation = work.shard.constellations.get(item.constellation)
+    if constellation is None or item.constellation not in work.shard.live:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no running constellation {item.constellation}"))
+    head = constellation.head
+    if work.by != ENGINE or head.state is not ConstellationState.ACTIVE or item.chance >= head.policy.drop_below:
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, "nothing is left out of it now"))
+    if item.task not in parts_to_leave_out(constellation):
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{item.task} has begun, or other work needs it"))
+    why = (
+        f"the chance to end in time was {item.chance} %, and the plan leaves optional parts out below "
+        f"{head.policy.drop_below} %"
+    )
+    if item.task in constellation.groups:
+        reason = Reason.LEFT_OUT
+        end_group(work, constellation, item.task, GroupState.SKIPPED, reason=reason, cause="not_chosen", note=why)
+    else:
+        record = constellation.tasks[item.task]
+        close_question(work, constellation, item.task)
+        skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.LEFT_OUT, cause="not_chosen")
+        change_task(work, constellation, item.task, EventKind.TASK_SKIPPED, skipped, note=why)
+    work.answer({"left_out": item.task})
