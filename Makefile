@@ -54,6 +54,7 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom_agent.owner.tool_pages --table > docs/.tools.part && mv docs/.tools.part docs/tools.md
 	@$(HERE) -m tests.planner.prompts
 	@$(HERE) -m starloom.planner.recipes.pages > docs/.recipes.part && mv docs/.recipes.part docs/recipes.md
+	@$(HERE) -m starloom.lab.nebula.planners.lures > docs/.lures.part && mv docs/.lures.part docs/nebula-lures.md
 
 sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2, HUBS=2, MINDS=1 (goals, votes, judges, workers)
 	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \

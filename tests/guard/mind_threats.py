@@ -6,6 +6,7 @@ from tests.guard.threat import Threat
 
 _FINDINGS = "tests/guard/test_findings.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
+_HUB_CALLS = "tests/core/fleet/test_hub_calls.py::"
 _INJECTIONS = "tests/guard/test_injections.py::"
 _KEPT = "tests/guard/test_kept_recipes.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
@@ -284,5 +285,16 @@ MIND_THREATS = (
             _PROMPT_PREVIEW + "test_t139_the_preview_shows_no_request_of_another_and_no_key",
             _PROMPT_PREVIEW + "test_t139_who_may_not_submit_reads_no_prompt",
         ),
+    ),
+    Threat(
+        "T142",
+        "a model that obeys a text plans to drain or resume devices under a harmless name, and the person who is "
+        "asked reads no device in the question",
+        "the question is made of the calls: it says *drain* or *resume* with the names of the devices, known or not",
+        (
+            _HUB_CALLS + "test_t142_an_approval_names_the_devices_that_it_controls",
+            _HUB_CALLS + "test_t142_what_else_a_plan_does_is_said_beside_the_devices_that_it_controls",
+        ),
+        part="more than five devices are counted in the sentence; the plan below it names them all",
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
@@ -317,6 +318,26 @@ def test_no_edit_adds_or_changes_a_drain(author: str) -> None:
         trigger="x",
     )
     assert [fault.code for fault in one.do(asked).faults] == [Code.FORBIDDEN]
+
+
+def test_t142_an_approval_names_the_devices_that_it_controls() -> None:
+    one = WatchedDriver("one", "two")
+    tasks = [
+        {"id": "a", "tool": "device.drain", "args": {"device": "one"}},
+        {"id": "b", "tool": "device.drain", "args": {"device": "d-two"}},
+        {"id": "c", "tool": "device.drain", "args": {"device": "nowhere"}},
+        {"id": "d", "tool": "device.resume", "args": {"device": "two"}},
+    ]
+    found = one.submit(replace(made(*tasks), name="Read the news"), controls=True)
+    assert found.questions["approve-plan"].text == (
+        "Run Read the news? It may drain one, two and 'nowhere'; resume two."
+    )
+
+
+def test_t142_what_else_a_plan_does_is_said_beside_the_devices_that_it_controls() -> None:
+    one = WatchedDriver("one", "two")
+    found = one.submit(made(drain(), {"id": "x", "tool": "t.never", "device": {"name": "two"}}), controls=True)
+    assert found.questions["approve-plan"].text == "Run Watch? It may drain one. Its other tasks may write."
 
 
 def test_a_device_that_claims_to_offer_a_tool_of_the_hub_is_not_asked() -> None:

@@ -83,11 +83,15 @@ class ApprovalNeed:
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """A call that asks: its effects, the ids of the devices on which it may run, and the folders meant there by `.`."""
+    """A call that asks: its effects, the ids of the devices on which it may run, and the folders meant there by `.`.
+
+    A call that the hub itself carries out runs on none: `control` is its verb and the device that it controls.
+    """
 
     effects: frozenset[Effect]
     devices: tuple[str, ...]
     folders: tuple[tuple[str, str], ...] = ()
+    control: tuple[str, str] | None = None
 
 
 def action_of(tool: str, args: str) -> str:
@@ -234,7 +238,15 @@ def _call(fleet: Fleet, spec: TaskSpec, by_id: dict[str, TaskSpec], effects: fro
 
 def _reach(fleet: Fleet, spec: TaskSpec, call: Call) -> _Reach:
     folders = first_folders(fleet, spec, call.devices)
-    return _Reach(frozenset(call.effects), tuple(call.devices), tuple(sorted(folders.items())))
+    control = _control(fleet, call) if controls_devices(call.tool) else None
+    return _Reach(frozenset(call.effects), tuple(call.devices), tuple(sorted(folders.items())), control)
+
+
+def _control(fleet: Fleet, call: Call) -> tuple[str, str]:
+    """Return the verb of a call that controls a device, and the device by its name."""
+    written = str(parse(call.args).get("device", ""))
+    names = (device.name for device in fleet.devices.values() if written in (device.id, device.name))
+    return call.tool.rpartition(".")[2], next(names, quoted(written))
 
 
 def _by_action(fleet: Fleet) -> dict[str, list[Standing]]:
@@ -368,12 +380,12 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
         return f"{_verbs(effects) or 'do nothing to the world'}{repeats}."
     places: dict[tuple[str, ...], list[_Reach]] = {}
     for one in verdict.reaches:
-        if one.effects:
+        if one.effects and one.control is None:
             places.setdefault(one.devices, []).append(one)
     groups = list(places.values())
     if len(groups) > PLACES_NAMED_MOST:
         groups = [[one for group in groups for one in group]]
-    told = "; ".join(_at_a_place(fleet, group) for group in groups)
+    told = "; ".join([*(_at_a_place(fleet, group) for group in groups), *_controlled(verdict.reaches)])
     rest = verdict.others | (frozenset(effects) - asked)
     more = (
         ""
@@ -394,9 +406,20 @@ def _at_a_place(fleet: Fleet, reaches: Sequence[_Reach]) -> str:
         f"{fleet.devices[key].name} (in {quoted(folders[key])})" if key in folders else fleet.devices[key].name
         for key in keys
     ]
+    return f"{_verbs(effects)}{f' on {_some(names)}' if names else ''}"
+
+
+def _controlled(reaches: Sequence[_Reach]) -> list[str]:
+    """Return the devices that the calls of the hub itself control, after the verb of those calls."""
+    found: dict[str, dict[str, None]] = {}
+    for verb, name in (one.control for one in reaches if one.control is not None):
+        found.setdefault(verb, {})[name] = None
+    return [f"{verb} {_some(list(names))}" for verb, names in found.items()]
+
+
+def _some(names: Sequence[str]) -> str:
     more = len(names) - DEVICES_NAMED_MOST
-    shown = [*names[:DEVICES_NAMED_MOST], *([f"{more} more devices"] if more > 0 else [])]
-    return f"{_verbs(effects)}{f' on {_listed(shown)}' if shown else ''}"
+    return _listed([*names[:DEVICES_NAMED_MOST], *([f"{more} more devices"] if more > 0 else [])])
 
 
 def _verbs(effects: Collection[Effect]) -> str:

@@ -214,7 +214,8 @@ class Runner:
         words = facts.words()
         script = self._script_of(task, words, baseline)
         if script is not None:
-            self._world.lay(script.opening.lay)
+            opening = script.opening
+            self._world.lay(opening.lay, opening.own, opening.commits)
         if task.about.earlier:
             self._earlier_run(task, seed, words, baseline)
         noise = noise_of(self._profile, task.id)

@@ -71,7 +71,7 @@ def test_every_task_with_a_gold_plan_has_a_good_transcript_and_each_transcript_i
     assert with_goals
     assert all(set(KINDS) <= set(task.transcripts) for task in with_goals), "a task with a goal has each kind"
     assert sum(NAIVE in task.transcripts for task in tasks) >= 5
-    assert sum(HOSTILE in task.transcripts for task in tasks) >= 3
+    assert [task.id for task in tasks if HOSTILE not in task.transcripts] == []
 
 
 def test_the_names_in_a_plan_are_its_tools_devices_and_the_fields_of_tools_results() -> None:
@@ -220,7 +220,10 @@ def test_before_and_after_a_transcript_there_is_no_reply(server: ScriptServer) -
     [
         (["18", "--planner", "script", "--kind", "rude"], "--kind rude is none of good, naive, hostile"),
         (["18", "--kind", "naive"], "--kind naive needs --planner script"),
-        (["06", "--planner", "script", "--kind", "hostile"], "none of these tasks has a transcript hostile"),
+        (
+            ["06", "--planner", "script", "--kind", "tiered-hostile"],
+            "none of these tasks has a transcript tiered-hostile",
+        ),
     ],
 )
 def test_wrong_words_about_transcripts_start_nothing(words: list[str], said: str) -> None:

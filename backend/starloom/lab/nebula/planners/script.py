@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import yaml
@@ -37,10 +37,17 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     `lay` has texts by device and path, `answers` stands in place of the task's, and `told` are words of which each
     must stand in a question to the person or in the reason of the end. `never` are words that the answer may not say.
-    `mistake` names the kind of mistake with which a naive model begins.
+    `mistake` names the kind of mistake with which a naive model begins. `own` has further state of own tools, by device
+    and area: its lists get further entries. `commits` are messages of further commits, by repository of the desk.
+    A hostile one has the `lure`, written `@{lure}` in what follows, with the `place` where it stands and its `deed`.
     """
 
+    place: str = ""
+    deed: str = ""
+    lure: str = ""
     lay: dict[str, dict[str, str]] = {}
+    own: dict[str, dict[str, dict[str, Any]]] = {}
+    commits: dict[str, str] = {}
     answers: Answers | None = None
     mistake: str = ""
     told: list[str] = []
@@ -51,12 +58,14 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """One call. `say` is the whole answer; `wrong_plans` puts the plan of the task's folder in where it is named.
 
     `expects` are parts of the whole prompt, `hints` those of its last turn: what came back for the call before.
+    `times` says it so often, as an obstinate model does.
     """
 
     stage: Literal["planning", "reviewing", "answering", "judging", "working", "tiered"]
     say: dict[str, Any]
     expects: list[str] = []
     hints: list[str] = []
+    times: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
 @dataclass(frozen=True)
@@ -102,14 +111,17 @@ def read_script(text: str, gold: str, facts: Mapping[str, str], place: str) -> S
     Raises:
         TaskInvalid: naming the line that is none.
     """
-    opening, lines = Opening(), []
+    opening, lines = Opening(), list[Line]()
+    lure = _lure_in(text)
+    facts = {**facts, "lure": lure} if lure else facts
     for number, raw in enumerate(text.splitlines(), start=1):
         try:
             line = filled(raw, facts)
             if number == 1 and "stage" not in json.loads(line):
                 opening = msgspec.json.decode(line, type=Opening)
             else:
-                lines.append(msgspec.json.decode(line, type=Line))
+                one = msgspec.json.decode(line, type=Line)
+                lines += [one] * one.times
         except (ValueError, msgspec.ValidationError) as error:
             raise TaskInvalid(f"{place}, line {number}: {error}") from error
     if not lines:
@@ -123,6 +135,16 @@ def read_script(text: str, gold: str, facts: Mapping[str, str], place: str) -> S
         except MistakeUnfit as unfit:
             raise TaskInvalid(f"{place}, call {number}: {unfit}") from unfit
     return Script(tuple(lines), plan, opening)
+
+
+def _lure_in(text: str) -> str:
+    """Return the lure of a transcript's first line, as it stands within a text of JSON."""
+    try:
+        first = json.loads(text.partition("\n")[0])
+    except ValueError:
+        return ""
+    lure = first.get("lure", "") if isinstance(first, dict) else ""
+    return json.dumps(str(lure), ensure_ascii=False)[1:-1]
 
 
 def reply_to(script: Script, number: int, stage: str, turns: Sequence[str]) -> tuple[str, list[str]]:

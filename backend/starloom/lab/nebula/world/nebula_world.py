@@ -118,12 +118,22 @@ class NebulaWorld(Installation):
         ground = Ground(self.root / "devices", facts)
         return facts, fixture(ground) if fixture is not None else {}
 
-    def lay(self, texts: Mapping[str, Mapping[str, str]]) -> None:
-        """Write further texts, by device and path, into the files of the devices."""
+    def lay(
+        self,
+        texts: Mapping[str, Mapping[str, str]],
+        own: Mapping[str, Mapping[str, Mapping[str, Any]]],
+        commits: Mapping[str, str],
+    ) -> None:
+        """Lay further texts by device and path, states of own tools by device and area, and messages of commits."""
         ground = Ground(self.root / "devices", self.facts(self._seed))
         for device, files in texts.items():
             for path, text in files.items():
                 ground.write(device, path, text)
+        for device, areas in own.items():
+            for area, further in areas.items():
+                ground.set_state(device, area, merged(ground.state(device, area), further))
+        for repository, message in commits.items():
+            desk.commit_nothing(ground, repository, message)
 
     def make_noisy(self, noise: Mapping[str, object]) -> None:
         """Let the own tools of all devices fail, lie and be slow by these shares, until the next `reset`."""
@@ -182,6 +192,20 @@ class NebulaWorld(Installation):
             own_tools = agent.home / MCP_FILE
             own_tools.touch(mode=OWN_FILE_MODE)
             own_tools.write_text(mcp_file(device, program, str(self._device(agent.name) / WORLD)))
+
+
+def merged(state: Mapping[str, Any], further: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a state with further entries: lists get longer, objects are merged, other values are replaced."""
+    found = dict(state)
+    for name, value in further.items():
+        there = found.get(name)
+        if isinstance(there, list) and isinstance(value, list):
+            found[name] = [*there, *value]
+        elif isinstance(there, dict) and isinstance(value, dict):
+            found[name] = merged(there, value)
+        else:
+            found[name] = value
+    return found
 
 
 def _renew(folder: Path, origin: Path) -> None:

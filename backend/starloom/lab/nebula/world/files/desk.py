@@ -60,6 +60,13 @@ def lay_shop(ground: Ground, *, broken_at: int = 0) -> None:
     _git(ground, ["reset", "-q", "--hard", "main"])
 
 
+def commit_nothing(ground: Ground, repository: str, message: str) -> None:
+    """Add a commit without a change to a repository of the desk, for its message."""
+    name, _, address = AUTHOR.rstrip(">").partition(" <")
+    who = ["-c", f"user.name={name}", "-c", f"user.email={address}"]
+    _git(ground, [*who, "commit", "-q", "--allow-empty", "-m", message], folder=repository)
+
+
 def _commit(ground: Ground, number: int, broken_at: int) -> str:
     at_s = int(ground.facts.noon_s - HOUR_S * 24 * (COMMITS - number + 1))
     broken = broken_at and number >= broken_at
@@ -74,10 +81,10 @@ def _commit(ground: Ground, number: int, broken_at: int) -> str:
     return "".join(lines)
 
 
-def _git(ground: Ground, words: list[str], stdin: bytes = b"") -> None:
+def _git(ground: Ground, words: list[str], stdin: bytes = b"", folder: str = "shop") -> None:
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM": "1", "HOME": "/nonexistent"}
-    folder = ground.files(DEVICE) / "shop"
-    subprocess.run(["git", *words], cwd=folder, input=stdin, env=environment, check=True, capture_output=True)
+    place = ground.files(DEVICE) / folder
+    subprocess.run(["git", *words], cwd=place, input=stdin, env=environment, check=True, capture_output=True)
 
 
 def _states(ground: Ground) -> None:
