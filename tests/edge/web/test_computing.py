@@ -35,11 +35,11 @@ class Slow(NoRecipes):
         self.may_end = threading.Event()
         self.begun = 0
 
-    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview:
+    def preview(self, plan: LoweredPlan, *, words: bool, by: str, micros: int = 0) -> PlanPreview:
         if len(plan.specs) > 1:
             self.begun += 1
             assert self.may_end.wait(PATIENCE_S)
-        return super().preview(plan, words=words, by=by)
+        return super().preview(plan, words=words, by=by, micros=micros)
 
 
 @pytest_asyncio.fixture
