@@ -40,7 +40,7 @@ processes did during those of Starloom. No figure here is asserted by a test.
   behind one of the last layer, so W4 has a layer more than W3. A run in which too many edits came after its end is
   repeated, and the table says how often.
 - W5: 1,000 calls each of `data.sort`, `fs.stat` and `fs.read`, independent of each other, on 4 devices of 4 slots. Each
-  call has a process, a folder and limits of its own; `fs.stat` and `fs.read` are confined to the granted folder. Dask
+  tool has processes, folders and limits of its own, in which its calls follow each other; all are confined. Dask
   (8 processes) and Celery (prefork, 8 processes, an own Redis as broker and for results) call the same code of the tool
   in their workers, without any of this. Time is from submit until the client has the last result.
 - `never`: work that must not be repeated waits for SQL before its dispatch, and for the agent's ledger (fsync).
@@ -85,10 +85,10 @@ command, on a machine like it unless they say more. Ratios count: figures differ
 versions. Bold figures miss their bound. No test asserts one. Machine of `make bench`: {machine}.
 
 W1: 1,000 independent tasks. W2: a chain of 200. W3: 20 layers of 50, each task after two. W4: W3 with an edit by REST
-every 50 completions, each a task behind the last layer, so one layer more. W5: calls of real tools, each in a process
-and a cage of its own. *never*: work that must not be repeated, so SQL and the ledger are waited for. Time is from the
-client's submit to the end on its live socket; CPU is that of the hub process alone. *Echo* is 500 bytes over the hub's
-socket stack. Each figure of `make bench` is the median of the better half of its runs.
+every 50 completions, each a task behind the last layer, so one layer more. W5: calls of real tools, each confined to
+its folders in a process of its tool alone. *never*: work that must not be repeated, so SQL and the ledger are waited
+for. Time is from the client's submit to the end on its live socket; CPU is that of the hub process alone. *Echo* is 500
+bytes over the hub's socket stack. Each figure of `make bench` is the median of the better half of its runs.
 
 """
 PAGE_COLUMNS = ("figure", "measured", "must", "aim", "command", "measured on")

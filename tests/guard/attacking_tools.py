@@ -7,29 +7,41 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import decimal
+import io
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
+from starloom_agent.work.execution import outcomes
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 _PTRACE_SEIZE, _PTRACE_DETACH = 0x4206, 17
 _CAPABILITIES_3: Final = 0x2008_0522
 _PR_SET_SECUREBITS, _NO_RIGHTS_OF_ROOT = 28, 0b11
 _LONG_S: Final = 300
+_MUCH_BYTES: Final = 64 * 1024 * 1024
 _SITE: Final = "import starloom_agent.tools\nstarloom_agent.tools.__path__.append({!r})\n"
+_LOADED: Final = "import starloom_agent.tools.attacking_tools\n"
 
 
-def attacked_by(folder: Path) -> str:
-    """Return the PYTHONPATH with which a Python of the agent has this module among its tools."""
+def attacked_by(folder: Path, *, loaded: bool = False) -> str:
+    """Return the PYTHONPATH with which a Python of the agent has this module among its tools.
+
+    `loaded`: the zygote has it in memory, as it has the tools of the agent.
+    """
     folder.mkdir()
-    (folder / "sitecustomize.py").write_text(_SITE.format(str(Path(__file__).parent)), encoding="utf-8")
+    text = _SITE.format(str(Path(__file__).parent)) + (_LOADED if loaded else "")
+    (folder / "sitecustomize.py").write_text(text, encoding="utf-8")
     return str(folder)
 
 
@@ -148,12 +160,98 @@ def _say(_: ToolContext, args: Attack) -> dict[str, Any]:
     return {}
 
 
+def _leave_thread(_: ToolContext) -> None:
+    threading.Thread(target=time.sleep, args=(_LONG_S,), daemon=True).start()
+
+
+def _leave_child(_: ToolContext) -> None:
+    subprocess.Popen(["sleep", str(_LONG_S)]).returncode = 0
+
+
+def _leave_timer(_: ToolContext) -> None:
+    signal.setitimer(signal.ITIMER_REAL, _LONG_S)
+
+
+def _leave_name(_: ToolContext) -> None:
+    os.getcwd = lambda: "patched"
+
+
+def _leave_name_of_ours(_: ToolContext) -> None:
+    outcomes.canonical_value = _patched
+
+
+def _patched(value: Any) -> str:
+    return f"patched {value}"
+
+
+def _leave_name_of_class(_: ToolContext) -> None:
+    ToolContext.log = _leave_name  # type: ignore[assignment]
+
+
+def _leave_output(_: ToolContext) -> None:
+    sys.stdout = io.StringIO()
+
+
+def _leave_memory(_: ToolContext) -> None:
+    # Where no name of a module shows it.
+    json.JSONEncoder.kept = b"x" * _MUCH_BYTES  # type: ignore[attr-defined]
+
+
+_LEFT: Final[dict[str, Callable[[ToolContext], object]]] = {
+    "child": _leave_child,
+    "descriptor": lambda _: os.open(os.devnull, os.O_RDONLY),
+    "file": lambda context: (context.workdir / "left").write_text("left", encoding="utf-8"),
+    "folder": lambda _: os.chdir("/"),
+    "handler": lambda _: signal.signal(signal.SIGUSR1, lambda *_: None),
+    "limit": lambda _: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
+    "mask": lambda _: os.umask(0o077),
+    "memory": _leave_memory,
+    "name": _leave_name,
+    "name of ours": _leave_name_of_ours,
+    "name of a class": _leave_name_of_class,
+    "nothing": lambda _: None,
+    "output": _leave_output,
+    "path": lambda _: sys.path.insert(0, "/nowhere"),
+    "priority": lambda _: os.nice(1),
+    "signals": lambda _: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2}),
+    "thread": _leave_thread,
+    "timer": _leave_timer,
+    "tracer": lambda _: sys.setprofile(lambda *_: None),
+    "variable": lambda _: os.environ.__setitem__("LEFT", "left"),
+}
+LEFT: Final = tuple(_LEFT)
+
+
+def _serve(context: ToolContext, args: Attack) -> dict[str, Any]:
+    """Return which process this is and what stands in its files, and leave something behind (`text`)."""
+    print(f"output of {args.text}")
+    context.log(f"log of {args.text}")
+    found = {
+        "files": sorted(path.name for path in context.workdir.iterdir()),
+        "fence": os.environ["STARLOOM_FENCE"],
+        "pid": os.getpid(),
+        "precision": decimal.getcontext().prec,
+        "runner": os.getppid(),
+        "read": [path.read_text(encoding="utf-8") for root in context.folders.read for path in root.glob("*.txt")],
+        "workdir": str(context.workdir),
+    }
+    decimal.getcontext().prec = 7
+    _LEFT.get(args.text, _LEFT["nothing"])(context)
+    return found
+
+
+def _fail(_context: ToolContext, _: Attack) -> dict[str, Any]:
+    raise ValueError("this call fails")
+
+
 _WAYS: Final[dict[str, Callable[[ToolContext, Attack], dict[str, Any]]]] = {
     "daemon": _daemon,
+    "fail": _fail,
     "leave": _leave,
     "look": _look,
     "reach": _reach,
     "say": _say,
+    "serve": _serve,
     "signal": _signal,
 }
 

@@ -80,6 +80,21 @@ DEVICE_THREATS = (
         part="bytes may stay on the disk of the browser: who may read its files finds them",
     ),
     Threat(
+        "T138",
+        "a call finds something of another call in the process that both share, gets into the process of another "
+        "constellation or of other grants, or leaves something running there",
+        "only tools of ours that compute or read share a process, for one constellation, tool, set of folders and "
+        "grants; the process compares itself with what it was, its runner looks at it from outside, and any "
+        "difference, error, stop or change of the policy ends it",
+        (
+            "tests/guard/test_reused_processes.py::test_t138_",
+            "tests/device_agents/work/calls/test_process_reuse.py",
+            "tests/device_agents/work/execution/test_remains.py",
+        ),
+        part="memory that Python has freed is not wiped between two calls of a constellation, none of which has a "
+        "secret; what a tool puts into a container or cache is found by the review of its module alone",
+    ),
+    Threat(
         "T146",
         "a program with a token opens requests that wait for events until the hub serves nobody else",
         "a token has at most as many waiting requests, streams among them, as it may have live sockets; a submission "

@@ -332,6 +332,8 @@ class Tool:
     asks_within  the tools whose calls a running call may ask about; the policy judges each on its own
     kept_by      the server whose session the agent keeps for the calls of a constellation
     hears        it takes hints of people while it runs
+    reusable     its process may serve further calls of a constellation: it only computes or reads, starts no program or
+                 thread, and keeps nothing between calls
     """
 
     name: str
@@ -358,6 +360,7 @@ class Tool:
     asks_within: tuple[str, ...] = ()
     kept_by: str = ""
     hears: bool = False
+    reusable: bool = False
 
     @property
     def asks_first(self) -> bool:

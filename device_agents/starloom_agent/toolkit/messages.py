@@ -31,8 +31,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class CallSpec(Line, frozen=True, kw_only=True):
     """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
     as in `ToolContext`; `confined`, `reads` and `told` as in `Tool`; `memory_bytes_max` is for all processes of the
-    call, 0 is no limit. `session` is the socket of a kept session, as in `ToolContext`. `environment` holds all
-    variables of the tool's process, beside its fence."""
+    call, 0 is no limit. `reuse` as in `Begin`. `session` is the socket of a kept session, as in `ToolContext`.
+    `environment` holds all variables of the tool's process, beside its fence."""
 
     tool: str
     module: str
@@ -55,6 +55,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     notes: str = ""
     read: list[str] = []
     reads: list[str] = []
+    reuse: str = ""
     secrets: dict[str, str] = {}
     session: str = ""
     told: str = ""
@@ -63,18 +64,26 @@ class CallSpec(Line, frozen=True, kw_only=True):
 
 
 class Begin(Line, frozen=True, kw_only=True, tag_field="k", tag="begin"):
-    """One call for a runner. With it come the tool's end of its socket and the two pipes for its output."""
+    """One call for a runner. With it come the tool's end of its socket and the two pipes for its output.
+
+    Calls of the same `reuse` may follow each other in one process; empty: the call has a process of its own.
+    """
 
     start_to_close_s: float
     fence_at: float | None = None
     memory_bytes_max: int = 0
+    reuse: str = ""
 
 
 class Order(Line, frozen=True, kw_only=True, tag_field="k", tag="order"):
-    """Move the fence, or stop: `stop` is why, and the call then ends without a result. `keep` answers a `Left`."""
+    """Move the fence, or stop: `stop` is why, and the call then ends without a result. `keep` answers a `Left`.
+
+    `release`: end the process that is kept for another call.
+    """
 
     fence_at: float | None = None
     keep: list[str] | None = None
+    release: bool = False
     stop: str = ""
 
 
@@ -101,10 +110,11 @@ class Over(Line, frozen=True, kw_only=True, tag_field="k", tag="over"):
 
     `status` is the wait status of the tool's process. `stopped` is the reason why it was ended from outside and
     `stopped_at` the time when that began; `too_much` is the sentence of an exceeded limit. `strays`: other processes
-    than the tool's were left.
+    than the tool's were left. `kept`: the tool's process has not ended, and waits for another call.
     """
 
     status: int
+    kept: bool = False
     stopped: str = ""
     stopped_at: float = 0.0
     too_much: str = ""
@@ -193,6 +203,11 @@ ToolLine = Said | Ended | Asking | Listening
 def sendable(text: str) -> str:
     """Return a text with what is no text written out: the name of a file may have bytes that are none."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def without_work(spec: CallSpec) -> CallSpec:
+    """Return a spec without its work and its times: two calls of one process differ in these alone."""
+    return msgspec.structs.replace(spec, args="", fence="", fence_at=None, inputs=[], start_to_close_s=0.0, wants=[])
 
 
 encode = msgspec.json.Encoder().encode

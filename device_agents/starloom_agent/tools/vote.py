@@ -173,5 +173,6 @@ TOOLS = (
         effects=(),
         repeatability=Repeatability.PURE,
         confined=True,
+        reusable=True,
     ),
 )

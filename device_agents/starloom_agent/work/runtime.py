@@ -13,7 +13,6 @@ import shutil
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -668,11 +667,11 @@ class Agent:
             self.runners,
             call.questions.reply,
         )
-        task = asyncio.get_running_loop().create_task(self._carry_out(at, call.running, workdir))
+        task = asyncio.get_running_loop().create_task(self._carry_out(at, call.running))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _carry_out(self, at: LeaseRef, running: RunningCall, workdir: Path) -> None:
+    async def _carry_out(self, at: LeaseRef, running: RunningCall) -> None:
         try:
             ended = await running.run()
         except Exception as error:
@@ -681,8 +680,8 @@ class Agent:
             ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=effect)
         try:
             self.sessions.give_back(running.spec.session)
-            if not is_removed_empty(workdir):
-                await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
+            if (left := running.left_folder) is not None and not is_removed_empty(left):
+                await asyncio.to_thread(shutil.rmtree, left, ignore_errors=True)
         except Exception as error:
             self._say(f"{lease_name(at)}: what it left could not be tidied: {said_of(error)}")
         self._call_ended(at, ended)
@@ -737,7 +736,10 @@ class Agent:
 
     async def _look_after(self) -> None:
         """Notice a changed policy, end what is over, tell the hub what is new here, and commit lazy writes."""
-        if self.allowance.read_again() and self._link.connection is not None:
+        changed = self.allowance.read_again()
+        if changed:
+            self.runners.release()
+        if changed and self._link.connection is not None:
             offer = self.allowance.offer()
             self._push([offer])
             self._say(f"the policy changed: profile {offer.profile}, grants {', '.join(offer.offer.grants) or 'none'}")

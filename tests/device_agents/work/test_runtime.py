@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 
+import msgspec
 import pytest
 
 from starloom_agent.platforms import processes
@@ -38,7 +39,7 @@ from starloom_protocol.wire.frames import (
 )
 from tests.device_agents.stand_in import dispatch, lease
 from tests.device_agents.work.conftest import Bench, shell
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.short
 
@@ -367,3 +368,27 @@ async def test_a_hub_that_knows_no_proof_is_left(bench: Bench) -> None:
     bench.start(reconnect_most_s=0.05)
     await bench.until_said("before the hub proved its key it refused this device (hub_too_old)")
     assert bench.hub.hellos == []
+
+
+async def test_calls_of_a_constellation_share_a_process_until_the_policy_changes(bench: Bench) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+    await agent.runners.warmed()
+    (bench.home.workspace / "a.txt").write_text("a line\n", encoding="utf-8")
+
+    async def group_of(task: str, constellation: str = "c") -> str:
+        order = dispatch("fs.stat", '{"paths":["a.txt"]}', at=lease(task), repeatability="pure")
+        order = msgspec.structs.replace(order, at=msgspec.structs.replace(order.at, constellation=constellation))
+        await bench.hub.send(order)
+        assert (await bench.hub.result(order.at)).outcome is Outcome.OK
+        (line,) = [line for line in bench.said if f"{constellation}/{task}/" in line and "started, group" in line]
+        return line.rpartition(" ")[2]
+
+    first = await group_of("a")
+    assert await group_of("b") == first
+    assert await group_of("c", "another") != first
+    again = await group_of("d")
+    write_policy(bench.home.policy, Policy(profile=Profile.OPERATE))
+    await bench.until_said("the policy changed")
+    await asyncio.to_thread(until, lambda: processes.start_mark(int(again)) is None, "its process has ended")
+    assert not list(bench.home.work.iterdir())

@@ -399,6 +399,7 @@ TOOLS = (
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         confined=True,
+        reusable=True,
         grant="files:read",
     ),
     Tool(
@@ -409,6 +410,7 @@ TOOLS = (
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         confined=True,
+        reusable=True,
         grant="files:read",
     ),
 )

@@ -443,6 +443,7 @@ TOOLS = (
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         confined=True,
+        reusable=True,
         grant="files:read",
     ),
     Tool(
@@ -453,6 +454,7 @@ TOOLS = (
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         confined=True,
+        reusable=True,
         grant="files:read",
     ),
 )

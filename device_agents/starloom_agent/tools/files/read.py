@@ -104,6 +104,7 @@ TOOLS = (
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         confined=True,
+        reusable=True,
         grant="files:read",
     ),
     Tool(
@@ -114,6 +115,7 @@ TOOLS = (
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         confined=True,
+        reusable=True,
         grant="files:read",
     ),
 )

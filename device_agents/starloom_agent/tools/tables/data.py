@@ -292,13 +292,23 @@ def _csv_cell(value: Any, show: str) -> Any:
     return spreadsheet_text(value) if isinstance(value, str) else value
 
 
-def _pure(name: str, title: str, args: type[Args], run: Any) -> Tool:
-    return Tool(name=name, title=title, args=args, run=run, effects=(), repeatability=Repeatability.PURE, confined=True)
+def _pure(name: str, title: str, args: type[Args], run: Any, *, reusable: bool = True) -> Tool:
+    return Tool(
+        name=name,
+        title=title,
+        args=args,
+        run=run,
+        effects=(),
+        repeatability=Repeatability.PURE,
+        confined=True,
+        reusable=reusable,
+    )
 
 
 TOOLS = (
     _pure("data.merge", "Put lists of rows together", Merge, merge),
     _pure("data.filter", "Choose rows", Filter, filter_rows),
     _pure("data.sort", "Order rows", Sort, sort_rows),
-    _pure("data.table", "Show rows as a table and a CSV file", Table, table),
+    # It stores a file at the hub: the connection belongs to one call.
+    _pure("data.table", "Show rows as a table and a CSV file", Table, table, reusable=False),
 )

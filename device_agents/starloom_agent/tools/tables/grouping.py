@@ -85,5 +85,6 @@ TOOLS = (
         effects=(),
         repeatability=Repeatability.PURE,
         confined=True,
+        reusable=True,
     ),
 )

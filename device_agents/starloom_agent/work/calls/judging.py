@@ -11,12 +11,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+import msgspec
+
 from starloom_agent.policy.allowance import Allowance
 from starloom_agent.policy.policy import SHELL_RUN
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.toolkit.interface import Folders, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.messages import CallSpec, Ended
 from starloom_agent.toolkit.results import Stored
+from starloom_agent.work.calls.process_reuse import may_reuse, reuse_key
 from starloom_agent.work.execution.outcomes import arguments, canonical_value, facts_of, resolve_inputs
 from starloom_agent.work.execution.secret_args import misplaced, shown_args
 from starloom_agent.work.ledger import DecisionRow
@@ -130,7 +133,7 @@ def spec_of(
     """Return the specification for the process of an allowed call."""
     folders = allowance.folders()
     hosts = list(allowance.policy.hosts)
-    return CallSpec(
+    spec = CallSpec(
         args=dispatch.args,
         cage=allowance.cage(tool),
         confined=tool.confined,
@@ -157,3 +160,6 @@ def spec_of(
         workdir=str(workdir),
         write=[str(path) for path in folders.write],
     )
+    if may_reuse(tool, dispatch):
+        return msgspec.structs.replace(spec, reuse=reuse_key(spec, dispatch.at.constellation))
+    return spec

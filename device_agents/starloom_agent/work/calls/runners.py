@@ -12,15 +12,19 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from starloom_agent.home.directory import is_removed_empty
 from starloom_agent.platforms import processes
 from starloom_agent.toolkit.messages import (
     ZYGOTE_FORK,
     ZYGOTE_READY,
     Begin,
+    CallSpec,
     Order,
     Over,
     Ready,
@@ -40,6 +44,8 @@ _AGAIN_FIRST_S: Final = 0.5
 """A zygote that was killed once is there again soon; calls have executed runners meanwhile."""
 _AGAIN_MOST_S: Final = 60.0
 """One that cannot be started costs a start of Python each time; calls go on without it."""
+_REUSE_WITHIN_S: Final = 2.0
+"""The calls of a constellation follow each other at once; a process that waits for longer only costs memory."""
 _PASSED_ON: Final = (
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP", "SHELL",
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",
@@ -54,6 +60,16 @@ def environment() -> dict[str, str]:
 
 class RunnerGone(Exception):
     """The runner is not there any more, or never came."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A process that waits for another call: of which key, in which folder, with which variables."""
+
+    reuse: str
+    folder: str
+    environment: dict[str, str]
+    timer: asyncio.TimerHandle
 
 
 class RunnerLink:
@@ -71,6 +87,7 @@ class RunnerLink:
         self.origin = origin
         self.calls = 0
         self.gone = False
+        self._kept: _Kept | None = None
         self.on_line: Callable[[RunnerLine | None], None] = lambda _: None
         self._loop.add_reader(agent, self._read)
 
@@ -112,6 +129,35 @@ class RunnerLink:
         except OSError:
             pass  # its end is about to be read
 
+    @property
+    def reuse(self) -> str:
+        """The key of the calls for which a process waits here; empty: none waits."""
+        return self._kept.reuse if self._kept is not None else ""
+
+    def keep(self, spec: CallSpec) -> None:
+        """Note that the process of this call waits in its folder for another call, and for so long alone."""
+        timer = self._loop.call_later(_REUSE_WITHIN_S, self.release)
+        self._kept = _Kept(spec.reuse, spec.workdir, spec.environment, timer)
+
+    def take_kept(self, spec: CallSpec) -> str:
+        """Return the folder of the process that waits for this call, which is the call's from now on; empty: none."""
+        kept = self._kept
+        if kept is None or (kept.reuse, kept.environment) != (spec.reuse, spec.environment):
+            self.release()
+            return ""
+        self._kept = None
+        kept.timer.cancel()
+        return kept.folder
+
+    def release(self) -> None:
+        """Have the process ended that waits for another call, and remove its folder."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.timer.cancel()
+            self.order(Order(release=True))
+            # Nothing is in it: else it would not be kept.
+            is_removed_empty(Path(kept.folder))
+
     def kill(self) -> None:
         """Kill the runner alone; the zygote or the caller ends the processes that it leaves."""
         ready = self._ready.result() if self.pid else None
@@ -122,6 +168,7 @@ class RunnerLink:
     def close(self) -> None:
         """Let it go: the runner ends its call, if it has one, and itself."""
         if not self.gone:
+            self.release()
             self.gone = True
             self._loop.remove_reader(self._socket)
             self._socket.close()
@@ -254,16 +301,15 @@ class Runners:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_FORKED_WITHIN_S)
 
-    async def take(self) -> RunnerLink:
-        """Return a runner without a call.
+    async def take(self, reuse: str = "") -> RunnerLink:
+        """Return a runner without a call; if it can be, one with a process that waits for a call of this key.
 
         Raises:
             OSError: none can be made.
         """
-        while self._idle:
-            link = self._idle.pop()
-            if not link.gone:
-                return link
+        self._idle = [link for link in self._idle if not link.gone]
+        if self._idle:
+            return self._idle.pop(self._best_for(reuse))
         zygote = self._zygote
         if zygote is not None:
             try:
@@ -273,6 +319,19 @@ class Runners:
                 with contextlib.suppress(ProcessLookupError):
                     zygote.process.kill()
         return await self._executed()
+
+    def _best_for(self, reuse: str) -> int:
+        """Return the place of the idle runner to use: its process waits for this call, or none does, or the oldest."""
+        for wanted in (reuse, ""):
+            for place in reversed(range(len(self._idle))):
+                if self._idle[place].reuse == wanted:
+                    return place
+        return 0
+
+    def release(self) -> None:
+        """End all processes that wait for another call: what they may do has changed."""
+        for link in self._idle:
+            link.release()
 
     def give_back(self, link: RunnerLink, over: Over | None, *, secret: bool) -> None:
         """Take back a runner whose call is over: kept for the next one, unless data of the call may be left in it."""

@@ -10,10 +10,12 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from starloom_agent.home.directory import is_removed_empty
 from starloom_agent.platforms import processes
 from starloom_agent.toolkit.messages import (
     Asking,
@@ -70,12 +72,19 @@ class RunningCall:
         self._fence_at = spec.fence_at
         self._stopped_at: float | None = None
         self._fault = ""
+        self._begun = spec
+        self._folder = spec.workdir
         self._watch: asyncio.TimerHandle | None = None
 
     @property
     def runner_pid(self) -> int:
         """The process of the runner; 0 while there is none."""
         return self._link.pid if self._link is not None else 0
+
+    @property
+    def left_folder(self) -> Path | None:
+        """The folder of the call that is to be removed after its end; None if its process waits there for another."""
+        return Path(self._folder) if self._folder else None
 
     def stop(self, why: str) -> None:
         """Ask the runner to end the group; the end shows whether a result was made before."""
@@ -102,7 +111,7 @@ class RunningCall:
             if any(order.stop for order in self._orders):
                 return self._judged(Over(status=0, stopped=next(order.stop for order in self._orders if order.stop)))
             try:
-                link = await self._runners.take()
+                link = await self._runners.take(self.spec.reuse)
             except OSError as error:
                 return self._never_started(str(error))
             try:
@@ -110,6 +119,7 @@ class RunningCall:
                 break
             except RunnerGone:
                 # It ended while it waited, and has not heard of the call: another one can have it.
+                self._leave_folder()
                 continue
             except BaseException:
                 link.close()
@@ -120,6 +130,8 @@ class RunningCall:
                     self._watch.cancel()
                 if self._streams is not None:
                     self._streams.close()
+                if over is not None and over.kept:
+                    self._keep_process(link)
                 self._runners.give_back(link, over, secret=bool(self.spec.secrets))
         else:
             return self._never_started("no runner takes it")
@@ -127,6 +139,24 @@ class RunningCall:
             # The runner itself was killed: what it watched over is ended here.
             await asyncio.to_thread(self._end_group)
         return self._judged(over)
+
+    def _keep_process(self, link: RunnerLink) -> None:
+        """Leave the process to another call, with its folder, unless something is in that."""
+        try:
+            is_empty = not os.listdir(self._folder)  # noqa: PTH208 - a path object costs as much as the reading
+        except OSError:
+            is_empty = False
+        if is_empty:
+            link.keep(self._begun)
+            self._folder = ""
+        else:
+            link.order(Order(release=True))
+
+    def _leave_folder(self) -> None:
+        """Remove the folder of a process that has ended, and have the call's own again."""
+        if self._folder != self.spec.workdir:
+            is_removed_empty(Path(self._folder))
+            self._folder = self.spec.workdir
 
     def _never_started(self, why: str) -> Ended:
         detail = f"the process of {self.spec.tool} could not be started: {why}"
@@ -142,14 +172,22 @@ class RunningCall:
         secrets = list(self.spec.secrets.values())
         streams = self._streams = CallStreams(secrets, self._on_said, self._not_understood, self._on_asked)
         link.on_line = self._hear
+        spec = msgspec.structs.replace(
+            self.spec,
+            environment=environment(),
+            reuse=self.spec.reuse if link.origin is not None else "",
+        )
+        self._folder = link.take_kept(spec) or self._folder
+        self._begun = spec = msgspec.structs.replace(spec, workdir=self._folder)
         begin = Begin(
-            start_to_close_s=self.spec.start_to_close_s,
+            start_to_close_s=spec.start_to_close_s,
             fence_at=self._fence_at,
-            memory_bytes_max=self.spec.memory_bytes_max,
+            memory_bytes_max=spec.memory_bytes_max,
+            reuse=spec.reuse,
         )
         link.begin(begin, streams.descriptors)
         self._link = link
-        streams.open(encode(msgspec.structs.replace(self.spec, environment=environment())))
+        streams.open(encode(spec))
         for order in self._orders:
             link.order(order)
         self._close_at = processes.awake_clock_s() + self.spec.start_to_close_s

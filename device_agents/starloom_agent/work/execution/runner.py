@@ -3,23 +3,22 @@
 A runner is forked by the zygote and carries out many calls, or is executed for one
 (`python -m starloom_agent.work.execution.runner`).
 It enforces deadlines, fence and memory, and kills; it never sees the arguments or the output of a call, because the
-next call is forked from it. Even if the agent dies, no process of a call outlives its fence, its time, or the socket.
+next call is forked from it. It keeps at most one process between calls (`tool_process`). Even if the agent dies, no
+process of a call outlives its fence, its time, or the socket.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import selectors
 import signal
 import socket
-import sys
 import time
-from typing import Final, NoReturn
+from typing import Final
 
 from starloom_agent.platforms import processes
-from starloom_agent.sandbox import limits, usage
+from starloom_agent.sandbox import usage
 from starloom_agent.sandbox.quota import FIRST_S, Pace, memory_sentence
 from starloom_agent.toolkit.messages import (
     KEEPS_STATUS,
@@ -31,9 +30,9 @@ from starloom_agent.toolkit.messages import (
     Ready,
     RunnerLine,
     decode_agent_line,
-    decode_spec,
     encode,
 )
+from starloom_agent.work.execution.tool_process import ToolProcess, resident_pages
 
 TERM_GRACE_S: Final = 2.0
 """A program removes its temporary files in this time; a person who cancelled still sees it end at once."""
@@ -43,13 +42,6 @@ _KILL_AGAIN_S: Final = 0.1
 _KEEP_WITHIN_S: Final = 5.0
 _BETWEEN_PROGRAMS_S: Final = 0.5
 _DESCRIPTORS: Final = 3
-_TOOL_SOCKET: Final = 3
-_ABOVE: Final = 10
-_DESCRIPTORS_MOST: Final = 1 << 16
-_COLLECT_AFTER: Final = 10_000
-"""The interpreter looks for garbage after so many new objects. Most calls make fewer, and a look costs 0.2 ms."""
-_OWN_ENVIRONMENT: Final = dict(os.environ)
-"""The environment that a tool has from its runner. A plain copy: `os.environ` decodes a name at each reading."""
 
 
 class Runner:
@@ -63,6 +55,7 @@ class Runner:
         self._held = bytearray()
         self._descriptors: list[int] = []
         self._call: _Call | None = None
+        self._kept: ToolProcess | None = None
         wake_read, wake_write = os.pipe()
         for descriptor in (wake_read, wake_write):
             os.set_blocking(descriptor, False)
@@ -81,6 +74,7 @@ class Runner:
         processes.adopt_orphans()
         processes.shut_memory(True)
         self._say(Ready(pid=os.getpid(), mark=processes.start_mark(os.getpid()) or ""))
+        self._pages = resident_pages(os.getpid()) if processes.LINUX else 0
         done = 0
         while not self._agent_gone and not self._terminated and (not calls or done < calls):
             self._wait(None)
@@ -88,6 +82,13 @@ class Runner:
                 self._say(self._carry(self._call))
                 self._call = None
                 done += 1
+        self._release()
+
+    def _release(self) -> None:
+        """End the process that is kept for another call."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.end()
 
     def _terminate(self) -> None:
         self._terminated = True
@@ -108,8 +109,10 @@ class Runner:
             if key.fd == self._wake:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wake, _READ_BYTES)
-            else:
+            elif key.fileobj is self._agent:
                 self._hear()
+            elif self._call is not None and not self._call.process.hear():
+                self._selector.unregister(key.fileobj)
 
     def _hear(self) -> None:
         try:
@@ -136,6 +139,8 @@ class Runner:
             elif self._call is not None:
                 # Without a call it is about one that has ended.
                 self._call.order(said)
+            elif said.release:
+                self._release()
 
     # -- one call
 
@@ -143,17 +148,43 @@ class Runner:
         """Start the tool, watch it until no process of the call is left, and report how its process ended."""
         if call.stopping:
             return call.not_begun()
-        self._say(call.start())
-        call.let_begin()
-        while not call.ended or call.has_time_left():
-            self._wait(call.next_wait_s())
-            call.look()
+        self._see_through(call, self._kept_for(call))
+        if call.process.settled and not call.stopping and call.process.is_quiet(self._pages):
+            self._kept = call.process
+            return call.over(0, strays=False, kept=True)
         status = call.reap()
         strays = bool(usage.below(os.getpid()))
         if strays and not call.stopping and os.waitstatus_to_exitcode(status) == KEEPS_STATUS:
             self._ask_what_stays(call)
         call.end_rest()
         return call.over(status, strays=strays)
+
+    def _kept_for(self, call: _Call) -> ToolProcess | None:
+        """Return the process that waits for this call; one that waits for another is ended."""
+        kept = self._kept
+        if kept is None or kept.reuse != call.reuse or kept.has_ended():
+            self._release()
+            return None
+        self._kept = None
+        return kept
+
+    def _see_through(self, call: _Call, kept: ToolProcess | None) -> None:
+        """Watch a call until its process has ended, or is ready for another one."""
+        self._say(call.start(kept))
+        link = call.process.link
+        if link is not None:
+            self._selector.register(link, selectors.EVENT_READ)
+        call.let_begin()
+        while not call.ended or call.has_time_left():
+            self._wait(call.next_wait_s())
+            call.look()
+        if link is not None:
+            with contextlib.suppress(KeyError):
+                self._selector.unregister(link)
+        if kept is not None and call.was_not_begun():
+            # It ended while it waited, and has not heard of the call: another one can have it.
+            call.reap()
+            self._see_through(call, None)
 
     def _ask_what_stays(self, call: _Call) -> None:
         self._say(Left())
@@ -177,34 +208,54 @@ class _Call:
         self._kill_at: float | None = None
         self._killing = False
         self._too_much = ""
-        self._child = 0
+        self._process: ToolProcess | None = None
         self._gate: tuple[int, int] = (-1, -1)
+        self.reuse = begin.reuse
         self.stopping = ""
         self.ended = False
         self.keep: list[str] | None = None
 
-    def start(self) -> Grouped:
-        """Fork the tool's process into a session and group of its own; it waits for `let_begin`."""
-        parent = os.getpid()
-        self._gate = os.pipe()
-        self._child = os.fork()
-        if self._child == 0:
-            _be_the_tool(self._descriptors, parent, self._gate)
-        for descriptor in self._descriptors:
-            os.close(descriptor)
-        return Grouped(group=self._child, mark=processes.start_mark(self._child) or "")
+    @property
+    def process(self) -> ToolProcess:
+        assert self._process is not None  # noqa: S101 - it has been started
+        return self._process
+
+    def start(self, kept: ToolProcess | None = None) -> Grouped:
+        """Have a process for the call, which waits for `let_begin`."""
+        self.ended = False
+        self._process = kept
+        if kept is None:
+            self._gate = os.pipe()
+            self._process = ToolProcess.fork(self._descriptors, self._gate, self.reuse)
+            self._close_descriptors()
+        return Grouped(group=self.process.pid, mark=self.process.mark)
 
     def let_begin(self) -> None:
         """Let the tool begin. The agent knows its group by now, and ends it even if the tool ends the runner."""
+        if self._descriptors:
+            # The process has them not from its fork: it has served a call before.
+            self.process.hand_over(self._descriptors)
+            return
         # Both ends are open here, so the write fails for no state of the tool's process.
         os.write(self._gate[1], b"\n")
         for descriptor in self._gate:
             os.close(descriptor)
 
-    def not_begun(self) -> Over:
-        """Return the end of a call that was stopped before it began."""
+    def was_not_begun(self) -> bool:
+        """Whether a kept process ended of itself before it took the call."""
+        if self.process.settled or self.stopping or self.process.has_begun():
+            self._close_descriptors()
+            return False
+        return True
+
+    def _close_descriptors(self) -> None:
         for descriptor in self._descriptors:
             os.close(descriptor)
+        self._descriptors = []
+
+    def not_begun(self) -> Over:
+        """Return the end of a call that was stopped before it began."""
+        self._close_descriptors()
         return self.over(0, strays=False)
 
     def order(self, order: Order) -> None:
@@ -222,9 +273,10 @@ class _Call:
             self.stopping = why
             self._stopped_at = now
             self._kill_at = now + TERM_GRACE_S
-            if not at_once and self._child and not processes.send_group(self._child, signal.SIGTERM):
+            child = self._process.pid if self._process is not None else 0
+            if not at_once and child and not processes.send_group(child, signal.SIGTERM):
                 # It has no group yet.
-                self._signal(self._child, signal.SIGTERM)
+                self._signal(child, signal.SIGTERM)
         if at_once and not self._killing:
             self._killing = True
             self._kill_at = now
@@ -243,7 +295,7 @@ class _Call:
 
     def look(self) -> None:
         """Notice the end of the tool's process, and enforce due limits."""
-        self.ended = self.ended or processes.has_ended(self._child)
+        self.ended = self.ended or self.process.settled or self.process.has_ended()
         self._deadlines()
         self._measure()
 
@@ -274,10 +326,10 @@ class _Call:
 
     def has_time_left(self) -> bool:
         """Whether a group that was asked to end may still do so: its programs get the grace, not its leader alone."""
-        return self._kill_at is not None and not self._killing and bool(processes.group_members(self._child))
+        return self._kill_at is not None and not self._killing and bool(processes.group_members(self.process.pid))
 
     def _kill(self) -> None:
-        processes.send_group(self._child, signal.SIGKILL)
+        processes.send_group(self.process.pid, signal.SIGKILL)
         for pid in usage.below(os.getpid()):
             self._signal(pid, signal.SIGKILL)
 
@@ -288,8 +340,9 @@ class _Call:
     def reap(self) -> int:
         """End the group of the tool's process, which has ended, and take its status."""
         # Until it is waited for, its number means its group and no other.
-        processes.send_group(self._child, signal.SIGKILL)
-        _, status = os.waitpid(self._child, 0)
+        processes.send_group(self.process.pid, signal.SIGKILL)
+        _, status = os.waitpid(self.process.pid, 0)
+        self.process.let_go()
         processes.reap()
         return status
 
@@ -311,82 +364,15 @@ class _Call:
             time.sleep(0.002)
             processes.reap()
 
-    def over(self, status: int, *, strays: bool) -> Over:
+    def over(self, status: int, *, strays: bool, kept: bool = False) -> Over:
         return Over(
             status=status,
+            kept=kept,
             stopped=self.stopping,
             stopped_at=self._stopped_at,
             too_much=self._too_much,
             strays=strays,
         )
-
-
-# -- the tool's process
-
-
-def _be_the_tool(descriptors: list[int], parent: int, gate: tuple[int, int]) -> NoReturn:
-    status = 70
-    try:
-        os.setsid()
-        processes.die_with_parent(signal.SIGKILL, parent)
-        os.close(gate[1])
-        if not os.read(gate[0], 1):
-            # The runner ended before it told the group: nobody would end the children of this tool.
-            os._exit(status)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
-            signal.signal(number, signal.SIG_DFL)
-        # A connection that is cut while a file is sent is an error that is tried again; it must not end the process.
-        # Programs that the tool starts have the default, as `subprocess` gives it to them.
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        signal.set_wakeup_fd(-1)
-        _take(descriptors)
-        # The runner measures what it uses, and may look into it for that.
-        processes.shut_memory(False)
-        gc.set_threshold(_COLLECT_AFTER)
-        gc.enable()
-        status = _carry_out()
-    except BaseException as error:
-        os.write(2, f"{type(error).__name__}: {error}\n".encode())
-    finally:
-        os._exit(status)
-
-
-def _take(descriptors: list[int]) -> None:
-    """Have the call's descriptors and no other: nothing of the runner, the zygote or another call."""
-    import fcntl
-
-    high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _ABOVE) for descriptor in descriptors]
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    for descriptor, number in zip(high, (_TOOL_SOCKET, 1, 2), strict=True):
-        os.dup2(descriptor, number, inheritable=number != _TOOL_SOCKET)
-    os.closerange(_TOOL_SOCKET + 1, min(os.sysconf("SC_OPEN_MAX"), _DESCRIPTORS_MOST))
-
-
-def _carry_out() -> int:
-    from starloom_agent.work.execution.toolcall import LineOut, LinePermits, carry_out
-
-    text = bytearray()
-    while not text.endswith(b"\n") and (part := os.read(_TOOL_SOCKET, _READ_BYTES)):
-        text += part
-    spec = decode_spec(bytes(text))
-    if spec.environment != _OWN_ENVIRONMENT:
-        # Nearly always they are equal, and each variable that is written copies pages of this process.
-        os.environ.clear()
-        os.environ.update(spec.environment)
-    os.environ["STARLOOM_FENCE"] = spec.fence
-    with contextlib.suppress(FileExistsError):
-        # The agent keeps its parent. A path object costs more than the folder.
-        os.mkdir(spec.workdir, mode=0o700)  # noqa: PTH102
-    os.chdir(spec.workdir)
-    limits.apply()
-    out = LineOut(_TOOL_SOCKET)
-    ended = carry_out(spec, out, LinePermits(out, _TOOL_SOCKET))
-    # Output in the buffers was written before the end.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    out.end(ended)
-    return KEEPS_STATUS if ended.detached else 0
 
 
 def main() -> int:

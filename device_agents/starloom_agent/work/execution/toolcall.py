@@ -167,8 +167,11 @@ def find_tool(module: str, name: str, told: str = "") -> Tool:
     raise LookupError(f"{module} has no tool {name}")
 
 
-def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS) -> Ended:
-    """Run the call and return its end; an expected failure is an end as well. `permits` answers its questions."""
+def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS, *, free: bool = True) -> Ended:
+    """Run the call and return its end; an expected failure is an end as well. `permits` answers its questions.
+
+    `free` False: an earlier call of this process has given up what is given up for calls like this one.
+    """
     deadline = time.monotonic() + spec.start_to_close_s - _UPLOAD_MARGIN_S
     workdir = Path(spec.workdir)
     context = ToolContext(
@@ -183,7 +186,7 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         cage=spec.cage,
         notes=Path(spec.notes) if spec.notes else None,
         lab=spec.lab,
-        confine=lambda: _confine(spec),
+        confine=(lambda: _confine(spec)) if free else _stay_confined,
         permits=permits,
         session=spec.session,
     )
@@ -248,6 +251,10 @@ def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> None:
         raise ToolFailed(Code.NO_VALUE, f"files_out: {pointer} names no artifact in the result")
     target = context.resolve_write(to)
     place(context, context.fetch(sha256), target)
+
+
+def _stay_confined() -> None:
+    """A process gives up files once, for good."""
 
 
 def _confine(spec: CallSpec) -> None:

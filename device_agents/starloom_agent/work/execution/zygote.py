@@ -25,7 +25,7 @@ from starloom_agent.platforms import processes
 from starloom_agent.sandbox import confinement, usage
 from starloom_agent.toolkit.messages import ZYGOTE_READY, CallSpec, decode_spec, encode
 from starloom_agent.work import registry
-from starloom_agent.work.execution import toolcall
+from starloom_agent.work.execution import remains, toolcall
 from starloom_agent.work.execution.runner import Runner
 
 _READ_BYTES: Final = 4096
@@ -136,6 +136,7 @@ def load() -> None:
     mimetypes.init()
     confinement.prepare()
     _rehearse()
+    remains.remember_names()
     if (tasks := Path("/proc/self/task")).is_dir() and len(list(tasks.iterdir())) != 1:
         raise NotSingle("a library that the tools import started a thread")
     gc.collect()

@@ -1,0 +1,90 @@
+"""The comparison of a tool's process after a call with what it was before: a process that differs serves no other call.
+
+It covers what the process can see of itself: variables, folder, signals, limits, threads, and the names of our own
+modules and of those of Python that tools work with. Its runner looks at it from outside for what holds or runs.
+"""
+
+from __future__ import annotations
+
+import gc
+import locale
+import os
+import signal
+import sys
+import threading
+from types import ModuleType
+from typing import Any, Final
+
+if sys.platform != "win32":
+    import resource
+
+_OURS: Final = ("starloom_agent.", "starloom_protocol.")
+_TOOLS: Final = "starloom_agent.tools."
+_OF_PYTHON: Final = (
+    "builtins", "codecs", "io", "json", "msgspec", "os", "pathlib", "posixpath", "random", "re", "select", "signal",
+    "socket", "stat", "subprocess", "sys", "tempfile", "time",
+)  # fmt: skip
+_SIGNALS: Final = tuple(sorted(signal.valid_signals()))
+_LIMITS: Final = (
+    ()
+    if sys.platform == "win32"
+    else tuple(sorted(value for name, value in vars(resource).items() if name.startswith("RLIMIT_")))
+)
+_Names = tuple[str, Any, list[Any]]
+_names: list[_Names] = []
+
+
+def remember_names() -> None:
+    """Take down what the names of modules and classes mean now, for all processes that are forked from this one."""
+    _names.clear()
+    for name, module in list(sys.modules.items()):
+        if name in _OF_PYTHON:
+            _names.append(_names_of(name, module))
+        elif name.startswith(_OURS):
+            classes = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == name]
+            _names.append(_names_of(name, module))
+            _names.extend(_names_of(name, one) for one in classes)
+
+
+def _names_of(module: str, holder: ModuleType | type[object]) -> _Names:
+    return module, vars(holder), list(vars(holder).values())
+
+
+class Before:
+    """A process as it was before the first of its calls began. `module`: that of its tool, below `tools`."""
+
+    def __init__(self, module: str) -> None:
+        self._room = f"{_TOOLS}{module.partition('.')[0]}"
+        self._seen = _seen()
+
+    def is_now(self) -> bool:
+        """Whether nothing of it differs now. False where no names were remembered."""
+        return bool(_names) and _seen() == self._seen and self._means_the_same()
+
+    def _means_the_same(self) -> bool:
+        # The tools of other rooms are never called here, and to look at them copies their pages.
+        return all(
+            list(names.values()) == values
+            for module, names, values in _names
+            if not module.startswith(_TOOLS) or module.startswith(self._room)
+        )
+
+
+def _seen() -> tuple[object, ...]:
+    mask = os.umask(0)
+    os.umask(mask)
+    return (
+        mask,
+        os.getcwd(),  # noqa: PTH109 - a path object costs more than the reading
+        dict(os.environ),
+        list(sys.path),
+        [signal.getsignal(number) for number in _SIGNALS],
+        signal.pthread_sigmask(signal.SIG_BLOCK, ()),
+        [signal.getitimer(timer) for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)],
+        [resource.getrlimit(kind) for kind in _LIMITS],
+        os.getpriority(os.PRIO_PROCESS, 0),
+        threading.active_count(),
+        (sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.getswitchinterval()),
+        (gc.isenabled(), gc.get_threshold(), list(gc.callbacks)),
+        locale.setlocale(locale.LC_ALL),
+    )
