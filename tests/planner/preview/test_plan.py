@@ -61,7 +61,7 @@ def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
     assert found["missing_grants"] == []
     assert found["plan_hash"] == check.plan.hash
     assert "seconds" not in found
-    assert [item["title"] for item in found["results"]] == ["Contact sheet", "Catalogue", "Proof"]
+    assert [item["title"] for item in found["results"]] == ["Contact sheet", "Catalogue", "Proof", "Left out"]
 
 
 def test_a_missing_grant_is_shown_once_with_the_line_to_type() -> None:
