@@ -54,6 +54,7 @@ from starloom.core.state.tasks.gates import of_old_list, shut_cause
 from starloom.core.state.tasks.named_times import NoMoment
 from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
 from starloom_protocol.records.entities import TaskRecord
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 from starloom_protocol.wire.frames import BEGUN
@@ -177,19 +178,19 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         close_question(work, constellation, key)
         reason, cause = shut_cause(constellation, key)
         skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
-        change_task(work, constellation, key, EventKind.TASK_SKIPPED, skipped, by="engine")
+        change_task(work, constellation, key, EventKind.TASK_SKIPPED, skipped, by=ENGINE)
     elif constellation.undecided.get(key) or (constellation.relisting and of_old_list(constellation, key)):
         if stands is _READY:
             close_question(work, constellation, key)
             closed = moved(work, record, TaskState.WAITING)
-            change_task(work, constellation, key, EventKind.TASK_WAITING, closed, by="engine")
+            change_task(work, constellation, key, EventKind.TASK_WAITING, closed, by=ENGINE)
     elif stands is _WAITING:
         _make_ready(work, constellation, key, record)
     elif findings.is_due(constellation.specs[key], record):
         # An edit gave it another topic while it waited for a device.
         taken = findings.take(work, constellation, constellation.specs[key], record)
         if taken is not None:
-            change_task(work, constellation, key, EventKind.TASK_READY, taken, by="engine")
+            change_task(work, constellation, key, EventKind.TASK_READY, taken, by=ENGINE)
     elif constellation.specs[key].reuse is not None and record.reason is None:
         # It became ready while its plan had no approval or the constellation was paused, when nothing is taken over.
         kept_results.take_over(work, constellation, constellation.specs[key], record)
@@ -258,7 +259,7 @@ def _say_ready(work: Work) -> None:
         constellation = work.shard.constellations[name]
         about = tasks[0] if len(tasks) == 1 else ""
         puts: list[Any] = [("task", task, constellation.tasks[task]) for task in tasks]
-        work.emit(constellation, EventKind.TASKS_READY, about, puts, by="engine")
+        work.emit(constellation, EventKind.TASKS_READY, about, puts, by=ENGINE)
 
 
 def _unpark(work: Work, constellation: Constellation, group: str) -> None:

@@ -22,12 +22,12 @@ from starloom.edge.listeners.own_sockets import OwnPlaces
 from starloom.edge.web.problems import accepted
 from starloom.engine.ports import Inbox
 from starloom.store.sql.dump import RESTORED_FILE
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.vocabulary import Role
 
 LOCAL_FILE = Path("run") / "local.json"
 TOKEN_FILE = Path("keys") / "local.json"
 HUB_ID_FILE = Path("run") / "hub.id"
-BY = "engine"
 
 
 async def ensure_local_token(home: Path, access: AccessView, inbox: Inbox, now_ms: int) -> str:
@@ -40,14 +40,14 @@ async def ensure_local_token(home: Path, access: AccessView, inbox: Inbox, now_m
     owner = access.owner()
     if owner is None:
         owner = issue.owner(_user_name(), now_ms)
-        added = inputs.PrincipalAdded(by=BY, id=new_id(), principal=owner, scope="local")
+        added = inputs.PrincipalAdded(by=ENGINE, id=new_id(), principal=owner, scope="local")
         accepted(await inbox.ask(added))
     path = home / TOKEN_FILE
     # Where an older version kept it.
     token = _known_token(path, access) or _known_token(home / LOCAL_FILE, access)
     if token is None:
         made = issue.bearer(owner.id, Role.OWNER, now_ms, label="this machine", scopes=[])
-        accepted(await inbox.ask(inputs.TokenAdded(by=BY, id=new_id(), scope="local", token=made.token)))
+        accepted(await inbox.ask(inputs.TokenAdded(by=ENGINE, id=new_id(), scope="local", token=made.token)))
         token = made.text
     write_private(path, {"token": token})
     return token
@@ -64,7 +64,7 @@ async def tell_restored(home: Path, inbox: Inbox) -> None:
     if not path.exists():
         return
     made_ms = int(path.read_text())
-    item = inputs.HistoryRestored(by=BY, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
+    item = inputs.HistoryRestored(by=ENGINE, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
     accepted(await inbox.ask(item))
     path.unlink()
 

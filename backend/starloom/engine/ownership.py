@@ -16,6 +16,7 @@ from starloom.core.state.model import Shard
 from starloom.engine.ports import Clock
 from starloom.engine.settings import EngineSettings
 from starloom.store.port import CommitPort, Ownership, Unavailable
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.vocabulary import DeviceLink
 
 log = logging.getLogger("starloom.engine")
@@ -86,7 +87,7 @@ def gone_with_their_hub(shard: Shard, term: int) -> list[DeviceDisconnected]:
     """Return a disconnection for each connected device: at an owner's start their sockets were another process's."""
     return [
         DeviceDisconnected(
-            by="engine",
+            by=ENGINE,
             device=device.id,
             hub_ended=True,
             id=f"gone-{term}-{device.id}",

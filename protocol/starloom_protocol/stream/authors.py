@@ -14,7 +14,10 @@ from starloom_protocol.vocabulary import PrincipalKind
 PRINCIPAL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
 """The form of a name for the holder of a token."""
 
+ENGINE: Final = "engine"
+"""The author of what the core decides by its own rules."""
 MODEL: Final = "model"
+"""The author of what a hub's own model said."""
 _TOKEN: Final = "#"
 _DECIDING: Final = (PrincipalKind.PERSON, PrincipalKind.PROGRAM)
 

@@ -25,7 +25,7 @@ from starloom.core.state.tasks.roles import called, successor
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, ResultSpec
 from starloom_protocol.records.goals import goal_answer
-from starloom_protocol.stream.authors import name_of
+from starloom_protocol.stream.authors import ENGINE, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
@@ -85,7 +85,7 @@ def settle(work: Work, name: str) -> None:
         "",
         [("answer", "", answer), ("head", "", ended)],
         note=answer.sentence,
-        by="engine",
+        by=ENGINE,
     )
     spending.learn_run(work, constellation)
     runs.count(work, constellation)
@@ -249,7 +249,7 @@ def grow(work: Work, constellation: Constellation, task: str) -> None:
         sentence=so_far(constellation, work.shard.fleet),
         state="partial",
     )
-    work.emit(constellation, EventKind.ANSWER_GREW, task, [("answer", "", answer)], by="engine")
+    work.emit(constellation, EventKind.ANSWER_GREW, task, [("answer", "", answer)], by=ENGINE)
 
 
 def answer_of(work: Work, constellation: Constellation, state: ConstellationState) -> Answer:

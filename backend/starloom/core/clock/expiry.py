@@ -13,6 +13,7 @@ from starloom.core.state import invariants
 from starloom.core.state.model import Access, Fleet, Stream
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Work
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
 
@@ -51,7 +52,7 @@ def on_timer(work: Work) -> None:
 def _forget(work: Work, stream: Stream, over: Iterator[tuple[str, str]]) -> int:
     puts: list[Put] = [(kind, key, None) for kind, key in islice(over, AT_ONCE_MOST)]
     if puts:
-        work.emit(stream, EventKind.FORGOTTEN, "", puts, by="engine")
+        work.emit(stream, EventKind.FORGOTTEN, "", puts, by=ENGINE)
     return len(puts)
 
 

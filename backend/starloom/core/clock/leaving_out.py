@@ -14,10 +14,10 @@ from starloom.core.state.inputs import PartLeftOut
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.records.entities import TaskRecord
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, ConstellationState, GroupState, Reason, TaskState
 
-ENGINE: Final = "engine"
 _UNBEGUN: Final = frozenset({TaskState.WAITING, TaskState.READY})
 
 

@@ -27,7 +27,7 @@ from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Policy, Selector, TaskSpec
 from starloom_protocol.records.schedules import Consent, Firing, Notice, Schedule, ScheduledPlan
-from starloom_protocol.stream.authors import is_model, name_of
+from starloom_protocol.stream.authors import ENGINE, is_model, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.text.wording import quoted
@@ -131,7 +131,7 @@ def _on_due(work: Work, schedule: Schedule) -> None:
         changed, note, cancels = _line_up(changed, moment)
         notes += [note] if note else []
         stops += cancels
-    keep(work, changed, EventKind.SCHEDULE_DUE, note="; ".join(notes), by="engine")
+    keep(work, changed, EventKind.SCHEDULE_DUE, note="; ".join(notes), by=ENGINE)
     work.order(timer_of(changed))
     for name in stops:
         _cancel(work, name)
@@ -186,7 +186,7 @@ def _cancel(work: Work, name: str) -> None:
     on_control(
         work,
         ControlRequested(
-            action="cancel", at_ms=work.at_ms, by="engine", constellation=name, id=work.item.id, reason=reason
+            action="cancel", at_ms=work.at_ms, by=ENGINE, constellation=name, id=work.item.id, reason=reason
         ),
     )
 
@@ -210,14 +210,14 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
     moment, *others = schedule.queued
     name = constellation_of(schedule.id, moment)
     if name in work.shard.constellations:
-        keep(work, replace(schedule, queued=others), EventKind.SCHEDULE_FIRED, note=f"{name} was there", by="engine")
+        keep(work, replace(schedule, queued=others), EventKind.SCHEDULE_FIRED, note=f"{name} was there", by=ENGINE)
         return
     started = replace(
         schedule, queued=others, running=dict(schedule.running) | {name: moment}, fired=schedule.fired + 1
     )
     part = work.part()
     try:
-        keep(work, started, EventKind.SCHEDULE_FIRED, note=name, by="engine")
+        keep(work, started, EventKind.SCHEDULE_FIRED, note=name, by=ENGINE)
         plan = work.shard.fleet.scheduled_plans.get(schedule.id)
         assert work.item is not None  # noqa: S101 - a step has an input in hand
         request = RequestReceived(
@@ -240,7 +240,7 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
         failed = replace(schedule, queued=others, skipped=schedule.skipped + 1)
         if schedule.notify is not NotifyWhen.NEVER:
             failed = noticed(failed, f"a firing could not start: {said}", work.at_ms)
-        keep(work, failed, EventKind.SCHEDULE_REFUSED, note=said, by="engine")
+        keep(work, failed, EventKind.SCHEDULE_REFUSED, note=said, by=ENGINE)
 
 
 def ended(work: Work, name: str) -> None:
@@ -262,7 +262,7 @@ def ended(work: Work, name: str) -> None:
     said = _worth_telling(schedule, now, constellation)
     if said:
         changed = noticed(changed, said, work.at_ms, name)
-    keep(work, changed, EventKind.SCHEDULE_ENDED, note=said, by="engine")
+    keep(work, changed, EventKind.SCHEDULE_ENDED, note=said, by=ENGINE)
 
 
 def _digest(constellation: Constellation) -> str:
@@ -318,7 +318,7 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
     told = replace(schedule, notice=replace(notice, told=True))
     part = work.part()
     try:
-        keep(work, told, EventKind.SCHEDULE_TOLD, by="engine")
+        keep(work, told, EventKind.SCHEDULE_TOLD, by=ENGINE)
         task = TaskSpec(
             args=canonical({"text": notice.text, "title": schedule.name}),
             changed_in=1,
@@ -343,7 +343,7 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
         open_request(work, request, author=schedule.author)
     except Refusal as refusal:
         work.undo_part(part)
-        keep(work, told, EventKind.SCHEDULE_TOLD, note=f"not on the device: {refusal.faults[0].reason}", by="engine")
+        keep(work, told, EventKind.SCHEDULE_TOLD, note=f"not on the device: {refusal.faults[0].reason}", by=ENGINE)
 
 
 # -- rights
@@ -380,7 +380,7 @@ def stop(work: Work, schedule: Schedule, why: Fault) -> None:
         stopped=why,
     )
     told = noticed(stopped, f"stopped: {why.reason}", work.at_ms)
-    keep(work, told, EventKind.SCHEDULE_STOPPED, note=why.reason, by="engine")
+    keep(work, told, EventKind.SCHEDULE_STOPPED, note=why.reason, by=ENGINE)
 
 
 def judge_rights(work: Work) -> None:

@@ -30,7 +30,7 @@ from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, moved, unattend
 from starloom_protocol.records.entities import Device, Enrollment
-from starloom_protocol.stream.authors import author_of, who
+from starloom_protocol.stream.authors import ENGINE, author_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.look_alikes import device_name_fault, look_of
 from starloom_protocol.values import name_fault, parse
@@ -333,7 +333,7 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
             others = True
             continue
         free = replace(record, reason=Reason.HELD if record.held else None)
-        change_task(work, constellation, task, EventKind.TASK_READY, free, by="engine")
+        change_task(work, constellation, task, EventKind.TASK_READY, free, by=ENGINE)
     if not others:
         unattend(work, constellation, attention)
 
@@ -477,7 +477,7 @@ def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> N
             kept = Reason.HOPELESS if record.reason is Reason.HOPELESS else None
             cancelled = moved(work, record, TaskState.CANCELLED, reason=kept)
             also = ("attempt", f"{task}/{record.attempt}", ended)
-            change_task(work, constellation, task, EventKind.TASK_CANCELLED, cancelled, also, by="engine")
+            change_task(work, constellation, task, EventKind.TASK_CANCELLED, cancelled, also, by=ENGINE)
         else:
             recovery.lost(work, constellation, constellation.specs[task], record, attempt, "reassign")
     waiting.device_gone(work, revoked)

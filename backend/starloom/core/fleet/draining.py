@@ -17,6 +17,7 @@ from starloom.core.state.orders import ArmTimer, SendCancel, SendDrain
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, fault
 from starloom_protocol.records.entities import Device
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import REPEATABLE, Code, Reason
@@ -94,7 +95,7 @@ def _move_away(work: Work, device: Device) -> tuple[list[Moved], list[Moved]]:
     note = (
         f"{len(moving)} moved to other devices; {len(staying)} must not be cut or fit no other and go on to their end"
     )
-    work.emit(work.shard.fleet, EventKind.DEVICE_DRAIN_DUE, device.id, [], note=note, by="engine")
+    work.emit(work.shard.fleet, EventKind.DEVICE_DRAIN_DUE, device.id, [], note=note, by=ENGINE)
     return moving, staying
 
 
@@ -110,7 +111,7 @@ def _move(work: Work, constellation: Constellation, task: str) -> bool:
         return False
     moving = replace(record, reason=Reason.MOVING)
     reason = "its device drains; it is moved to another"
-    change_task(work, constellation, task, EventKind.TASK_MOVING, moving, note=reason, by="engine")
+    change_task(work, constellation, task, EventKind.TASK_MOVING, moving, note=reason, by=ENGINE)
     at = constellation.lease_ref(task, record.attempt, attempt)
     work.order(SendCancel(at=at, device=attempt.device, reason=reason))
     return True

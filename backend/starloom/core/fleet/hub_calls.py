@@ -25,7 +25,7 @@ from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.tasks.turns import begins_ms
 from starloom.core.state.work import Refusal, Work, begins, change_task, fault, moved
 from starloom_protocol.records.entities import Device, TaskRecord, TaskSpec
-from starloom_protocol.stream.authors import may_decide, name_of
+from starloom_protocol.stream.authors import ENGINE, may_decide, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.tools.hub_tools import (
     DEVICES,
@@ -84,11 +84,11 @@ def _call(work: Work, constellation: Constellation, task: str) -> None:
     except Refusal as refusal:
         why = refusal.faults[0]
         failed = moved(work, record, TaskState.FAILED, code=why.code, checked=False, started=record.started + 1)
-        change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=why.reason, by="engine")
+        change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=why.reason, by=ENGINE)
         work.rules_due.append((constellation.name, task, "failed"))
         return
     done = moved(work, record, TaskState.SUCCEEDED, marked=canonical(value), started=record.started + 1)
-    change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, note="the hub carried it out", by="engine")
+    change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, note="the hub carried it out", by=ENGINE)
     work.rules_due.append((constellation.name, task, "succeeded"))
 
 
@@ -99,7 +99,7 @@ def came_back(work: Work) -> None:
         for task in list(constellation.moments):
             spec, record = constellation.specs[task], constellation.tasks[task]
             if spec.tool in HUB_TOOLS and _may_begin(work, constellation, spec) and not _away(work, spec):
-                change_task(work, constellation, task, EventKind.TASK_READY, begins(work, record), by="engine")
+                change_task(work, constellation, task, EventKind.TASK_READY, begins(work, record), by=ENGINE)
 
 
 def _may_begin(work: Work, constellation: Constellation, spec: TaskSpec) -> bool:
@@ -131,7 +131,7 @@ def _deferred(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     until_ms = max(device.expected_until_ms for device in away)
     later = replace(record, reason=Reason.MOMENT, not_before_ms=until_ms)
     work.order(timer(constellation, spec.id, "moment", later, until_ms))
-    change_task(work, constellation, spec.id, EventKind.TASK_READY, later, note=waits_for(away), by="engine")
+    change_task(work, constellation, spec.id, EventKind.TASK_READY, later, note=waits_for(away), by=ENGINE)
     return True
 
 

@@ -14,7 +14,7 @@ from starloom.core.state.inputs import AsksReceived, OwnerAskAnswered
 from starloom.core.state.orders import DURABLE, SendAnswer
 from starloom.core.state.work import Refusal, Work, fault
 from starloom_protocol.records.approvals import DeviceAsks, OwnerAsk, PendingAsk
-from starloom_protocol.stream.authors import may_decide
+from starloom_protocol.stream.authors import ENGINE, may_decide
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
@@ -111,4 +111,4 @@ def _order(device: str, ask: PendingAsk) -> SendAnswer:
 def forget(work: Work, device: str) -> None:
     """Drop the questions of a device that is no longer in the fleet."""
     if device in work.shard.fleet.asks:
-        work.emit(work.shard.fleet, EventKind.DEVICE_ASKS, device, [("asks", device, None)], by="engine")
+        work.emit(work.shard.fleet, EventKind.DEVICE_ASKS, device, [("asks", device, None)], by=ENGINE)

@@ -18,6 +18,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.work import Put, Refusal, Work, check_claim, fault
 from starloom_protocol.records.entities import Answer, Fault, Job
+from starloom_protocol.stream.authors import ENGINE, MODEL
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, Sharing, TaskState
 
@@ -90,7 +91,7 @@ def refuse_from_looks(constellation: Constellation, item: PlanProposed) -> None:
 def from_looks(work: Work, constellation: Constellation, item: PlanProposed) -> None:
     """Keep the words of a planner as the answer; the constellation ends with its looks as its tasks."""
     answer = Answer(cites=item.cites, state="partial", struck=item.struck, words=item.words)
-    work.emit(constellation, EventKind.ANSWER_WORDED, "", [("answer", "", answer)], by="model")
+    work.emit(constellation, EventKind.ANSWER_WORDED, "", [("answer", "", answer)], by=MODEL)
     work.shard.settled[constellation.name] = None
 
 
@@ -110,7 +111,7 @@ def hold(work: Work, constellation: Constellation, ended: Callable[[], Answer]) 
         return False
     job = Job(id=f"{KIND}-{len(jobs) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[standing])
     puts: list[Put] = [("answer", "", replace(ended(), state="partial")), ("job", job.id, job)]
-    work.emit(constellation, EventKind.JOB_OPENED, job.id, puts, by="engine")
+    work.emit(constellation, EventKind.JOB_OPENED, job.id, puts, by=ENGINE)
     work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
     for timer in _timers(constellation, job):
         work.order(timer)
@@ -177,7 +178,7 @@ def on_worded(work: Work, item: AnswerWorded) -> None:
     answer = told if isinstance(told, Answer) else Answer(state="partial")
     answer = replace(answer, cites=item.cites, struck=item.struck, words=item.words)
     puts: list[Put] = [("job", job.id, replace(job, state="done")), ("answer", "", answer)]
-    work.emit(constellation, EventKind.ANSWER_WORDED, job.id, puts, by="model")
+    work.emit(constellation, EventKind.ANSWER_WORDED, job.id, puts, by=MODEL)
     work.shard.settled[constellation.name] = None
     work.answer({"accepted": True})
 

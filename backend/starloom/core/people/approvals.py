@@ -40,7 +40,7 @@ from starloom_protocol.records.entities import (
     TaskSpec,
     encode_entity,
 )
-from starloom_protocol.stream.authors import is_model
+from starloom_protocol.stream.authors import ENGINE, is_model
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.hub_tools import controls_devices
@@ -359,7 +359,7 @@ def _ask(
     )
     waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
     puts: list[Put] = [("question", question.id, question), ("head", "", waiting)]
-    work.emit(constellation, EventKind.APPROVAL_ASKED, question.id, puts, by="engine")
+    work.emit(constellation, EventKind.APPROVAL_ASKED, question.id, puts, by=ENGINE)
     attend(work, constellation, Attention.QUESTION_OPEN)
     work.order(due_moment(constellation, question))
 
@@ -570,7 +570,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
         return
     hours = work.shard.settings.approval_ms / 3_600_000
     reason = f"nobody answered within {hours:g} hours, which is a no"
-    _answered(work, constellation, question, DENY, reason, by="engine")
-    _deny(work, constellation, reason, by="engine")
+    _answered(work, constellation, question, DENY, reason, by=ENGINE)
+    _deny(work, constellation, reason, by=ENGINE)
     if not constellation.open_questions:
         unattend(work, constellation, Attention.QUESTION_OPEN)

@@ -41,7 +41,7 @@ from starloom.core.state.work import (
     unattend,
 )
 from starloom_protocol.records.entities import Attempt, TaskRecord
-from starloom_protocol.stream.authors import may_decide, name_of
+from starloom_protocol.stream.authors import ENGINE, may_decide, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -149,7 +149,7 @@ def at_deadline(work: Work, constellation: Constellation) -> None:
         return
     note = f"its deadline of {head.deadline_s} s has passed"
     cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=DEADLINE)
-    work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=note, by="engine")
+    work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=note, by=ENGINE)
     stop_all(work, constellation, note, cut=False)
 
 

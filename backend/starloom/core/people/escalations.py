@@ -29,7 +29,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
 from starloom_protocol.records.edits import EditOperation, SetPolicy
 from starloom_protocol.records.entities import Job, Question
-from starloom_protocol.stream.authors import MODEL
+from starloom_protocol.stream.authors import ENGINE, MODEL
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
@@ -45,7 +45,7 @@ BECAUSE_CHARS_MOST: Final = 500
 """The reason of a model is shown in one paragraph."""
 _NAME: Final = "wish-"
 _RULE: Final = "rule:"
-_OWN: Final = frozenset({MODEL, "engine"})
+_OWN: Final = frozenset({MODEL, ENGINE})
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(list[EditOperation]).decode
 
@@ -127,7 +127,7 @@ def _ask(work: Work, constellation: Constellation, job: Job, item: ReviewPropose
         wider=wider,
     )
     puts: list[Put] = [("job", job.id, replace(job, state="done")), ("question", question.id, question)]
-    work.emit(constellation, EventKind.REVIEW_WISH_ASKED, question.id, puts, by="engine")
+    work.emit(constellation, EventKind.REVIEW_WISH_ASKED, question.id, puts, by=ENGINE)
     attend(work, constellation, Attention.REVIEW_WISHES, note="; ".join(wider))
     attend(work, constellation, Attention.QUESTION_OPEN)
     work.order(due_moment(constellation, question))
@@ -190,7 +190,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
     if question.answer is not None or work.at_ms < question.expires_ms:
         work.ignore("the timer is stale")
         return
-    _answered(work, constellation, question, DENY, "nobody answered in time, which is a no", by="engine")
+    _answered(work, constellation, question, DENY, "nobody answered in time, which is a no", by=ENGINE)
     _let_go(work, constellation, question, "nobody answered")
     if not constellation.open_questions:
         unattend(work, constellation, Attention.QUESTION_OPEN)

@@ -37,7 +37,7 @@ from starloom_protocol.records.entities import (
     Timeouts,
     ToolOffer,
 )
-from starloom_protocol.stream.authors import MODEL
+from starloom_protocol.stream.authors import ENGINE, MODEL
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse, pointer_fault
 from starloom_protocol.vocabulary import (
@@ -236,7 +236,7 @@ def ended(work: Work, constellation: Constellation) -> None:
     job = _next_job(work, constellation)
     planning = replace(constellation.head, state=_STATE.PLANNING)
     puts: list[Put] = [("job", job.id, job), ("head", "", planning)]
-    work.emit(constellation, EventKind.LOOKS_ENDED, job.id, puts, by="engine")
+    work.emit(constellation, EventKind.LOOKS_ENDED, job.id, puts, by=ENGINE)
     work.order(StartJob(after=DURABLE, constellation=constellation.name, job=job.id, kind=PLAN_JOB))
 
 
@@ -246,7 +246,7 @@ def review_goes_on(work: Work, constellation: Constellation) -> None:
         if not review.looks(job) or any(_is_open(constellation, task) for task in job.looks[-1].tasks):
             continue
         resumed = replace(job, state="open", resumed_ms=work.at_ms)
-        work.emit(constellation, EventKind.LOOKS_ENDED, job.id, [("job", job.id, resumed)], by="engine")
+        work.emit(constellation, EventKind.LOOKS_ENDED, job.id, [("job", job.id, resumed)], by=ENGINE)
         work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=review.KIND))
         for timer in review.timers(constellation, resumed):
             work.order(timer)

@@ -25,7 +25,7 @@ from starloom.core.state.tasks.shown import NothingToShow, shown_of
 from starloom.core.state.work import Refusal, Work, attend, change_task, check_claim, fault, moved, unattend
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
-from starloom_protocol.stream.authors import MODEL, is_model, may_decide, name_of, who
+from starloom_protocol.stream.authors import ENGINE, MODEL, is_model, may_decide, name_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
@@ -246,7 +246,7 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
         shown = shown_of(constellation, spec.shows) if spec.shows is not None else None
     except NothingToShow as error:
         failed = moved(work, record, TaskState.FAILED, code=error.code, checked=False)
-        change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, note=str(error), by="engine")
+        change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, note=str(error), by=ENGINE)
         work.rules_due.append((constellation.name, spec.id, "failed"))
         return
     identity = name = f"{spec.id}-{record.round}"
@@ -267,7 +267,7 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
     )
     ready = moved(work, record, TaskState.READY, reason=Reason.PERSON)
     also = ("question", question.id, question)
-    change_task(work, constellation, spec.id, EventKind.QUESTION_ASKED, ready, also, by="engine")
+    change_task(work, constellation, spec.id, EventKind.QUESTION_ASKED, ready, also, by=ENGINE)
     attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
 
 

@@ -13,6 +13,7 @@ from starloom.core.state.inputs import HistoryRestored
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Work, attend, unattend
 from starloom_protocol.records.entities import TaskSpec
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import REPEATABLE, Attention, ConstellationState, GroupState, TaskState
 
@@ -28,12 +29,12 @@ def on_restored(work: Work, _item: HistoryRestored) -> None:
         if head.state in (ConstellationState.PLANNING, ConstellationState.LOOKING):
             if not head.hold:
                 held = replace(head, hold=True)
-                work.emit(constellation, EventKind.HELD, "", [("head", "", held)], note=WHY, by="engine")
+                work.emit(constellation, EventKind.HELD, "", [("head", "", held)], note=WHY, by=ENGINE)
         elif head.state is ConstellationState.CANCELLING or not _could_repeat(work.shard.fleet, constellation):
             continue
         elif head.state is ConstellationState.ACTIVE:
             paused = replace(head, state=ConstellationState.PAUSED, paused_since_ms=work.at_ms)
-            work.emit(constellation, EventKind.PAUSED, "", [("head", "", paused)], note=WHY, by="engine")
+            work.emit(constellation, EventKind.PAUSED, "", [("head", "", paused)], note=WHY, by=ENGINE)
         attend(work, constellation, Attention.HISTORY_RESTORED, note=WHY)
 
 

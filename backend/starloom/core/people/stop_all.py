@@ -13,6 +13,7 @@ from starloom.core.state.inputs import ControlRequested, StopAllRequested
 from starloom.core.state.model import Shard
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.fleet import Stopping
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ConstellationState
 
@@ -64,4 +65,4 @@ def note_ended(work: Work) -> None:
         left = [item for item in row.attempts if item not in ended]
         now = replace(row, attempts=left, confirmed_ms=0 if left else work.at_ms)
         kind = EventKind.DEVICE_STOPPING if left else EventKind.DEVICE_STOPPED
-        work.emit(shard.fleet, kind, device, [("stopping", device, now)], by="engine")
+        work.emit(shard.fleet, kind, device, [("stopping", device, now)], by=ENGINE)

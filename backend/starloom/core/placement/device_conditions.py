@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from starloom.core.state.inputs import ConditionReceived
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.courtesy import last_words, no_work_words
 from starloom_protocol.vocabulary import DeviceFact, DeviceLink
@@ -84,7 +85,7 @@ def woke(work: Work, device: Device) -> None:
         if not record.absent_since_ms:
             by_name.setdefault(name, []).append(("task", task, stood_asleep(record, attempt, device, work.at_ms)))
     for name, puts in by_name.items():
-        work.emit(work.shard.constellations[name], EventKind.DEVICE_WOKE, device.id, puts, by="engine")
+        work.emit(work.shard.constellations[name], EventKind.DEVICE_WOKE, device.id, puts, by=ENGINE)
 
 
 def stood_asleep(record: TaskRecord, attempt: Attempt, device: Device | None, now_ms: int) -> TaskRecord:

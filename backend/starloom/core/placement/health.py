@@ -18,6 +18,7 @@ from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Attempt
 from starloom_protocol.records.fleet import Health
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, CodeClass
@@ -96,9 +97,9 @@ def succeeded(work: Work, device: str) -> None:
             return
         restored = replace(fleet.devices[device], quarantined=False, probing=False, aside="")
         puts: list[Put] = [("health", device, None), ("device", device, restored)]
-        work.emit(fleet, EventKind.DEVICE_RESTORED, device, puts, note="its probes succeeded", by="engine")
+        work.emit(fleet, EventKind.DEVICE_RESTORED, device, puts, note="its probes succeeded", by=ENGINE)
     elif not now.faults:
-        work.emit(fleet, EventKind.DEVICE_SOUND, device, [("health", device, None)], by="engine")
+        work.emit(fleet, EventKind.DEVICE_SOUND, device, [("health", device, None)], by=ENGINE)
     else:
         _put(work, EventKind.DEVICE_SOUND, replace(now, state="ok") if not _stands_out(fleet, now) else now, [])
 
@@ -178,4 +179,4 @@ def _ask_last(work: Work, health: Health) -> None:
 
 def _put(work: Work, kind: EventKind, health: Health, also: list[Put], note: str = "") -> None:
     puts: list[Put] = [("health", health.device, health), *also]
-    work.emit(work.shard.fleet, kind, health.device, puts, note=note, by="engine")
+    work.emit(work.shard.fleet, kind, health.device, puts, note=note, by=ENGINE)

@@ -16,6 +16,7 @@ from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import queueable
 from starloom.core.state.work import Work, change_task, moved
 from starloom_protocol.records.entities import Device, ForEach, Item, TaskRecord, TaskSpec
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, DeviceLink, Reason, TaskState
@@ -81,7 +82,7 @@ def on_due(work: Work, constellation: Constellation, spec: TaskSpec, record: Tas
     item = replace(constellation.items[key], off_since_ms=device.link_since_ms)
     note = f"{device.name} is off {since_words(device.link_since_ms, work.at_ms)}"
     change_task(
-        work, constellation, spec.id, EventKind.TASK_SKIPPED, skipped, ("item", key, item), by="engine", note=note
+        work, constellation, spec.id, EventKind.TASK_SKIPPED, skipped, ("item", key, item), by=ENGINE, note=note
     )
 
 

@@ -31,6 +31,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Attempt, TaskSpec
 from starloom_protocol.records.fleet import PACE_CALLS_LEAST, PACE_OCTAVE, Pace
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 
 OCTAVE: Final = PACE_OCTAVE
@@ -410,7 +411,7 @@ def _put(work: Work, puts: list[Put]) -> None:
         stay = {key for _kind, key, _row in puts}
         gone = oldest(fleet.paces, work.shard.settings.pace_rows_most)
         puts = [*(("pace", key, None) for key in gone if key not in stay), *puts]
-    work.emit(fleet, EventKind.PACE_LEARNED, puts[-1][1], puts, by="engine")
+    work.emit(fleet, EventKind.PACE_LEARNED, puts[-1][1], puts, by=ENGINE)
 
 
 SLOW_LEAST: Final = OCTAVE

@@ -19,6 +19,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Device, Selector
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import DeviceLink, GroupState
 
@@ -42,9 +43,7 @@ def defer(work: Work, constellation: Constellation, root: str, selector: Selecto
     work.order(_timer(constellation, root, until_ms))
     if record.until_ms != until_ms:
         waits = replace(record, until_ms=until_ms)
-        work.emit(
-            constellation, EventKind.GROUP_WAITS, root, [("group", root, waits)], by="engine", note=waits_for(away)
-        )
+        work.emit(constellation, EventKind.GROUP_WAITS, root, [("group", root, waits)], by=ENGINE, note=waits_for(away))
     return True
 
 

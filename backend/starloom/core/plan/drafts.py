@@ -11,7 +11,7 @@ from starloom.core.state.inputs import DraftClosed, DraftOpened
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Refusal, Work, fault
 from starloom_protocol.records.entities import Draft, Fault
-from starloom_protocol.stream.authors import name_of
+from starloom_protocol.stream.authors import ENGINE, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
@@ -31,7 +31,7 @@ def on_opened(work: Work, item: DraftOpened) -> None:
         raise Refusal(fault(Code.BAD_REQUEST, f"a draft lasts 1 to {DRAFT_MOST_S} s and is renewed", "ttl_s"))
     for name, other in list(constellation.drafts.items()):
         if other.expires_ms <= work.at_ms and name != work.by:
-            work.emit(constellation, EventKind.DRAFT_CLOSED, name, [("draft", name, None)], by="engine")
+            work.emit(constellation, EventKind.DRAFT_CLOSED, name, [("draft", name, None)], by=ENGINE)
     if work.by not in constellation.drafts and len(constellation.drafts) >= DRAFTS_MOST:
         raise Refusal(fault(Code.CONFLICT, f"{DRAFTS_MOST} people edit this already"))
     known = constellation.drafts.get(work.by)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from starloom.core.plan.batches.batch import Draft, started
 from starloom.core.plan.batches.flows import flow_faults
 from starloom.core.plan.batches.superseding import supersede
-from starloom.core.plan.batches.topics import ENGINE, link_topics, may_publish
+from starloom.core.plan.batches.topics import link_topics, may_publish
 from starloom.core.plan.drafts import close, held_back
 from starloom.core.plan.groups import data_edges
 from starloom.core.plan.relisting import open_group_round, open_round
@@ -48,6 +48,7 @@ from starloom_protocol.records.entities import (
     Version,
     dependency_id,
 )
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import (
@@ -495,7 +496,7 @@ def _commit(
         # The plan's question has changed: the new one is asked once its gates are open.
         if close_question(work, constellation, task) and task in constellation.tasks:
             waiting = moved(work, constellation.tasks[task], TaskState.WAITING)
-            change_task(work, constellation, task, EventKind.TASK_WAITING, waiting, by="engine")
+            change_task(work, constellation, task, EventKind.TASK_WAITING, waiting, by=ENGINE)
     for name in draft.opened:
         _open_again(work, constellation, name, reason)
 
@@ -505,9 +506,9 @@ def _open_again(work: Work, constellation: Constellation, name: str, reason: str
     record = constellation.tasks.get(name)
     if record is not None:
         fresh = open_round(record, work.at_ms, confirmed=record.confirmed)
-        change_task(work, constellation, name, EventKind.ROUND_OPENED, fresh, note=reason, by="engine")
+        change_task(work, constellation, name, EventKind.ROUND_OPENED, fresh, note=reason, by=ENGINE)
         return
     group = constellation.groups[name]
     if group.state in FINAL_GROUP_STATES:
         opened = open_group_round(group, work.at_ms, expanded=bool(constellation.children.get(name)))
-        work.emit(constellation, EventKind.ROUND_OPENED, name, [("group", name, opened)], note=reason, by="engine")
+        work.emit(constellation, EventKind.ROUND_OPENED, name, [("group", name, opened)], note=reason, by=ENGINE)

@@ -35,6 +35,7 @@ from starloom_protocol.records.entities import (
     dependency_id,
 )
 from starloom_protocol.records.specs import Repeat
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.wording import counted, quoted
 from starloom_protocol.values import MISSING, canonical, parse
@@ -110,7 +111,7 @@ def end_group(
     ended = replace(record, state=state, reason=reason, cause=cause, code=code, since_ms=work.at_ms, until_ms=0)
     if list_round is not None:
         ended = replace(ended, list_round=list_round)
-    work.emit(constellation, EventKind(f"group_{state}"), group, [("group", group, ended)], by="engine", note=note)
+    work.emit(constellation, EventKind(f"group_{state}"), group, [("group", group, ended)], by=ENGINE, note=note)
 
 
 # -- expansion
@@ -562,7 +563,7 @@ def _enough(work: Work, constellation: Constellation, group: str) -> None:
         if record.state in (TaskState.WAITING, TaskState.READY):
             close_question(work, constellation, child)
             skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.ENOUGH, cause="not_chosen")
-            change_task(work, constellation, child, EventKind.TASK_SKIPPED, skipped, by="engine")
+            change_task(work, constellation, child, EventKind.TASK_SKIPPED, skipped, by=ENGINE)
         elif record.state in (TaskState.LEASED, TaskState.RUNNING):
             ask_to_stop(work, constellation, child, "enough of its group succeeded")
 

@@ -25,6 +25,7 @@ from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.graph import raise_ranks
 from starloom.core.state.work import Put, Work, change_task, close_question, moved
 from starloom_protocol.records.entities import GroupRecord, Item, TaskRecord, TaskSpec, Version
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
@@ -137,7 +138,7 @@ def _without_list(
             if record.state in FINAL_TASK_STATES:
                 record = open_round(record, work.at_ms, confirmed=record.confirmed)
             skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
-            change_task(work, constellation, child, EventKind.TASK_SKIPPED, skipped, by="engine")
+            change_task(work, constellation, child, EventKind.TASK_SKIPPED, skipped, by=ENGINE)
     of_round = _source_round(constellation, root)
     for member in list(constellation.families[root]):
         if constellation.groups[member].state not in FINAL_GROUP_STATES:

@@ -27,7 +27,7 @@ from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault
 from starloom_protocol.records.edits import SetPolicy
 from starloom_protocol.records.entities import Attempt, GroupRecord, Job, TaskRecord, Verdict
-from starloom_protocol.stream.authors import MODEL
+from starloom_protocol.stream.authors import ENGINE, MODEL
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
@@ -112,7 +112,7 @@ def of_the_whole(work: Work, constellation: Constellation, standing: str, verdic
     ended = [f"{name}/{constellation.record(name).round}" for name in results[:ITEMS_NAMED_MOST]]
     job = Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[standing, *ended])
     note = f"its judge says no: {verdict.because}"
-    work.emit(constellation, EventKind.REVIEW_OPENED, "", [("job", job.id, job)], note=note, by="engine")
+    work.emit(constellation, EventKind.REVIEW_OPENED, "", [("job", job.id, job)], note=note, by=ENGINE)
     work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
     for timer in timers(constellation, job):
         work.order(timer)
@@ -136,7 +136,7 @@ def _open(work: Work, constellation: Constellation, task: str, like: str | None)
     causes = job.causes if like is None or like in job.causes else [*job.causes, like]
     job = replace(job, causes=causes, tasks=[*job.tasks, round_now])
     puts: list[Put] = [("job", job.id, job), *_held(constellation, task, job.id)]
-    work.emit(constellation, EventKind.REVIEW_OPENED, task, puts, note=like or "", by="engine")
+    work.emit(constellation, EventKind.REVIEW_OPENED, task, puts, note=like or "", by=ENGINE)
     if joined is None:
         work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
         for timer in timers(constellation, job):
@@ -205,7 +205,7 @@ def prolong(work: Work, constellation: Constellation, job: Job, takes_ms: int) -
         return
     note = f"the reviewer's model may take {takes_ms // 1000} s, so tasks are held for up to {hold_ms // 1000} s"
     puts: list[Put] = [("job", job.id, replace(job, hold_ms=hold_ms))]
-    work.emit(constellation, EventKind.REVIEW_PROLONGED, job.id, puts, note=note, by="engine")
+    work.emit(constellation, EventKind.REVIEW_PROLONGED, job.id, puts, note=note, by=ENGINE)
 
 
 def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
@@ -300,7 +300,7 @@ def close(work: Work, constellation: Constellation, job: Job, note: str) -> None
     for name, group in constellation.groups.items():
         if group.review == job.id:
             puts.append(("group", name, replace(group, review=None)))
-    work.emit(constellation, EventKind.REVIEW_CLOSED, job.id, puts, note=note, by="engine")
+    work.emit(constellation, EventKind.REVIEW_CLOSED, job.id, puts, note=note, by=ENGINE)
     for _, key, _record in puts[1:]:
         work.shard.touched[(constellation.name, key)] = None
     # The outcome of the constellation waited for the review of the last result.

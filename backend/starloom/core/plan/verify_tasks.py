@@ -14,6 +14,7 @@ from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
 from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import OnAbsence, Selector, TaskSpec
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.vocabulary import ConstellationState, Repeatability, TaskState
 
 _GOES_ON: Final = frozenset({ConstellationState.ACTIVE, ConstellationState.PAUSED})
@@ -42,7 +43,7 @@ def begin(work: Work, name: str, task: str) -> None:
         verifies=f"{task}/{record.attempt}",
     )
     why = f"{task} may have happened"
-    apply_edit(work, constellation, [AddTask(spec=made)], author="engine", reason=why, trigger="verify")
+    apply_edit(work, constellation, [AddTask(spec=made)], author=ENGINE, reason=why, trigger="verify")
 
 
 def _only_looks(shard: Shard, device: str, tool: str) -> bool:

@@ -14,6 +14,7 @@ from starloom.core.state.inputs import ModelUsed
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault, unattend
 from starloom_protocol.records.models import ModelDay
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, Attention, Code, ConstellationState
 
@@ -43,7 +44,7 @@ def stop(work: Work, constellation: Constellation) -> bool:
     if not why:
         return False
     paused = replace(head, state=ConstellationState.PAUSED, paused_since_ms=work.at_ms)
-    work.emit(constellation, EventKind.PAUSED, "", [("head", "", paused)], note=why, by="engine")
+    work.emit(constellation, EventKind.PAUSED, "", [("head", "", paused)], note=why, by=ENGINE)
     attend(work, constellation, Attention.BUDGET, note=f"{why}; resume it to allow as much again, or cancel it")
     return True
 

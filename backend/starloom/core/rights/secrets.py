@@ -14,6 +14,7 @@ from starloom.core.state.inputs import SecretRemoved, SecretSet
 from starloom.core.state.work import Refusal, Work, fault
 from starloom_protocol.records.access import SECRET_NAME, SECRETS_MOST
 from starloom_protocol.records.entities import Secret
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
@@ -68,4 +69,4 @@ def given(work: Work, names: Sequence[str], what: str) -> None:
         known = access.secrets.get(name)
         if known is not None:
             used = replace(known, last_used_ms=work.at_ms)
-            work.emit(access, EventKind.SECRET_GIVEN, name, [("secret", name, used)], note=what, by="engine")
+            work.emit(access, EventKind.SECRET_GIVEN, name, [("secret", name, used)], note=what, by=ENGINE)

@@ -21,6 +21,7 @@ from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Job
 from starloom_protocol.records.goals import Goal
 from starloom_protocol.records.models import Spending
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ConstellationState
 
@@ -98,7 +99,7 @@ def _put(work: Work, name: str, tokens: int, micros: int) -> None:
     gone: list[Put] = (
         [] if name in fleet.spendings else [("spending", old, None) for old in _oldest(fleet.spendings, most)]
     )
-    work.emit(fleet, EventKind.SPENDING_LEARNED, name, [*gone, put], by="engine")
+    work.emit(fleet, EventKind.SPENDING_LEARNED, name, [*gone, put], by=ENGINE)
 
 
 def _oldest(rows: Mapping[str, Spending], most: int) -> list[str]:

@@ -15,6 +15,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import DeviceLink, Reason
 
@@ -39,7 +40,7 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
     reason = slept.reason if slept.reason in TOLD_TO_STOP else Reason.ABSENT
     absent = replace(slept, reason=reason, absent_since_ms=work.at_ms)
     change_task(
-        work, constellation, spec.id, EventKind.TASK_ABSENT, absent, by="engine", note=_absence_words(after_ms, then)
+        work, constellation, spec.id, EventKind.TASK_ABSENT, absent, by=ENGINE, note=_absence_words(after_ms, then)
     )
     if then == "wait":
         return
@@ -66,7 +67,7 @@ def _fell_silent(work: Work, device_id: str) -> None:
         device.id,
         [("device", device.id, offline)],
         note=reason,
-        by="engine",
+        by=ENGINE,
     )
     work.order(CloseDevice(code="", device=device.id, reason=reason, session=device.session))
 
@@ -85,7 +86,7 @@ def heard(work: Work, constellation: Constellation, task: str) -> None:
         stood_ms = record.stood_ms + work.at_ms - record.absent_since_ms
         reason = record.reason if record.reason in TOLD_TO_STOP else None
         back = replace(record, reason=reason, absent_since_ms=0, stood_ms=stood_ms)
-        change_task(work, constellation, task, EventKind.TASK_HEARD, back, by="engine")
+        change_task(work, constellation, task, EventKind.TASK_HEARD, back, by=ENGINE)
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
@@ -98,7 +99,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
     spec = constellation.specs[item.entity]
     if item.kind == "backoff" and record.reason is Reason.BACKOFF:
         again = replace(record, reason=Reason.HELD if record.held else None, not_before_ms=0)
-        change_task(work, constellation, spec.id, EventKind.TASK_READY, again, by="engine")
+        change_task(work, constellation, spec.id, EventKind.TASK_READY, again, by=ENGINE)
     elif item.kind == "absence" and record.absent_since_ms:
         attempt = constellation.attempt(spec.id, record.attempt)
         after_ms, then = absence_of(spec, attempt)

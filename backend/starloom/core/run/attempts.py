@@ -30,6 +30,7 @@ from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task, close_question, moved, unattend
 from starloom_protocol.records.entities import Attempt, Input, TaskRecord, TaskSpec
 from starloom_protocol.records.specs import counts_as_one
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.wording import place_words, value_words
 from starloom_protocol.values import MISSING, canonical, holds, parse
@@ -130,7 +131,7 @@ def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         not_before_ms=0,
     )
     also = ("attempt", f"{spec.id}/{number}", attempt)
-    change_task(work, constellation, spec.id, EventKind.TASK_LEASED, leased, also, by="engine")
+    change_task(work, constellation, spec.id, EventKind.TASK_LEASED, leased, also, by=ENGINE)
     if shard.fleet.health:
         health.granted(work, choice.device)
     if spec.secrets:
@@ -582,7 +583,7 @@ def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str
         change_task(work, constellation, task, EventKind.TASK_CANCELLED, moved(work, record, TaskState.CANCELLED))
         return
     attempt = constellation.attempt(task, record.attempt)
-    by = work.by if as_ is None else "engine"
+    by = work.by if as_ is None else ENGINE
     change_task(
         work,
         constellation,

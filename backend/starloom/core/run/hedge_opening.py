@@ -18,6 +18,7 @@ from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.work import Put, Work, change_task
 from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import REPEATABLE, ConstellationState, TaskState
 
@@ -113,5 +114,5 @@ def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     )
     hedged = replace(record, hedge=number, started=record.started + 1)
     also: Put = ("attempt", f"{spec.id}/{number}", hedge)
-    change_task(work, constellation, spec.id, EventKind.HEDGE_OPENED, hedged, also, note=hedge.why, by="engine")
+    change_task(work, constellation, spec.id, EventKind.HEDGE_OPENED, hedged, also, note=hedge.why, by=ENGINE)
     work.order(dispatch_of(work, constellation, spec, replace(hedged, attempt=number), hedge))

@@ -12,6 +12,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import SendCancel
 from starloom.core.state.work import Put, Work, change_task, moved
 from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import AttemptEnd, TaskState
 
@@ -33,7 +34,7 @@ def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     now = moved(work, record, state, attempt=record.hedge, device=hedge.device)
     old: Put = ("attempt", f"{spec.id}/{record.attempt}", ended)
     new: Put = ("attempt", f"{spec.id}/{record.hedge}", replace(hedge, hedge=False))
-    change_task(work, constellation, spec.id, EventKind.HEDGE_TOOK_OVER, now, old, new, note=ended.detail, by="engine")
+    change_task(work, constellation, spec.id, EventKind.HEDGE_TOOK_OVER, now, old, new, note=ended.detail, by=ENGINE)
     return True
 
 
@@ -52,7 +53,7 @@ def close(work: Work, constellation: Constellation, task: str, record: TaskRecor
     if hedge is None:
         return
     ended = replace(hedge, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail="the first attempt was faster")
-    work.emit(constellation, EventKind.HEDGE_CLOSED, task, [("attempt", f"{task}/{record.hedge}", ended)], by="engine")
+    work.emit(constellation, EventKind.HEDGE_CLOSED, task, [("attempt", f"{task}/{record.hedge}", ended)], by=ENGINE)
     at = constellation.lease_ref(task, record.hedge, hedge)
     work.order(SendCancel(at=at, device=hedge.device, reason="the first attempt was faster"))
 
@@ -60,7 +61,7 @@ def close(work: Work, constellation: Constellation, task: str, record: TaskRecor
 def ended_early(work: Work, constellation: Constellation, task: str, record: TaskRecord, ended: Attempt) -> None:
     """Close a hedge that ended without a result; the first attempt continues alone."""
     put: Put = ("attempt", f"{task}/{record.hedge}", ended)
-    work.emit(constellation, EventKind.HEDGE_CLOSED, task, [put], note=ended.detail, by="engine")
+    work.emit(constellation, EventKind.HEDGE_CLOSED, task, [put], note=ended.detail, by=ENGINE)
 
 
 def stop(work: Work, constellation: Constellation, task: str, record: TaskRecord, reason: str) -> None:

@@ -21,7 +21,7 @@ from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.tasks.roles import called
 from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, fault, moved
 from starloom_protocol.records.entities import Attempt, Choice, Job, Judge, Question, TaskRecord, TaskSpec, Verdict
-from starloom_protocol.stream.authors import MODEL
+from starloom_protocol.stream.authors import ENGINE, MODEL
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     Attention,
@@ -43,7 +43,6 @@ JUDGEMENTS_MOST: Final = 100
 BECAUSE_CHARS_MOST: Final = 500
 CITES_MOST: Final = 40
 YES, NO, UNCLEAR = "yes", "no", "unclear"
-_ENGINE: Final = "engine"
 _WHOLE: Final = "whole "
 _CHOICES: Final = (Choice(label="It holds", value=YES), Choice(fails=True, label="It does not hold", value=NO))
 
@@ -68,7 +67,7 @@ def ask(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRe
     job = _job(work, constellation, f"{spec.id}/{record.round}/{record.attempt}")
     note = spec.judge.question if spec.judge is not None else ""
     change_task(
-        work, constellation, spec.id, EventKind.JUDGE_ASKED, waits, *puts, ("job", job.id, job), note=note, by=_ENGINE
+        work, constellation, spec.id, EventKind.JUDGE_ASKED, waits, *puts, ("job", job.id, job), note=note, by=ENGINE
     )
     _start(work, constellation, job)
 
@@ -77,7 +76,7 @@ def ask_about(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     """Ask the judge of a result that no device made, which its record has; the task waits for the verdict."""
     waits = moved(work, record, TaskState.READY, reason=Reason.JUDGE)
     job = _job(work, constellation, f"{spec.id}/{record.round}/{record.attempt}")
-    change_task(work, constellation, spec.id, EventKind.JUDGE_ASKED, waits, ("job", job.id, job), note=note, by=_ENGINE)
+    change_task(work, constellation, spec.id, EventKind.JUDGE_ASKED, waits, ("job", job.id, job), note=note, by=ENGINE)
     _start(work, constellation, job)
 
 
@@ -97,7 +96,7 @@ def _start(work: Work, constellation: Constellation, job: Job) -> None:
     """Wake a worker, or decide without one where the judge was asked often enough."""
     if len(_jobs(constellation)) > JUDGEMENTS_MOST or _rounds(constellation, job) > ROUNDS_MOST:
         because = "its judge was asked as often as a plan may"
-        _take(work, constellation, job, Verdict(because=because, by=_ENGINE, holds=UNCLEAR))
+        _take(work, constellation, job, Verdict(because=because, by=ENGINE, holds=UNCLEAR))
         return
     work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
     work.order(_timer(constellation, job))
@@ -130,7 +129,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
         work.ignore("the judgement is over")
         return
     late = "no worker took it" if job.claimed_by is None else "the judge took too long"
-    _take(work, constellation, job, Verdict(because=late, by=_ENGINE, holds=UNCLEAR))
+    _take(work, constellation, job, Verdict(because=late, by=ENGINE, holds=UNCLEAR))
 
 
 def on_given(work: Work, item: VerdictGiven) -> None:
@@ -157,7 +156,7 @@ def on_given(work: Work, item: VerdictGiven) -> None:
             raise Refusal(fault(Code.NOT_FOUND, f"there is no task {cite.task[:80]}", f"cites[{at}]"))
     if item.holds == YES and not item.cites:
         raise Refusal(fault(Code.MODEL_ANSWER, "a yes cites the result that it rests on", "cites"))
-    by = MODEL if item.holds else _ENGINE
+    by = MODEL if item.holds else ENGINE
     verdict = Verdict(because=item.because, by=by, cites=item.cites, holds=item.holds or UNCLEAR)
     _take(work, constellation, job, verdict)
     work.answer({"accepted": True})
@@ -242,9 +241,9 @@ def _ask_person(work: Work, constellation: Constellation, job: Job, task: str, j
     put: Put = ("question", question.id, question)
     if task:
         waits = moved(work, constellation.tasks[task], TaskState.READY, reason=Reason.PERSON)
-        change_task(work, constellation, task, EventKind.QUESTION_ASKED, waits, put, by=_ENGINE)
+        change_task(work, constellation, task, EventKind.QUESTION_ASKED, waits, put, by=ENGINE)
     else:
-        work.emit(constellation, EventKind.QUESTION_ASKED, question.id, [put], by=_ENGINE)
+        work.emit(constellation, EventKind.QUESTION_ASKED, question.id, [put], by=ENGINE)
     attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
 
 
@@ -311,7 +310,7 @@ def hold(work: Work, constellation: Constellation, state: ConstellationState) ->
         job = _job(work, constellation, _standing(constellation))
         judge = constellation.head.policy.judge
         note = judge.question if judge is not None else ""
-        work.emit(constellation, EventKind.JUDGE_ASKED, "", [("job", job.id, job)], note=note, by=_ENGINE)
+        work.emit(constellation, EventKind.JUDGE_ASKED, "", [("job", job.id, job)], note=note, by=ENGINE)
         _start(work, constellation, job)
     return current(constellation) is None or any(_questions(constellation))
 
@@ -339,7 +338,7 @@ def _void(work: Work, constellation: Constellation) -> None:
         if job.state != "done":
             close(work, constellation, job, "the results changed")
     for question in list(_questions(constellation)):
-        closed = replace(question, answer="", answered_by=_ENGINE, answered_ms=work.at_ms)
+        closed = replace(question, answer="", answered_by=ENGINE, answered_ms=work.at_ms)
         work.emit(constellation, EventKind.QUESTION_CLOSED, question.id, [("question", question.id, closed)])
 
 

@@ -31,6 +31,7 @@ from starloom.core.state.secret_needs import needs_of
 from starloom.core.state.tasks.roles import called
 from starloom.core.state.work import Put, Refusal, Work, attend, change_task, fault, moved
 from starloom_protocol.records.entities import Attempt, Choice, Question, Selector, TaskRecord, TaskSpec, Version
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
@@ -317,7 +318,6 @@ def _fail(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
 
 
 OTHER_CALL_TIMER: Final = "other_call"
-ENGINE: Final = "engine"
 AWAY_MS: Final = 10_000
 """A device that comes back within this time, as after a restart, is not gone round."""
 WORDS_MOST: Final = 300
@@ -519,7 +519,7 @@ def ask_a_person(work: Work, constellation: Constellation, spec: TaskSpec, recor
     )
     waits = moved(work, record, TaskState.READY, reason=Reason.PERSON, code=ended.code, checked=False)
     puts: list[Put] = [("attempt", f"{spec.id}/{record.attempt}", ended), ("question", question.id, question)]
-    change_task(work, constellation, spec.id, EventKind.RECOVERY_ASKED, waits, *puts, note=question.text, by="engine")
+    change_task(work, constellation, spec.id, EventKind.RECOVERY_ASKED, waits, *puts, note=question.text, by=ENGINE)
     attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
 
 

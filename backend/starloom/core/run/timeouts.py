@@ -19,6 +19,7 @@ from starloom.core.state.orders import ArmTimer, SendCancel, SendResume
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Work, attend, change_task, unattend
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import REPEATABLE, Attention, ConstellationState, DeviceLink, Reason, TaskState
 
@@ -151,7 +152,7 @@ def _tell_to_stop(
     """Ask the device to stop an attempt that it did not end in time; its receipt makes it a timeout."""
     overdue = replace(record, reason=Reason.OVERDUE, since_ms=work.at_ms)
     reason = f"it took longer than its {spec.timeouts.start_to_close_s} s"
-    change_task(work, constellation, spec.id, EventKind.TASK_OVERDUE, overdue, by="engine", note=reason)
+    change_task(work, constellation, spec.id, EventKind.TASK_OVERDUE, overdue, by=ENGINE, note=reason)
     at = constellation.lease_ref(spec.id, record.attempt, attempt)
     work.order(SendCancel(at=at, device=attempt.device, reason=reason))
 

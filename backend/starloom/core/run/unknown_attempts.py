@@ -16,6 +16,7 @@ from starloom.core.state.queues import ANY
 from starloom.core.state.secret_needs import needs_of
 from starloom.core.state.work import Work, attend, change_task, moved
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -66,9 +67,7 @@ def on_begun(work: Work, item: LedgerReported) -> None:
     ):
         # Only another device would begin it again; this one refuses it, and then the attempt is added.
         note = f"{device.name} remembers that it began {spec.id}; release it to run it, or mark it"
-        change_task(
-            work, constellation, spec.id, EventKind.TASK_HELD, replace(record, held=True), note=note, by="engine"
-        )
+        change_task(work, constellation, spec.id, EventKind.TASK_HELD, replace(record, held=True), note=note, by=ENGINE)
 
 
 def _same(known: Attempt, device: Device, at: LeaseRef) -> bool:
@@ -96,7 +95,7 @@ def _tell(work: Work, constellation: Constellation, device: Device, at: LeaseRef
     )
     told = replace(device, remembers=words)
     work.emit(
-        work.shard.fleet, EventKind.HISTORY_OLDER, device.id, [("device", device.id, told)], note=words, by="engine"
+        work.shard.fleet, EventKind.HISTORY_OLDER, device.id, [("device", device.id, told)], note=words, by=ENGINE
     )
 
 
@@ -126,7 +125,7 @@ def _take_up(
     )
     key = f"{spec.id}/{at.attempt}"
     change_task(
-        work, constellation, spec.id, EventKind.TASK_UNKNOWN, unknown, ("attempt", key, attempt), note=WHY, by="engine"
+        work, constellation, spec.id, EventKind.TASK_UNKNOWN, unknown, ("attempt", key, attempt), note=WHY, by=ENGINE
     )
     note = f"{spec.id} may have happened before this history was restored; mark or retry it"
     attend(work, constellation, Attention.TASK_UNKNOWN, note=note)

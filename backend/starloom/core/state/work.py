@@ -17,7 +17,7 @@ from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Constellation, Shard, Stream
 from starloom.core.state.orders import DURABLE, Answer, AnyOrder
 from starloom_protocol.records.entities import Fault, Job, Record, TaskRecord, encode_entity
-from starloom_protocol.stream.authors import is_person, who
+from starloom_protocol.stream.authors import ENGINE, is_person, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event, encode_event
 from starloom_protocol.vocabulary import CODES, Attention, Code, Reason, TaskState
@@ -142,7 +142,7 @@ class Work:
         self.item: AnyInput | None = None
         self.at_ms = 0
         self.roll = 0
-        self.by = "engine"
+        self.by = ENGINE
         self.begun = (0, 0, 0)
         self.answered = 0
 
@@ -289,7 +289,7 @@ def attend(work: Work, constellation: Constellation, reason: Attention, *, note:
     head = constellation.head
     if reason not in head.attention:
         changed = replace(head, attention=sorted([*head.attention, reason]))
-        work.emit(constellation, EventKind.ATTENTION_RAISED, reason, [("head", "", changed)], note=note, by="engine")
+        work.emit(constellation, EventKind.ATTENTION_RAISED, reason, [("head", "", changed)], note=note, by=ENGINE)
 
 
 def close_question(work: Work, constellation: Constellation, task: str) -> bool:
@@ -317,4 +317,4 @@ def unattend(work: Work, constellation: Constellation, reason: Attention) -> Non
     head = constellation.head
     if reason in head.attention:
         changed = replace(head, attention=[item for item in head.attention if item != reason])
-        work.emit(constellation, EventKind.ATTENTION_CLEARED, reason, [("head", "", changed)], by="engine")
+        work.emit(constellation, EventKind.ATTENTION_CLEARED, reason, [("head", "", changed)], by=ENGINE)

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from starloom.core.clock.leaving_out import ENGINE, parts_to_leave_out
+from starloom.core.clock.leaving_out import parts_to_leave_out
 from starloom.core.placement.queue_position import Held
 from starloom.core.state.inputs import PartLeftOut
 from starloom.core.state.model import Constellation, Shard
@@ -21,6 +21,7 @@ from starloom.engine.ports import Inbox, Overloaded
 from starloom.planner.forecast.runs import RunAsked
 from starloom.store.port import ReadPort, Unavailable
 from starloom_protocol.api.previews import RunWhatIf
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.vocabulary import ConstellationState
 
 _log = logging.getLogger(__name__)

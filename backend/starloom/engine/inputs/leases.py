@@ -14,6 +14,7 @@ from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Shard
 from starloom.core.state.orders import ArmTimer
 from starloom.engine.ports import Clock
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.vocabulary import TaskState
 from starloom_protocol.wire.frames import LeaseRef, Renew
 
@@ -90,7 +91,7 @@ class Leases:
     def _fired(self, due: ArmTimer) -> TimerFired:
         return TimerFired(
             id=self._next_id(due.kind),
-            by="engine",
+            by=ENGINE,
             constellation=due.constellation,
             entity=due.entity,
             kind=due.kind,
@@ -127,7 +128,7 @@ class Leases:
             if due <= now and key not in self._said:
                 self._said[key] = None
                 silent = now - self._heard.get(device, 0) >= self._span_ms
-                out.append(LeaseExpired(id=self._next_id("expired"), by="engine", at=at, silent=silent))
+                out.append(LeaseExpired(id=self._next_id("expired"), by=ENGINE, at=at, silent=silent))
         self._expiry = kept
         self._said = {key: None for key in self._said if key in kept}
         self._missed = missed

@@ -9,6 +9,7 @@ from heapq import heapify, heappop, heappush
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.orders import ArmTimer
 from starloom.engine.ports import Clock
+from starloom_protocol.stream.authors import ENGINE
 
 # The clock of a waiting process stops while the machine sleeps; the wall clock does not.
 LOOK_AGAIN_MS = 30_000
@@ -91,7 +92,7 @@ class Timers:
         self._post(
             TimerFired(
                 id=f"timer-{self._count}",
-                by="engine",
+                by=ENGINE,
                 constellation=timer.constellation,
                 entity=timer.entity,
                 kind=timer.kind,

@@ -20,6 +20,7 @@ from starloom.core.state.orders import SendDispatch
 from starloom.engine.ports import Clock, Inbox
 from starloom.store.port import Unavailable
 from starloom_protocol.records.entities import Secret
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code, Outcome, TaskState
@@ -175,7 +176,7 @@ class SecretDelivery:
         )
         self._count += 1
         identity = f"giving/{order.at.constellation}/{order.at.task}/{order.at.attempt}/{self._count}"
-        self._inbox.post(ResultReported(by="engine", device=order.device, frame=frame, id=identity, scope="engine"))
+        self._inbox.post(ResultReported(by=ENGINE, device=order.device, frame=frame, id=identity, scope=ENGINE))
 
 
 def still_wanted(shard: Shard | None, order: SendDispatch) -> Shard | None:

@@ -33,6 +33,7 @@ from starloom.planner.forecast.plans import Change, copy_device, harmless
 from starloom.planner.forecast.times import Times
 from starloom_protocol.records.entities import Attempt, Device, Head, Policy, Record, TaskRecord, TaskSpec
 from starloom_protocol.records.fleet import Pace
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
@@ -51,7 +52,7 @@ OTHERS: Final = "work-of-others"
 STEPS_A_TASK: Final = 12
 _TIMERS: Final = frozenset({"backoff", moments.TIMER})
 _HOLDS: Final = frozenset({TaskState.LEASED, TaskState.RUNNING})
-_LOOKS_AGAIN: Final = TimerFired(id="play", by="engine", constellation=FLEET, entity="", kind=finish.TIMER)
+_LOOKS_AGAIN: Final = TimerFired(id="play", by=ENGINE, constellation=FLEET, entity="", kind=finish.TIMER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ class Course:
                 return TimerFired(
                     id="play",
                     attempt=moment.attempt,
-                    by="engine",
+                    by=ENGINE,
                     constellation=moment.constellation,
                     entity=moment.entity,
                     kind=moment.kind,

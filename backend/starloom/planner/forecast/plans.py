@@ -30,6 +30,7 @@ from starloom_protocol.api.previews import Course, Estimate, WhatIf
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, Offer, Policy
 from starloom_protocol.records.fleet import Pace
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.text.courtesy import no_work_words
 from starloom_protocol.vocabulary import Approval, ConstellationState, DeviceLink, Effect, Outcome, Repeatability
@@ -184,7 +185,7 @@ class _Stage:
             judged_ms = self._judged_ms()
             if judged_ms and judged_ms < running[0][0]:
                 self._now_ms = judged_ms
-                item = TimerFired(id=name, by="engine", constellation=FLEET, entity="", kind=finish.TIMER)
+                item = TimerFired(id=name, by=ENGINE, constellation=FLEET, entity="", kind=finish.TIMER)
                 continue
             self._now_ms, _order, dispatch, _took_ms = heappop(running)
             given = times.given_bytes(dispatch.tool, dispatch.device)

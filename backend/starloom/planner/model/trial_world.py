@@ -29,6 +29,7 @@ from starloom_protocol.records.entities import (
     TaskSpec,
     ToolOffer,
 )
+from starloom_protocol.stream.authors import MODEL
 from starloom_protocol.tools.results import built_in, name_of
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
@@ -137,7 +138,7 @@ def failed_plan() -> ReviewedPlan:
         attempt=1, code=Code.TOOL_FAILED, device=f"d-{STORE}", since_ms=_NOW_MS, started=1, state=TaskState.FAILED
     )
     head = Head(
-        author="model",
+        author=MODEL,
         created_ms=1,
         id="trial",
         name="Pack the photos",

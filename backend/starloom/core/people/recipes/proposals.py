@@ -20,7 +20,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Dependency, Head, RecipeProposal, TaskRecord, TaskSpec, Version
-from starloom_protocol.stream.authors import MODEL, who
+from starloom_protocol.stream.authors import ENGINE, MODEL, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Gate, PrincipalKind, Reason, TaskState
@@ -104,7 +104,7 @@ def _keep(work: Work, made: RecipeProposal) -> None:
     puts += [("proposal", old.id, _closed(old, PASSED)) for old in opened[: max(0, len(opened) + 1 - most)]]
     puts.append(("proposal", made.id, made))
     kind = EventKind.RECIPE_PROPOSED if made.state == OPEN else EventKind.RECIPE_PROPOSAL_CLOSED
-    work.emit(work.shard.access, kind, made.id, puts, note=made.constellation, by="engine")
+    work.emit(work.shard.access, kind, made.id, puts, note=made.constellation, by=ENGINE)
 
 
 def open_one(work: Work, proposal: str) -> RecipeProposal:

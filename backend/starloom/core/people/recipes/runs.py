@@ -16,12 +16,10 @@ from starloom.core.state.inputs import RecipeSeen
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.entities import RecipeRuns, RecipeVersion, VersionRuns
-from starloom_protocol.stream.authors import who
+from starloom_protocol.stream.authors import ENGINE, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, ConstellationState, PrincipalKind, Reason, TaskState
 
-ENGINE: Final = "engine"
-"""The author of a version by which the hub went back."""
 VERSIONS_KEPT: Final = 20
 _VERSION_LINE: Final = re.compile(r"^version:.*$", re.MULTILINE)
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from starloom.core.plan.batches.batch import Draft, started
 from starloom_protocol.plan.checks.findings import gate_of, publishers, topic_fault, topics
 from starloom_protocol.records.entities import TaskSpec
-from starloom_protocol.stream.authors import may_decide
+from starloom_protocol.stream.authors import ENGINE, may_decide
 from starloom_protocol.vocabulary import Code
-
-ENGINE = "engine"
 
 
 def may_publish(draft: Draft, spec: TaskSpec, place: str) -> bool:

@@ -17,7 +17,6 @@ from starloom.core.plan.edits import apply_edit
 from starloom.core.plan.goals import monitors, tiers
 from starloom.core.plan.goals.conversation import (
     ASKING,
-    ENGINE,
     OVER,
     STEPPING,
     back_to_work,
@@ -37,7 +36,7 @@ from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
 from starloom_protocol.records.edits import AddTask, EditOperation
 from starloom_protocol.records.entities import Choice, Goal, GoalTurn, Job, Question
-from starloom_protocol.stream.authors import MODEL, may_decide
+from starloom_protocol.stream.authors import ENGINE, MODEL, may_decide
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 

@@ -21,6 +21,7 @@ from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.work import Work, close_question, fault
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, Job
 from starloom_protocol.records.goals import goal_answer
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
@@ -38,7 +39,6 @@ STEPPING, ASKING, ANSWERED, ENDING = "stepping", "asking", "answered", "ending"
 UNCLAIMABLE: Final = frozenset({STEPPING, ASKING, ANSWERED, ENDING, "done"})
 ANSWERS_MOST: Final = 2
 """An answer that its judge refused twice does not become right by a third one."""
-ENGINE: Final = "engine"
 _REASONS: Final = {GroupState.SKIPPED: Reason.SKIPPED_BY_PERSON}
 
 

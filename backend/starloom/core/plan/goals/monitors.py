@@ -11,11 +11,11 @@ from typing import Final
 
 from starloom.core.state.model import Constellation
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, Job, TaskSpec
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.vocabulary import TaskState
 
 STEP, REFUSED, TOLD, HINT = "step", "refused", "told", "hint"
 ESCALATED, HANDED = "escalated", "handed"
-ENGINE: Final = "engine"
 SAME_CALL_MOST: Final = 2
 STEPS_WITHOUT_NEWS: Final = 4
 LIKE_ERRORS: Final = 3

@@ -14,7 +14,6 @@ from starloom.core.plan.goals.conversation import (
     ANSWERED,
     ANSWERS_MOST,
     ENDING,
-    ENGINE,
     KIND,
     STEPPING,
     answers_made,
@@ -43,6 +42,7 @@ from starloom.core.state.tasks.graph import redone
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job, TaskRecord
 from starloom_protocol.records.goals import goal_answer
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,

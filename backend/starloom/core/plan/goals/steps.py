@@ -16,7 +16,6 @@ from starloom.core.plan.edits import apply_edit
 from starloom.core.plan.goals import asking, monitors, publishing, spreading, tiers
 from starloom.core.plan.goals.conversation import (
     ANSWERED,
-    ENGINE,
     KIND,
     end,
     goal_of,
@@ -37,7 +36,7 @@ from starloom_protocol.plan.types.gives import misfit_of
 from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import Fault, Goal, GoalTurn, Job, TaskSpec
 from starloom_protocol.records.goals import goal_answer
-from starloom_protocol.stream.authors import MODEL
+from starloom_protocol.stream.authors import ENGINE, MODEL
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical, holds, parse, point, pointer_fault
 from starloom_protocol.vocabulary import Code, ConstellationState, TaskState

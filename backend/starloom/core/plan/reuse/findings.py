@@ -21,6 +21,7 @@ from starloom.core.state.work import Refusal, Work, change_task, moved
 from starloom_protocol.plan.checks.findings import look_fault
 from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import Finding, Input, Selector, TaskRecord, TaskSpec
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
@@ -38,7 +39,6 @@ VALUE_BYTES_MOST: Final = 4 * 1024
 VALUES_BYTES_MOST: Final = 256 * 1024
 """A longer part, or one beyond this sum, is read from the result that it is a part of."""
 _ID_MOST: Final = 48
-_ENGINE: Final = "engine"
 _GOES_ON: Final = frozenset({ConstellationState.ACTIVE, ConstellationState.PAUSED})
 
 
@@ -64,11 +64,11 @@ def put(work: Work, constellation: Constellation, *, topic: str, task: str, outp
         finding = _finding(work, constellation, topic, task, output, by)
     except Unfit as error:
         note = f"{topic}: {error}"
-        work.emit(constellation, EventKind.FINDING_REFUSED, task, [], note=note, by=_ENGINE)
+        work.emit(constellation, EventKind.FINDING_REFUSED, task, [], note=note, by=ENGINE)
         return False
     number = str(1 + max(map(int, constellation.findings), default=0))
     puts = [("finding", number, finding)]
-    work.emit(constellation, EventKind.FINDING_PUBLISHED, task, [*puts], note=topic, by=_ENGINE)
+    work.emit(constellation, EventKind.FINDING_PUBLISHED, task, [*puts], note=topic, by=ENGINE)
     return True
 
 
@@ -156,7 +156,7 @@ def _skip(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     cause = (failed or sources or [spec.id])[-1]
     note = f"there is no finding of {item.topic}" + (f" of the last {item.fresh_s} s" if item.fresh_s else "")
     skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.UPSTREAM_FAILED, cause=cause)
-    change_task(work, constellation, spec.id, EventKind.TASK_SKIPPED, skipped, note=note, by=_ENGINE)
+    change_task(work, constellation, spec.id, EventKind.TASK_SKIPPED, skipped, note=note, by=ENGINE)
 
 
 # -- looking again
@@ -190,7 +190,7 @@ def look_again(work: Work, constellation: Constellation, record: TaskRecord, rea
     )
     why = f"{old.topic} is {(work.at_ms - old.at_ms) // 1000} s old, and {reader} needs it fresh"
     try:
-        apply_edit(work, constellation, [AddTask(spec=made)], author=_ENGINE, reason=why, trigger="finding")
+        apply_edit(work, constellation, [AddTask(spec=made)], author=ENGINE, reason=why, trigger="finding")
     except Refusal as refusal:
         # The plan has no room for it, or a person edits these tasks: then nothing is taken that is too old.
         work.ignore(f"a call could not be made again: {refusal}"[:200])

@@ -21,6 +21,7 @@ from starloom.core.state.queues import ANY
 from starloom.core.state.work import Put, Work, change_task, moved
 from starloom_protocol.plan.lowering.patterns.reuse import PROGRAMS
 from starloom_protocol.records.entities import Attempt, KeptResult, TaskRecord, TaskSpec, ToolOffer
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical, holds, parse, point
 from starloom_protocol.vocabulary import (
@@ -67,7 +68,7 @@ def keep(work: Work, constellation: Constellation, task: str) -> None:
     if key not in access.kept and len(access.kept) >= most:
         by_age = sorted(access.kept, key=lambda old: (access.kept[old].at_ms, old))
         puts = [*(("kept", old, None) for old in by_age[: len(by_age) - most + most // 16 + 1]), *puts]
-    work.emit(access, EventKind.RESULT_KEPT, f"{constellation.name}/{task}", puts, by="engine")
+    work.emit(access, EventKind.RESULT_KEPT, f"{constellation.name}/{task}", puts, by=ENGINE)
 
 
 def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
@@ -111,7 +112,7 @@ def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     done = moved(work, record, TaskState.SUCCEEDED, attempt=1, checked=bool(spec.checks), device=kept.device)
     note = f"from {kept.task.rpartition('/')[0]} of {kept.constellation}"
     also: Put = ("attempt", f"{spec.id}/1", attempt)
-    change_task(work, constellation, spec.id, EventKind.TASK_REUSED, done, also, note=note, by="engine")
+    change_task(work, constellation, spec.id, EventKind.TASK_REUSED, done, also, note=note, by=ENGINE)
     work.rules_due.append((constellation.name, spec.id, "succeeded"))
     return True
 

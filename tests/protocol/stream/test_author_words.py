@@ -1,0 +1,46 @@
+"""The authors that are no callers are written in one place."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from starloom_protocol.stream.authors import ENGINE, MODEL
+
+pytestmark = pytest.mark.quick
+ROOT = Path(__file__).parents[3]
+NAMED = frozenset({"author", "by"})
+
+
+def written(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the place of each author that is written out, as an argument or in a comparison."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            given = [(word.arg, word.value) for word in node.keywords if word.arg in NAMED]
+        elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and node.left.attr in NAMED:
+            given = [(node.left.attr, value) for value in node.comparators]
+        else:
+            continue
+        for name, value in given:
+            # The turns of a conversation are by `model`, too, and those are no authors.
+            words = (ENGINE, MODEL) if name == "author" else (ENGINE,)
+            if isinstance(value, ast.Constant) and value.value in words:
+                yield value.lineno, str(value.value)
+
+
+def test_the_engine_and_the_model_are_named_by_their_constants() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line} {word}"
+        for folder in ("backend/starloom", "protocol/starloom_protocol")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line, word in written(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert found == []
+
+
+def test_a_written_author_is_found() -> None:
+    tree = ast.parse('emit(work, by="engine")\nnew = draft.author == "model"\nkind(by=ENGINE, name="engine")')
+    assert list(written(tree)) == [(1, "engine"), (2, "model")]
