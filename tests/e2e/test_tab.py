@@ -260,6 +260,25 @@ def test_the_question_before_the_hub_is_forgotten_is_seen(tab: Page, screens: Sc
     expect(tab.get_by_role("button", name="Forget this hub ...")).to_be_focused()
 
 
+def test_a_phone_that_forgets_the_hub_has_left_it(new_context: NewContext, stack: Stack) -> None:
+    """It stood as offline in the fleet for good, as if it could come back."""
+    context = new_context("phone")
+    page = context.new_page()
+    asked = stack.client.create("/enrollments", {"label": "passer-by"})
+    page.goto(f"/tab/#join={asked['code']}")
+    expect(page.locator(".sixwords")).to_be_visible()
+    stack.client.create(f"/enrollments/{asked['id']}/approve", {})
+    expect(page.get_by_text("Connected")).to_be_visible()
+    stack.until_online("passer-by")
+    page.get_by_role("button", name="Forget this hub ...").click()
+    page.get_by_role("button", name="Forget it").click()
+    expect(page.get_by_label("Or type the code that is shown there")).to_be_visible()
+    left = stack.devices()["passer-by"]
+    assert left["revoked"]
+    assert left["left"]
+    context.close()
+
+
 def test_a_second_tab_says_so_and_may_take_over(pocket: BrowserContext, tab: Page, screens: Screens) -> None:
     other = pocket.new_page()
     other.goto("/tab/")

@@ -1,10 +1,13 @@
 /** The agent against the real session of a hub and a real store: what survives a cut, a reload, a full disk. */
 import { describe, expect, it } from "vitest";
 import { Bench, made } from "../../dev/bench.ts";
-import { dispatch, lease } from "../../dev/fakeHub.ts";
+import { dispatch, HUB_KEY, lease } from "../../dev/fakeHub.ts";
 import type { AttemptRow } from "../ledger/ledger.ts";
+import { signedBy } from "../protocol/channel.ts";
+import { leaveRequest } from "../protocol/proof.ts";
 import { ask } from "../tools/ask.ts";
 import { ToolFailed } from "../tools/interface.ts";
+import { loadOrMake } from "./identity.ts";
 
 const QUESTION = { text: "Tea or coffee?", choices: ["Tea", "Coffee"] };
 
@@ -244,14 +247,33 @@ describe("being stopped", () => {
     expect(await bench.hub.result()).toMatchObject({ outcome: "timeout", code: "timed_out", effect: "none" });
   });
 
-  it("gives everything back when the owner forgets the hub", async () => {
-    const bench = new Bench();
+  it("gives everything back when the owner forgets the hub, and has the hub let it go", async () => {
+    const asked: [string, unknown][] = [];
+    const request: typeof fetch = async (path, init) => {
+      asked.push([String(path), init?.body]);
+      return Response.json({ answer: { left: true, name: "phone" }, signature: "" });
+    };
+    const bench = new Bench({ request });
     const agent = await bench.life([ask]);
     bench.hub.send(dispatch("ask", QUESTION));
     await bench.question(agent);
     await agent.leave();
     expect(await bench.hub.result()).toMatchObject({ outcome: "interrupted", effect: "none" });
     await bench.hub.until((hub) => hub.heard.find((frame) => frame.t === "bye"));
+    const [path, body] = asked[0] ?? [];
+    const said = JSON.parse(String(body));
+    expect([path, asked.length]).toEqual(["/agent/leave", 1]);
+    const identity = await loadOrMake(await bench.store());
+    expect(said.device).toBe(identity.device);
+    const signed = leaveRequest({ device: identity.device, hub: HUB_KEY, nonce: said.nonce });
+    expect(said.nonce).toMatch(/^[0-9a-f]{64}$/);
+    expect(signedBy(identity.key, said.signature, signed)).toBe(true);
+  });
+
+  it("says that the hub has not heard of it", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([]);
+    await expect(agent.leave()).rejects.toThrow("the hub does not answer");
   });
 });
 

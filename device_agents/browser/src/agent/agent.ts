@@ -19,6 +19,7 @@ import { leaseKey } from "./core.ts";
 import type { Identity } from "./identity.ts";
 import { judge } from "./judging.ts";
 import { lookUp } from "./laterFacts.ts";
+import { leaveHub } from "./leaving.ts";
 import { Link } from "./link.ts";
 import { makeOffer, SLOTS } from "./offer.ts";
 import type { Policy } from "./policy.ts";
@@ -187,12 +188,17 @@ export class Agent implements Peer {
     return this.#link.run();
   }
 
-  /** Give back every lease, say goodbye and return from `run`. */
+  /**
+   * Give back every lease, say goodbye, return from `run`, and have the hub let this device go.
+   * @throws JoinRefused where the hub has not heard the last of these; the rest is done.
+   */
   async leave(): Promise<void> {
     this.#do({ t: "end_all", why: "agent_stopped" });
     await Promise.all(this.#ends);
     await this.#settled();
     this.#link.leave("the tab was told to leave the hub");
+    const { identity, hub, request } = this.#parts;
+    await leaveHub(identity, hub.key, request);
   }
 
   /** Another tab is the device now: let go of everything at once and write nothing more. */

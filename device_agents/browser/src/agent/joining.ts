@@ -46,7 +46,7 @@ export async function join(asking: Asking, identity: Identity, terms: Terms): Pr
     os: "browser",
     profile: "observe",
   });
-  let answer = await ask(request, "/agent/join", { method: "POST", body, signal });
+  let answer = await askHub(request, "/agent/join", { method: "POST", body, signal });
   const hubKey = text(answer.hub_key);
   if (!hubKey) throw new JoinRefused("the hub named no key of its own", "It is older than this page: reload it.");
   const words = shortWords(fromBase64(hubKey), identity.raw, codeHash(asking.code));
@@ -60,7 +60,7 @@ export async function join(asking: Asking, identity: Identity, terms: Terms): Pr
   if (answer.state === "asking") terms.onWords(words);
   while (answer.state === "asking") {
     await pause(ASK_EVERY_MS, signal);
-    answer = await ask(request, `/agent/join/${enrollment}`, { method: "GET", signal });
+    answer = await askHub(request, `/agent/join/${enrollment}`, { method: "GET", signal });
   }
   if (answer.state !== "approved" && answer.state !== "used") {
     const why = text(answer.reason) || text(answer.state) || "no reason";
@@ -69,7 +69,8 @@ export async function join(asking: Asking, identity: Identity, terms: Terms): Pr
   return { hubKey, name: text(answer.name) || asking.name };
 }
 
-async function ask(request: typeof fetch, path: string, init: RequestInit): Promise<Record<string, unknown>> {
+/** Ask the hub that this page came from. @throws JoinRefused with its reason, or because it does not answer. */
+export async function askHub(request: typeof fetch, path: string, init: RequestInit): Promise<Record<string, unknown>> {
   let answer: Response;
   try {
     answer = await request(path, {

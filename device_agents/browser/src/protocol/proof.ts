@@ -23,6 +23,12 @@ export function proofBytes(fields: ProofFields): Uint8Array<ArrayBuffer> {
   return encoder.encode(`starloom/aip/prove\n${canonical({ device, hub, key, nonce, version })}`);
 }
 
+/** The bytes that a device signs so that its hub lets it go. */
+export function leaveRequest(fields: { device: string; hub: string; nonce: string }): Uint8Array<ArrayBuffer> {
+  const { device, hub, nonce } = fields;
+  return encoder.encode(`starloom/aip/leave/request\n${canonical({ device, hub, nonce })}`);
+}
+
 /** The id of the device with this Ed25519 public key (32 raw bytes): 130 bits of its SHA-256. */
 export function deviceId(publicKey: Uint8Array): string {
   const digest = sha256(joined(encoder.encode("starloom/device\n"), publicKey));

@@ -1,6 +1,7 @@
 /** The one screen of a tab that has joined: who I am, what is asked of me, what I may do, what ran. */
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { Agent } from "../agent/agent.ts";
+import { JoinRefused } from "../agent/joining.ts";
 import { surroundings } from "../agent/offer.ts";
 import { CAPABILITIES, missingIn, type Policy } from "../agent/policy.ts";
 import type { View } from "../agent/view.ts";
@@ -198,11 +199,37 @@ function Leave({ opened, agent }: { opened: Opened; agent: Agent }) {
     question.current?.scrollIntoView({ block: "end" });
     question.current?.focus({ preventScroll: true });
   }, [sure]);
-  const leave = async () => {
-    await agent.leave();
+  const [unheard, setUnheard] = useState("");
+  const forget = async () => {
     await opened.store.empty();
     location.reload();
   };
+  const leave = async () => {
+    try {
+      await agent.leave();
+    } catch (error) {
+      if (!(error instanceof JoinRefused)) throw error;
+      setUnheard(error.message);
+      return;
+    }
+    await forget();
+  };
+  if (unheard) {
+    return (
+      <div className="card" role="alert">
+        <p>
+          The hub has not heard that this device leaves: {unheard}. It will show the device as offline until somebody
+          revokes it there.
+        </p>
+        <button type="button" className="big danger" onClick={() => void forget()}>
+          Forget it all the same
+        </button>
+        <button type="button" className="big" onClick={() => location.reload()}>
+          Stay
+        </button>
+      </div>
+    );
+  }
   if (!sure) {
     return (
       <button type="button" className="big" ref={ask} onClick={() => setSure(true)}>
