@@ -37,6 +37,7 @@ ELSEWHERE = {
     "live": "the page's own stream (every test of this folder)",
     "model": "the hub's model (test_waiting)",
     "people": "who may use the hub (tests/edge/routes/people/test_sessions.py)",
+    "prompt-preview": "before there is a constellation (test_prompt_preview)",
     "recipe-proposals": "plans that may be kept (test_keeping)",
     "recipes": "plans that are kept (test_rows)",
     "schedule-preview": "before there is a schedule (test_schedules)",
