@@ -14,7 +14,9 @@ from typer.testing import CliRunner
 
 from starloom.cli.commands import build
 from starloom.client.terminal.typed import typed
-from starloom_protocol.records.run_report import RunReport
+from starloom_protocol.records.recipe_trend import RecipeTrend, TrendRun
+from starloom_protocol.records.run_report import Phase, RunReport
+from starloom_protocol.vocabulary import ConstellationState
 from tests.cli.text.test_report_text import FULL
 from tests.client.whole import whole
 
@@ -511,6 +513,26 @@ def test_a_preview_of_words_without_a_fit_ends_as_their_run(
     assert code == expected
     assert said.count("No recipe fits these words") == 1
     assert "Say it in English." in said
+
+
+def test_report_of_a_recipe_prints_its_last_runs(hub: StubHub) -> None:
+    ran = TrendRun(
+        attempts=2, checks_passed=0, constellation="c-1", created_at="2026-11-27T10:00:00Z", makespan_ms=5_000,
+        mended=1, micros=1_500, state=ConstellationState.SUCCEEDED, tasks=2, wait=Phase.QUEUE, wait_ms=3_000,
+        width_mean=1.0, work_ms=4_000,
+    )  # fmt: skip
+    trend = msgspec.to_builtins(RecipeTrend(more=True, recipe="r", runs=[ran], sentence="1 run so far."))
+    hub.answers["GET", "/recipes/fleet-health/runs"] = (200, trend)
+    code, said = starloom(hub, "report", "--recipe", "fleet-health")
+    assert code == 0
+    first, _, line, last = said.splitlines()
+    assert (first, last) == ("1 run so far.", "  and earlier ones")
+    assert "succeeded, 2 tasks, work 4.0 s, waited 3.0 s for a free device, mended 1, 0.0015 dollars  c-1" in line
+    code, said = starloom(hub, "report", "--recipe", "fleet-health", "--json")
+    assert (code, msgspec.json.decode(said)) == (0, trend)
+    code, said = starloom(hub, "report", "c-1", "--recipe", "fleet-health")
+    assert code == 2
+    assert "a report is about one run or about a recipe" in said
 
 
 def test_report_prints_text_or_the_document(hub: StubHub) -> None:

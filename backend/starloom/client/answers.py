@@ -278,6 +278,15 @@ class QuestionRowJson(TypedDict):
     wider: list[str]
 
 
+class RecipeTrendJson(TypedDict):
+    """The last runs of a recipe, the newest first."""
+
+    more: bool
+    recipe: str
+    runs: list[TrendRunJson]
+    sentence: str
+
+
 class RecoveriesJson(TypedDict):
     edited: NotRequired[int]
     hedged: NotRequired[int]
@@ -567,6 +576,24 @@ class TranscriptCallJson(TypedDict):
     call: ModelCallJson
     prompt_text: NotRequired[str | None]
     reply_text: NotRequired[str | None]
+
+
+class TrendRunJson(TypedDict):
+    """One ended run, in figures of its report."""
+
+    attempts: int
+    checks_passed: int
+    constellation: str
+    created_at: str
+    makespan_ms: int
+    mended: int
+    micros: int
+    state: str
+    tasks: int
+    wait: str | None
+    wait_ms: int
+    width_mean: float
+    work_ms: int
 
 
 class UndoCallJson(TypedDict):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from starloom.client.answers import (
         DeviceWorkJson,
         NamedQuestionRowJson,
+        RecipeTrendJson,
         ResultJson,
         RunReportJson,
         ScheduleRowJson,
@@ -451,6 +452,10 @@ def get_recipe(name: str, *, version: int | None = None) -> Get[RecipeWhole]:
 
 def delete_recipe(name: str) -> Delete[Empty]:
     return Delete(f"/recipes/{_part(name)}")
+
+
+def get_recipe_runs(name: str, *, limit: int | None = None) -> Get[RecipeTrendJson]:
+    return Get(f"/recipes/{_part(name)}/runs", {"limit": limit})
 
 
 def post_recipe_seen(name: str) -> Post[RecipeNamed]:

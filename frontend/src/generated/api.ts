@@ -1555,6 +1555,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/recipes/{name}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Runs
+         * @description Return the last ended runs of a recipe beside each other, and what has changed over them.
+         */
+        get: operations["runs_api_v1_recipes__name__runs_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/recipes/{name}/seen": {
         parameters: {
             query?: never;
@@ -4941,6 +4961,16 @@ export interface components {
             tasks: components["schemas"]["ShapeTask"][];
         };
         /**
+         * RecipeTrend
+         * @description The last runs of a recipe, the newest first. `more`: there are earlier ones that are not looked at.
+         */
+        RecipeTrend: {
+            more: boolean;
+            recipe: string;
+            runs: components["schemas"]["TrendRun"][];
+            sentence: string;
+        };
+        /**
          * RecipeVersionRow
          * @description A version of a saved recipe that is kept, with its runs.
          *
@@ -6119,6 +6149,28 @@ export interface components {
             reply_text?: string | null;
         };
         /**
+         * TrendRun
+         * @description One ended run, in figures of its report.
+         */
+        TrendRun: {
+            attempts: number;
+            checks_passed: number;
+            constellation: string;
+            created_at: string;
+            makespan_ms: number;
+            /** @description Failures that were tried again, moved to another device, or gone round. */
+            mended: number;
+            /** @description Millionths of a dollar for the model. */
+            micros: number;
+            state: components["schemas"]["ConstellationState"];
+            tasks: number;
+            /** @description The cause for which it waited longest; None where it did not wait. */
+            wait: components["schemas"]["Phase"] | null;
+            wait_ms: number;
+            width_mean: number;
+            work_ms: number;
+        };
+        /**
          * TrialRow
          * @description A recipe that words alone do not start yet: its clean runs in a row, those `needed`, the time of the newest.
          */
@@ -6613,6 +6665,7 @@ export type RecipeParam = components['schemas']['RecipeParam'];
 export type RecipeRow = components['schemas']['RecipeRow'];
 export type RecipeSentence = components['schemas']['RecipeSentence'];
 export type RecipeShape = components['schemas']['RecipeShape'];
+export type RecipeTrend = components['schemas']['RecipeTrend'];
 export type RecipeVersionRow = components['schemas']['RecipeVersionRow'];
 export type RecipeWhole = components['schemas']['RecipeWhole'];
 export type Recoveries = components['schemas']['Recoveries'];
@@ -6686,6 +6739,7 @@ export type ToolDevice = components['schemas']['ToolDevice'];
 export type ToolRow = components['schemas']['ToolRow'];
 export type Transcript = components['schemas']['Transcript'];
 export type TranscriptCall = components['schemas']['TranscriptCall'];
+export type TrendRun = components['schemas']['TrendRun'];
 export type TrialRow = components['schemas']['TrialRow'];
 export type TriedModel = components['schemas']['TriedModel'];
 export type TrustRow = components['schemas']['TrustRow'];
@@ -9580,6 +9634,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    runs_api_v1_recipes__name__runs_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecipeTrend"];
+                };
             };
             /** @description Refused, with code, reason, hint and errors[] */
             "4XX": {

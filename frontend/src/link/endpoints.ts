@@ -206,6 +206,9 @@ export class Hub {
     this.rest.get("/recipes/{name}", { path: { name }, query: { version }, signal });
   recipeVersions = (name: string, signal?: AbortSignal) =>
     this.rest.get("/recipes/{name}/versions", { path: { name }, signal });
+  /** The last runs of a recipe beside each other, and what has changed over them. */
+  recipeRuns = (name: string, signal?: AbortSignal) =>
+    this.rest.get("/recipes/{name}/runs", { path: { name }, signal });
   /** Says every fault of a recipe, and what it would be; keeps and runs nothing. */
   checkRecipe = (recipe: RecipeText, signal?: AbortSignal) =>
     this.rest.post("/recipes/check", { body: { recipe }, signal });

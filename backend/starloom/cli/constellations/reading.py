@@ -24,6 +24,7 @@ from starloom.client.routes import (
     get_constellation_transcript,
     get_constellation_why,
     get_constellations,
+    get_recipe_runs,
 )
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.typed import say
@@ -253,11 +254,28 @@ def transcript(
         print(line)
 
 
-def report(run: Invocation, identity: IdArgument = None) -> None:
+def report(
+    run: Invocation,
+    identity: IdArgument = None,
+    recipe: Annotated[
+        str | None, typer.Option("--recipe", metavar="NAME", help="The last runs of a recipe, and what has changed.")
+    ] = None,
+) -> None:
     """Report on a run: time, critical path, work, waiting by cause, recoveries, the model; so far if it goes on."""
-    from starloom.cli.text.report_text import lines
+    from starloom.cli.text.report_text import lines, trend_lines
+    from starloom_protocol.records.recipe_trend import RecipeTrend
     from starloom_protocol.records.run_report import RunReport
 
+    if recipe is not None:
+        if identity is not None:
+            raise usage("a report is about one run or about a recipe", "Leave out the ID, or --recipe.")
+        trend = run.client.get(get_recipe_runs(recipe))
+        if run.as_json:
+            run.emit(trend)
+            return
+        for line in trend_lines(msgspec.convert(trend, RecipeTrend)):
+            say(line)
+        return
     found = run.client.get(get_constellation_report(run.newest(identity)))
     if run.as_json:
         run.emit(found)

@@ -6,9 +6,11 @@ The first lines are sentences that answer how long it took and why; the figures 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from starloom.cli.text.task_names import task_name
 from starloom.client.terminal.style import seconds, size
+from starloom_protocol.records.recipe_trend import RecipeTrend, TrendRun
 from starloom_protocol.records.run_report import WAITS, PathStep, Phase, RunReport, Wait
 from starloom_protocol.text.wording import counted
 from starloom_protocol.vocabulary import ConstellationState
@@ -50,6 +52,31 @@ def lines(report: RunReport) -> Iterator[str]:
             yield f"  {_wait(wait)}"
     yield ""
     yield from _figures(report)
+
+
+def trend_lines(trend: RecipeTrend) -> Iterator[str]:
+    """Yield the lines of a recipe's last runs: the sentence, then a line each, the newest first."""
+    yield trend.sentence
+    if not trend.runs:
+        return
+    yield ""
+    for run in trend.runs:
+        yield f"  {_when(run.created_at)}  {seconds(run.makespan_ms):>9}  {_trend_figures(run)}  {run.constellation}"
+    if trend.more:
+        yield "  and earlier ones"
+
+
+def _when(created_at: str) -> str:
+    return datetime.fromisoformat(created_at).astimezone().strftime("%d %b %H:%M") if created_at else ""
+
+
+def _trend_figures(run: TrendRun) -> str:
+    parts = [run.state.value, counted(run.tasks, "task"), f"work {seconds(run.work_ms)}"]
+    if run.wait is not None and run.wait in WAITS and run.wait_ms:
+        parts.append(f"waited {seconds(run.wait_ms)} {WAITS[run.wait]}")
+    parts += [f"mended {run.mended}"] if run.mended else []
+    parts += [f"{run.micros / 1_000_000:.4f} dollars"] if run.micros else []
+    return ", ".join(parts)
 
 
 def _sentences(report: RunReport) -> Iterator[str]:

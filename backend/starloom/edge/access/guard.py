@@ -219,6 +219,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", V1 + "/recipes"): _read(),
     ("GET", V1 + "/recipes/{name}"): _read(),
     ("GET", V1 + "/recipes/{name}/versions"): _read(),
+    ("GET", V1 + "/recipes/{name}/runs"): _read(),
     ("POST", V1 + "/recipes"): _run(_RECIPE_BYTES),
     ("POST", V1 + "/recipes/check"): Row(Door.CALLER, _ALL, Scope.READ, _RECIPE_BYTES),
     ("DELETE", V1 + "/recipes/{name}"): _run(),

@@ -201,7 +201,7 @@ def _next_is_there(link: socket.socket) -> bool:
 
 
 class _Body:
-    """What the process does for its calls."""
+    """The work of the process: its calls, one after the other."""
 
     def __init__(self) -> None:
         self._first: CallSpec | None = None

@@ -19,6 +19,7 @@ import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/Pre
 import { usePreview } from "../request/preview/preview.ts";
 import { labelsOf, Slots } from "../request/preview/Slots.tsx";
 import { RecipeFacts } from "./RecipeCard.tsx";
+import { RecipeTrend } from "./RecipeTrend.tsx";
 import { runsWords, TrustCard } from "./Trust.tsx";
 
 export function RecipePage({ name }: { name: string }) {
@@ -177,6 +178,7 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
         </span>
       </div>
       {recipe.trust && !old && <TrustCard name={recipe.name} trust={recipe.trust} onDone={onChanged} />}
+      {!old && <RecipeTrend name={recipe.name} />}
       {recipe.built_in === false && <Versions recipe={recipe} />}
       <details>
         <summary>As written</summary>

@@ -1,6 +1,7 @@
-"""`GET .../report`: what the time of a run was spent on. Reads the log in pages; `core/answer` makes the figures.
+"""`GET .../report`: what the time of a run was spent on; `GET /recipes/{name}/runs`: the last runs of a recipe.
 
-The fold of the runs that were asked for last is kept, so that a page that looks at a run again reads what is new alone.
+Reads the log in pages; `core/answer` makes the figures. The fold of the runs that were asked for last is kept, so that
+a page that looks at a run again reads what is new alone. The lines of ended runs are kept, too.
 """
 
 from __future__ import annotations
@@ -13,19 +14,29 @@ from fastapi import APIRouter, Query
 
 from starloom.core.answer.report import report
 from starloom.core.answer.spans import Fold
+from starloom.core.answer.trends import sentence, trend_run
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
+from starloom_protocol.records.entities import Head
+from starloom_protocol.records.recipe_trend import RecipeTrend, TrendRun
 from starloom_protocol.records.run_report import RunReport
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
 
 PAGE_EVENTS: Final = 2_000
 EVENTS_MAX: Final = 2_000_000
 KEPT_MOST: Final = 4
 """A fold is kept so that a page that asks again reads only new events; few people look at reports at once."""
+
+TREND_RUNS_MOST: Final = 20
+"""Each is a log to read the first time; a person compares no more."""
+LOOKED_AT_MOST: Final = 500
+"""Constellations whose recipe is looked at, the newest first."""
+LINES_MOST: Final = 2_000
+_LIST_PAGE: Final = 100
 
 
 class ReportRoute:
@@ -34,10 +45,12 @@ class ReportRoute:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._kept: OrderedDict[str, Fold] = OrderedDict()
+        self._lines: OrderedDict[str, TrendRun] = OrderedDict()
         self._reading = asyncio.Lock()
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(V1 + "/constellations/{constellation}/report", self.report, methods=["GET"])
+        router.add_api_route(V1 + "/recipes/{name}/runs", self.runs, methods=["GET"])
 
     async def report(self, constellation: str, spans: Annotated[bool, Query()] = False) -> JsonReply[RunReport]:
         """Report on a run, or on as much of it as there is; with `spans` also the phases of every task."""
@@ -47,6 +60,49 @@ class ReportRoute:
             names = {device.id: device.name for device in self._hub.fleet.devices.values()}
             made = await asyncio.to_thread(_report, fold, self._hub.now_ms(), names, spans)
         return json_reply(made)
+
+    async def runs(
+        self, name: str, limit: Annotated[int, Query(ge=1, le=TREND_RUNS_MOST)] = TREND_RUNS_MOST
+    ) -> JsonReply[RecipeTrend]:
+        """Return the last ended runs of a recipe beside each other, and what has changed over them."""
+        saved = any(key.rpartition("/")[0] == name for key in self._hub.fleet.recipes)
+        if not saved and self._hub.planner.recipe(name) is None:
+            raise Problem(Code.NOT_FOUND, f"there is no recipe {name[:64]}")
+        ended, more = await self._ended_runs(name, limit)
+        lines = [await self._line(run) for run in ended]
+        return json_reply(RecipeTrend(more=more, recipe=name, runs=lines, sentence=sentence(lines)))
+
+    async def _ended_runs(self, recipe: str, limit: int) -> tuple[list[Head], bool]:
+        """Return the newest ended constellations of a recipe, and whether there may be more."""
+        found: list[Head] = []
+        before: tuple[int, str] | None = None
+        for _ in range(LOOKED_AT_MOST // _LIST_PAGE):
+            rows = await self._hub.reads.constellations(
+                state=None, text=None, device=None, before=before, limit=_LIST_PAGE
+            )
+            for row in rows:
+                known = await self._hub.headlines.of(row.id)
+                if known is None or known[0].recipe != recipe or known[0].state not in FINAL_CONSTELLATION_STATES:
+                    continue
+                if len(found) == limit:
+                    return found, True
+                found.append(known[0])
+            if len(rows) < _LIST_PAGE:
+                return found, False
+            before = (rows[-1].created_ms, rows[-1].id)
+        return found, True
+
+    async def _line(self, head: Head) -> TrendRun:
+        key = f"{head.id} {head.ended_ms}"  # a retry or an undo opens an ended run again
+        line = self._lines.get(key)
+        if line is None:
+            async with self._reading:
+                fold = await self._folded(head.id)
+                line = trend_run(await asyncio.to_thread(_report, fold, self._hub.now_ms(), {}, False))
+            self._lines[key] = line
+            while len(self._lines) > LINES_MOST:
+                self._lines.popitem(last=False)
+        return line
 
     async def _folded(self, constellation: str) -> Fold:
         fold = self._kept.pop(constellation, None) or Fold()
