@@ -404,8 +404,9 @@ class Runners:
         Raises:
             OSError, RunnerGone: it ended, or it forks nothing.
         """
-        # The trial: one that begins.
-        self._idle.append(await self._forked(zygote))
+        # The trial: one that begins. The list may be another one by then.
+        trial = await self._forked(zygote)
+        self._idle.append(trial)
         self._zygote = zygote
         self._warmed.set()
         await zygote.process.wait()
