@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 
 from starloom.cli.commands import build
 from starloom.client.terminal.typed import typed
-from starloom_protocol.records.recipe_trend import RecipeTrend, TrendRun
-from starloom_protocol.records.run_report import Phase, RunReport
+from starloom_protocol.records.run_report import Phase, RecipeTrend, RunReport, TrendRun
 from starloom_protocol.vocabulary import ConstellationState
 from tests.cli.text.test_report_text import FULL
 from tests.client.whole import whole

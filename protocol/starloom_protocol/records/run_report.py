@@ -230,3 +230,33 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Tasks on devices at once, at most."""
     work_ms: int
     """The time of all tasks on devices, added up, with every attempt."""
+
+
+class TrendRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One ended run, in figures of its report."""
+
+    attempts: int
+    checks_passed: int
+    constellation: str
+    created_at: str
+    makespan_ms: int
+    micros: int
+    """Millionths of a dollar for the model."""
+    mended: int
+    """Failures that were tried again, moved to another device, or gone round."""
+    state: ConstellationState
+    tasks: int
+    wait: Phase | None
+    """The cause for which it waited longest; None where it did not wait."""
+    wait_ms: int
+    width_mean: float
+    work_ms: int
+
+
+class RecipeTrend(msgspec.Struct, frozen=True, kw_only=True):
+    """The last runs of a recipe, the newest first. `more`: there are earlier ones that are not looked at."""
+
+    more: bool
+    recipe: str
+    runs: list[TrendRun]
+    sentence: str

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.answer.trends import sentence
-from starloom_protocol.records.recipe_trend import TrendRun
-from starloom_protocol.records.run_report import Phase
+from starloom_protocol.records.run_report import Phase, TrendRun
 from starloom_protocol.vocabulary import ConstellationState as State
 
 

@@ -263,8 +263,7 @@ def report(
 ) -> None:
     """Report on a run: time, critical path, work, waiting by cause, recoveries, the model; so far if it goes on."""
     from starloom.cli.text.report_text import lines, trend_lines
-    from starloom_protocol.records.recipe_trend import RecipeTrend
-    from starloom_protocol.records.run_report import RunReport
+    from starloom_protocol.records.run_report import RecipeTrend, RunReport
 
     if recipe is not None:
         if identity is not None:

@@ -10,8 +10,7 @@ from datetime import datetime
 
 from starloom.cli.text.task_names import task_name
 from starloom.client.terminal.style import seconds, size
-from starloom_protocol.records.recipe_trend import RecipeTrend, TrendRun
-from starloom_protocol.records.run_report import WAITS, PathStep, Phase, RunReport, Wait
+from starloom_protocol.records.run_report import WAITS, PathStep, Phase, RecipeTrend, RunReport, TrendRun, Wait
 from starloom_protocol.text.wording import counted
 from starloom_protocol.vocabulary import ConstellationState
 

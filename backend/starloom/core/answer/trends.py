@@ -11,8 +11,7 @@ from itertools import takewhile
 from statistics import median
 from typing import Final
 
-from starloom_protocol.records.recipe_trend import TrendRun
-from starloom_protocol.records.run_report import WAITS, Phase, RunReport
+from starloom_protocol.records.run_report import WAITS, Phase, RunReport, TrendRun
 from starloom_protocol.text.wording import counted
 from starloom_protocol.vocabulary import ConstellationState
 

@@ -2108,6 +2108,34 @@ export interface RunReport {
   work_ms: number;
 }
 
+/** One ended run, in figures of its report. */
+export interface TrendRun {
+  attempts: number;
+  checks_passed: number;
+  constellation: string;
+  created_at: string;
+  makespan_ms: number;
+  /** Millionths of a dollar for the model. */
+  micros: number;
+  /** Failures that were tried again, moved to another device, or gone round. */
+  mended: number;
+  state: ConstellationState;
+  tasks: number;
+  /** The cause for which it waited longest; None where it did not wait. */
+  wait: Phase | null;
+  wait_ms: number;
+  width_mean: number;
+  work_ms: number;
+}
+
+/** The last runs of a recipe, the newest first. `more`: there are earlier ones that are not looked at. */
+export interface RecipeTrend {
+  more: boolean;
+  recipe: string;
+  runs: TrendRun[];
+  sentence: string;
+}
+
 export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | Finding | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | RecipeRuns | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Pace | Stopping | LabFault | ModelDay | Spending | Principal | Token | Secret | SignIn | Idempotency | KeptResult | RecipeProposal;
 
 export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;

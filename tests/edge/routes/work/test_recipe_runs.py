@@ -11,7 +11,7 @@ from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.records.entities import Answer, Head
-from starloom_protocol.records.recipe_trend import RecipeTrend
+from starloom_protocol.records.run_report import RecipeTrend
 from starloom_protocol.wire import frames as f
 from tests.edge.routes.work.test_forks import get
 from tests.edge.world import World, an_offer, chain, settle

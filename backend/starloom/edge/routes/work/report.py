@@ -21,8 +21,7 @@ from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.records.entities import Head
-from starloom_protocol.records.recipe_trend import RecipeTrend, TrendRun
-from starloom_protocol.records.run_report import RunReport
+from starloom_protocol.records.run_report import RecipeTrend, RunReport, TrendRun
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
 
