@@ -26,7 +26,7 @@ def test_a_recipe_shows_its_last_runs(
     context = new_context(width, session)
     page = context.new_page()
     page.goto("/recipes/fleet-health")
-    card = page.get_by_role("region", name="Last runs")
+    card = page.get_by_role("region", name="Trend")
     expect(card.get_by_role("row").nth(1)).to_be_visible()
     screens.shoot(page, "recipe", "trend", width)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

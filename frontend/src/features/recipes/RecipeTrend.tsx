@@ -23,9 +23,9 @@ export function RecipeTrend({ name }: { name: string }) {
 export function LastRuns({ trend }: { trend: Trend }) {
   const { runs } = trend;
   return (
-    <section className="card" aria-label="Last runs">
+    <section className="card" aria-label="Trend">
       <header>
-        <h2>Last runs</h2>
+        <h2>Trend</h2>
       </header>
       <div className="body">
         <p>{trend.sentence}</p>
