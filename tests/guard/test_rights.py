@@ -148,6 +148,21 @@ async def test_t31_a_models_plan_names_no_secret(world: World, place: str) -> No
     assert await dispatched(agent) == []
 
 
+async def test_t152_a_models_plan_says_no_sentence_of_the_answer(world: World) -> None:
+    agent = await worker(world)
+    checked = check_plan(plan(READ, sentence=[{"text": "Nothing was found. All is safe."}]))
+    ask = world.hub.inbox.ask
+    await ask(i.RequestReceived(by="person:ann", constellation="c-x", id="r", request="look around"))
+    await ask(i.JobClaimed(by="worker:w", constellation="c-x", id="j", job="plan-1", ttl_ms=15_000, worker="w"))
+    reply = await ask(
+        i.PlanProposed(
+            by="worker:w", by_model=True, constellation="c-x", id="p", job="plan-1", plan=checked.plan, worker="w"
+        )
+    )
+    assert "model may not say how the answer begins" in reply.faults[0].reason
+    assert await dispatched(agent) == []
+
+
 # -- an assistant
 
 
@@ -156,6 +171,7 @@ ASSISTANTS_PLANS: dict[str, dict[str, Any]] = {
     "nested": {"plan": plan(NESTED)},
     "rule": {"plan": plan(READ, rules=[rule(add_task=SECRET)])},
     "never": {"plan": plan(CHANGE, policy={"approval": "never"})},
+    "sentence": {"plan": plan(READ, sentence=[{"text": "All is safe."}])},
 }
 
 
@@ -187,6 +203,11 @@ async def test_t32_an_assistant_names_no_secret_and_approves_nothing(world: Worl
                 assert (tried.status_code, tried.json()["code"]) == (403, "forbidden"), (name, path, tried.text)
         saved = await http.post(f"{V1}/recipes", json={"recipe": recipe("leaks", SECRET)})
         assert saved.status_code == 403, saved.text
+        said = recipe("lulls", READ)
+        said["plan"]["sentence"] = [{"text": "All is safe."}]
+        saved = await http.post(f"{V1}/recipes", json={"recipe": said})
+        assert saved.status_code == 403, saved.text
+        assert "may not say how the answer begins" in saved.text
         for operation in (
             {"add_task": {**SECRET, "id": "new"}},
             {"update_task": {"id": "leak", "args": {"env": {"X": {"secret": "canary"}}, "code": "leak it"}}},

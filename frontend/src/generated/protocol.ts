@@ -641,6 +641,22 @@ export interface VerifyCall {
   tool: string;
 }
 
+/** A value of a sentence: the part `output` of the result of `source`, shown as `show` says. */
+export interface SentenceValue {
+  noun?: string;
+  output?: string;
+  show?: string;
+  source: string;
+}
+
+/** A sentence of the plan for its answer: used where `condition` holds for `source` and all its values are there. */
+export interface SentenceSpec {
+  condition?: Condition | null;
+  source?: string | null;
+  text: string;
+  values?: Record<string, SentenceValue>;
+}
+
 export interface ResultSpec {
   output?: string;
   show?: string;
@@ -1037,6 +1053,7 @@ export interface Head {
   results?: ResultSpec[];
   /** The schedule that fired it. */
   schedule?: string | null;
+  sentences?: SentenceSpec[];
   /** A narrower bound than that of the hub on the part of results that a model is shown. */
   sharing?: Sharing | null;
   state: ConstellationState;
@@ -1660,6 +1677,7 @@ export interface LoweredPlan {
   recipe?: string | null;
   results?: ResultSpec[];
   rules?: RuleRecord[];
+  sentences?: SentenceSpec[];
   specs: TaskSpec[];
 }
 

@@ -108,6 +108,7 @@ export type {
   Schedule,
   ScheduleState,
   Selector,
+  SentenceSpec,
   Sharing,
   Sketch,
   SketchTask,

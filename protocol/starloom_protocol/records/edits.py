@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import msgspec
 
-from starloom_protocol.records.entities import Dependency, Policy, ResultSpec, RuleRecord, Selector, TaskSpec
+from starloom_protocol.records.entities import (
+    Dependency,
+    Policy,
+    ResultSpec,
+    RuleRecord,
+    Selector,
+    SentenceSpec,
+    TaskSpec,
+)
 
 
 class Operation(
@@ -102,4 +110,5 @@ class LoweredPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     recipe: str | None = None
     results: list[ResultSpec] = []
     rules: list[RuleRecord] = []
+    sentences: list[SentenceSpec] = []
     specs: list[TaskSpec]

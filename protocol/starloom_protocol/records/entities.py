@@ -53,6 +53,8 @@ from starloom_protocol.records.specs import ResultSpec as ResultSpec
 from starloom_protocol.records.specs import Retry as Retry
 from starloom_protocol.records.specs import Reuse as Reuse
 from starloom_protocol.records.specs import Selector as Selector
+from starloom_protocol.records.specs import SentenceSpec as SentenceSpec
+from starloom_protocol.records.specs import SentenceValue as SentenceValue
 from starloom_protocol.records.specs import Shows as Shows
 from starloom_protocol.records.specs import StopWhen as StopWhen
 from starloom_protocol.records.specs import Timeouts as Timeouts
@@ -156,6 +158,7 @@ class Head(Record, frozen=True, kw_only=True):
     results: list[ResultSpec] = []
     schedule: str | None = None
     """The schedule that fired it."""
+    sentences: list[SentenceSpec] = []
     sharing: Sharing | None = None
     """A narrower bound than that of the hub on the part of results that a model is shown."""
     state: ConstellationState

@@ -240,6 +240,28 @@ class VerifyCall(Record, frozen=True, kw_only=True):
     tool: str
 
 
+class SentenceValue(Record, frozen=True, kw_only=True):
+    """A value of a sentence: the part `output` of the result of `source`, shown as `show` says.
+
+    `count` is the length of a list, or how many tasks of a group succeeded; `device` is the devices that did the work.
+    `noun` stands after a whole number: *file* is *1 file* or *2 files*, *copy/copies* says its plural.
+    """
+
+    noun: str = ""
+    output: str = ""
+    show: str = "value"
+    source: str
+
+
+class SentenceSpec(Record, frozen=True, kw_only=True):
+    """A sentence of the plan for its answer: used where `condition` holds for `source` and all its values are there."""
+
+    condition: Condition | None = None
+    source: str | None = None
+    text: str
+    values: dict[str, SentenceValue] = {}
+
+
 class ResultSpec(Record, frozen=True, kw_only=True):
     output: str = ""
     show: str = "value"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ _LISTS: Final = {
 _LEFT_OUT: Final = frozenset({"args", "body", "plan", "params"})
 """Steps that name a container, and not its content."""
 VALUE_CHARS_MOST: Final = 200
+PLACEHOLDER: Final = re.compile(r"\{([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})\}")
+"""The place of a value in a plan's sentence: its name in braces."""
 
 
 def moment(at_ms: int) -> str | None:
@@ -53,6 +56,21 @@ def value_words(value: Any) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: 1 task, 2 tasks."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence: a, b and c."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
+
+
+def size_words(count: int) -> str:
+    """Return a number of bytes for people."""
+    amount = float(count)
+    for unit in ("bytes", "KB", "MB", "GB", "TB"):
+        if amount < 1000 or unit == "TB":
+            return f"{count} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    raise AssertionError("the last unit returns")
 
 
 def place_words(place: str) -> str:

@@ -67,7 +67,8 @@ def test_the_language_in_short_names_no_field_that_does_not_exist() -> None:
 def test_the_language_in_short_knows_every_field_that_a_task_and_a_plan_may_have() -> None:
     words = set(re.findall(r"[a-z_]+", LANGUAGE))
     assert set(TaskDoc.model_fields) - {"goal"} <= words
-    assert set(PlanDoc.model_fields) <= words
+    # A plan by a model has no sentence for its answer: the hub refuses it.
+    assert set(PlanDoc.model_fields) - {"sentence"} <= words
     parts = (ForEachDoc, InputDoc, RuleDoc)
     inside = {field.alias or name for part in parts for name, field in part.model_fields.items()} - {"after_s"}
     assert inside <= words, inside - words

@@ -13,9 +13,8 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.discovery import HubAddress, read_local
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
-from starloom.client.terminal.style import size
 from starloom.client.terminal.typed import say
-from starloom_protocol.text.wording import counted
+from starloom_protocol.text.wording import counted, size_words
 
 if TYPE_CHECKING:
     from starloom.host.backup import Manifest
@@ -173,7 +172,7 @@ def _tell_archive(run: Invocation, done: str, manifest: Manifest) -> None:
         figures = {"commits": manifest.dump.watermark, "rows": rows, "files": len(manifest.files)}
         run.emit({**figures, "bytes": manifest.bytes, "made_ms": manifest.made_ms, "schema": manifest.dump.schema})
         return
-    files = f"{counted(len(manifest.files), 'file')} of {size(manifest.bytes)}"
+    files = f"{counted(len(manifest.files), 'file')} of {size_words(manifest.bytes)}"
     print(f"{done}: {counted(manifest.dump.watermark, 'commit')}, {files}")
 
 

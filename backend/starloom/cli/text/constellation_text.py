@@ -14,7 +14,7 @@ from rich.text import Text
 from starloom.cli.text.matrix import family_members, family_table, urgency
 from starloom.cli.text.task_names import named_in_line, task_name
 from starloom.client.terminal.escaping import escaped, escaped_text
-from starloom.client.terminal.style import clock, seconds, shown_text, size, state_text
+from starloom.client.terminal.style import clock, seconds, shown_text, state_text
 from starloom.client.terminal.tables import cell, is_table, value_table
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View
@@ -33,7 +33,7 @@ from starloom_protocol.stream.authors import name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
-from starloom_protocol.text.wording import counted, found_by
+from starloom_protocol.text.wording import counted, found_by, size_words
 from starloom_protocol.values import canonical, parse
 
 ROWS_MOST = 40
@@ -216,7 +216,7 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     origin = f"  ({task}{on}{', checked' if item.checked else ''})"
     heading = Text.assemble((escaped(item.title), "bold"), (origin, "bright_black"))
     if item.artifact is not None:
-        file = f"{size(item.bytes)} {escaped(item.media or '')} {item.artifact[:12]}"
+        file = f"{size_words(item.bytes)} {escaped(item.media or '')} {item.artifact[:12]}"
         if item.pointer:
             file = f"too large to show here: its part {escaped(item.pointer)} of {file}; --save DIR saves it"
         return Text.assemble(heading, f"\n  {file}")
@@ -229,7 +229,9 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
         rows = value if isinstance(value, list) else value["rows"]
         return Group(heading, value_table(value)) if rows else Text.assemble(heading, "\n  nothing")
     if isinstance(value, dict) and isinstance(value.get("artifact"), str):
-        return Text.assemble(heading, f"\n  {escaped(str(value.get('name', '')))} {size(int(value.get('bytes', 0)))}")
+        return Text.assemble(
+            heading, f"\n  {escaped(str(value.get('name', '')))} {size_words(int(value.get('bytes', 0)))}"
+        )
     if isinstance(value, dict) and value and all(not isinstance(part, (dict, list)) for part in value.values()):
         return Text.assemble(
             heading, *(f"\n  {escaped(name)}: {escaped_text(str(part))}" for name, part in value.items())

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from starloom.cli.text.task_names import task_name
-from starloom.client.terminal.style import seconds, size
+from starloom.client.terminal.style import seconds
 from starloom_protocol.records.run_report import WAITS, PathStep, Phase, RecipeTrend, RunReport, TrendRun, Wait
-from starloom_protocol.text.wording import counted
+from starloom_protocol.text.wording import counted, size_words
 from starloom_protocol.vocabulary import ConstellationState
 
 PATH_MOST = 20
@@ -136,5 +136,5 @@ def _figures(report: RunReport) -> Iterator[str]:
         yield f"Turns of goals: {made}; {counted(report.model.escalations, 'escalation')}."
     yield (
         f"{counted(report.attempts, 'attempt')}, {counted(report.versions, 'version')} of the plan, "
-        f"{counted(report.checks_passed, 'result')} checked, {size(report.result_bytes)} of results."
+        f"{counted(report.checks_passed, 'result')} checked, {size_words(report.result_bytes)} of results."
     )

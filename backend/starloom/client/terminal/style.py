@@ -83,16 +83,6 @@ def state_text(state: str) -> Text:
     return Text(known.value.replace("_", " "), style=COLOURS[_STATE_TONES[known]])
 
 
-def size(count: int) -> str:
-    """Return a number of bytes for people."""
-    amount = float(count)
-    for unit in ("bytes", "KB", "MB", "GB", "TB"):
-        if amount < 1000 or unit == "TB":
-            return f"{count} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    raise AssertionError("the last unit returns")
-
-
 _SHORT_MS = 100
 """Below it one decimal tells nothing: *0.0 s* looks like no time at all."""
 

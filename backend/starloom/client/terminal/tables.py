@@ -8,7 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from starloom.client.terminal.escaping import escaped, escaped_text
-from starloom.client.terminal.style import clock, size
+from starloom.client.terminal.style import clock
+from starloom_protocol.text.wording import size_words
 
 ROWS_MOST = 30
 _COLUMNS_MOST = 10
@@ -86,7 +87,7 @@ def cell(value: object, show: str) -> str:
     if isinstance(value, (int, float)):
         match show:
             case "bytes":
-                return size(int(value))
+                return size_words(int(value))
             case "percent":
                 return f"{value:g} %"
             case "duration":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from starloom.core.answer import goal_story
+from starloom.core.answer.stated import stated
 from starloom.core.people.controls import DEADLINE, is_word_of_person
 from starloom.core.placement import left_out
 from starloom.core.rights.first_folders import WRITTEN, first_folders
@@ -10,7 +11,7 @@ from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.roles import called, device_name, goals_without_answer, is_of_goal, successor
 from starloom_protocol.records.entities import Finding, TaskRecord
-from starloom_protocol.text.wording import found_by, quoted
+from starloom_protocol.text.wording import found_by, listed, quoted
 from starloom_protocol.values import parse, point
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
@@ -48,7 +49,9 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     if state is ConstellationState.SUCCEEDED and back and not _stands(constellation):
         opening = f"{constellation.head.name} was done and then taken back: {_few(constellation, fleet, back)}"
         back = []
-    parts = [f"{opening.removesuffix('.')}{unseen}."]
+    said = stated(constellation, fleet) if state is ConstellationState.SUCCEEDED and done and not undone else None
+    opening = opening.removesuffix(".")
+    parts = [f"{opening}{unseen}."] if said is None else [f"{said}{unseen}.", f"{opening}."]
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend([f"Taken back afterwards: {_few(constellation, fleet, back)}."] if back else [])
     parts.extend(
@@ -232,7 +235,7 @@ def _named(names: list[str]) -> str:
         return ""
     if len(names) > 4:
         return f" on {len(names)} devices"
-    return " on " + (names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1])
+    return f" on {listed(names)}"
 
 
 def _few(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> str:

@@ -59,6 +59,7 @@ def install_plan(
         name=constellation.head.name or plan.name,
         policy=plan.policy if asked is None else replace(plan.policy, priority=asked),
         results=plan.results,
+        sentences=plan.sentences,
         plan_hash=plan.hash,
         recipe=plan.recipe or constellation.head.recipe,
         recipe_version=recipe_version,

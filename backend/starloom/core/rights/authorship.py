@@ -30,6 +30,7 @@ _NEVER = "Leave policy.approval out: the plan then waits for a person where it n
 _FLEET = "It needs the role operator and the scope fleet, in a plan of your own: no schedule and no fork has it."
 _OWN_PLAN = "Submit a plan of its own for it: a person approves it whole."
 _SECRET = "Ask a person to submit the plan, or to save it as a recipe; a recipe waits for a person and may name one."
+_SENTENCE = "Leave `sentence` out: the answer says what was done, and words of a model have cites."
 _GUARDED_ACTIONS = frozenset({"mark", "release", "retry_from", "skip"})
 
 
@@ -57,11 +58,14 @@ def check_plan(author: str, plan: LoweredPlan, *, approves: bool, controls: bool
         faults += [
             _names_secret(author, f"tasks.{name}") for name in dict.fromkeys(spec.id for spec in specs if spec.secrets)
         ]
+        # A recipe has its sentences from the person who keeps it; its text is not the model's.
+        if plan.sentences and plan.recipe is None:
+            faults.append(_says(author, "sentence"))
     if faults:
         raise Refusal(*faults)
 
 
-def check_recipe(author: str, secrets: Iterable[str], *, unapproved: bool, approves: bool) -> None:
+def check_recipe(author: str, secrets: Iterable[str], *, unapproved: bool, says: bool, approves: bool) -> None:
     """Refuse a recipe text as `check_plan` refuses its plan.
 
     Raises:
@@ -70,6 +74,8 @@ def check_recipe(author: str, secrets: Iterable[str], *, unapproved: bool, appro
     faults = [_names_secret(author, "recipe")] if is_model(author) and any(True for _ in secrets) else []
     if unapproved and not (approves and not is_model(author)):
         faults.append(_sets_never(author, "recipe"))
+    if says and is_model(author):
+        faults.append(_says(author, "recipe"))
     if faults:
         raise Refusal(*faults)
 
@@ -92,6 +98,11 @@ def _sets_never(author: str, place: str) -> Fault:
 def _names_secret(author: str, place: str) -> Fault:
     reason = f"{who(author)} may not name a secret: a model chose these words, and only a person's plan may"
     return fault(Code.FORBIDDEN, reason, place, _SECRET)
+
+
+def _says(author: str, place: str) -> Fault:
+    reason = f"{who(author)} may not say how the answer begins: a model chose these words"
+    return fault(Code.FORBIDDEN, reason, place, _SENTENCE)
 
 
 # -- edits

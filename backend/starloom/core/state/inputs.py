@@ -454,7 +454,8 @@ class SecretRemoved(Input, frozen=True, kw_only=True, tag="secret_removed"):
 class RecipeSaved(Input, frozen=True, kw_only=True, tag="recipe_saved"):
     """A recipe whose text was checked at the door; `base_version` is the version that its writer saw, 0 for none.
 
-    `secrets` are those that it names, `unapproved` says that its policy sets approval aside. `proposal` is the one that
+    `secrets` are those that it names, `unapproved` tells that its policy sets approval aside, `says` that it has
+    sentences for its answer. `proposal` is the one that
     its writer keeps by it.
     """
 
@@ -466,6 +467,7 @@ class RecipeSaved(Input, frozen=True, kw_only=True, tag="recipe_saved"):
     secrets: list[str] = []
     text: str
     title: str
+    says: bool = False
     unapproved: bool = False
 
 

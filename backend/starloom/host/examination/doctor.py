@@ -16,7 +16,6 @@ from starloom.client.discovery import HubAddress, find
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.client.routes import get_devices, get_model
-from starloom.client.terminal.style import size
 from starloom.host import ports
 from starloom.host.examination import model_servers
 from starloom.host.servers import tunnels
@@ -34,6 +33,7 @@ from starloom.store.redis.embedded import find_server
 from starloom.store.sql.database import Database, newest_revision, open_database, schema_of
 from starloom.store.sql.pruning import read_history_size
 from starloom_protocol.api.models import ModelState
+from starloom_protocol.text.wording import size_words
 from starloom_protocol.vocabulary import CODES
 
 DISK_LOW_BYTES = 500 * 1000 * 1000
@@ -115,7 +115,7 @@ def _disk(settings: Settings) -> Finding:
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
-    told = f"{size(free)} free at {place}"
+    told = f"{size_words(free)} free at {place}"
     return Finding("disk", free >= DISK_LOW_BYTES, told, "Free some space; history and artifacts need it.")
 
 
@@ -157,7 +157,7 @@ async def _looked_at(database: Database, within_s: float | None) -> tuple[str | 
 
 
 def _size_of_history(held: HistorySize) -> str:
-    told = f"{size(held.bytes)} in {held.constellations} constellations"
+    told = f"{size_words(held.bytes)} in {held.constellations} constellations"
     if held.oldest_ms:
         told += f" since {_date(held.oldest_ms)}"
     if held.pruned_ms:

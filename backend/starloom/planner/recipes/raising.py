@@ -20,6 +20,7 @@ from starloom_protocol.records.entities import (
     Policy,
     RuleRecord,
     Selector,
+    SentenceSpec,
     TaskSpec,
     dependency_id,
     encode_entity,
@@ -56,8 +57,18 @@ def document_of(plan: LoweredPlan) -> Doc:
             _short({"title": one.title, "from": one.source, "output": one.output, "show": one.show})
             for one in plan.results
         ],
+        "sentence": [_sentence(one) for one in plan.sentences],
     }
     return _short(made)
+
+
+def _sentence(one: SentenceSpec) -> Doc:
+    values = {
+        name: _short({"from": value.source, "output": value.output, "show": value.show, "noun": value.noun})
+        for name, value in one.values.items()
+    }
+    when = {} if one.condition is None else {"from": one.source, **_condition(one.condition)}
+    return _short({"text": one.text, "values": values, "when": when})
 
 
 def is_same(one: LoweredPlan, other: LoweredPlan) -> bool:
@@ -75,7 +86,7 @@ def _parts(plan: LoweredPlan) -> tuple[Any, ...]:
             if edge.gate is not Gate.DATA
         ),
         sorted((rule.name, encode_entity(rule)) for rule in plan.rules),
-        [encode_entity(one) for one in plan.results],
+        [encode_entity(one) for one in [*plan.results, *plan.sentences]],
         encode_entity(replace(plan.policy, approval=Approval.RISKY)),
     )
 

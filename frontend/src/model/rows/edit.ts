@@ -51,7 +51,16 @@ export function removed(plan: Fields, id: string): Fields {
     changed =
       left.length === list(plan, name).length ? changed : withField(changed, name, left.length ? left : undefined);
   }
-  return changed;
+  if (!("sentence" in changed)) return changed;
+  const said = list(changed, "sentence").filter((one) => !names(one, id));
+  return withField(changed, "sentence", said.length ? said : undefined);
+}
+
+/** Whether a sentence of the answer has a value or a condition from a row. */
+function names(sentence: Json, id: string): boolean {
+  if (!isFields(sentence)) return false;
+  const values = isFields(sentence.values) ? Object.values(sentence.values) : [];
+  return [...values, sentence.when ?? null].some((one) => isFields(one) && one.from === id);
 }
 
 function forgetting(task: Fields, id: string): Fields {
@@ -101,7 +110,7 @@ export function renamed(plan: Fields, id: string, name: string): Fields {
     return NAMING.has(key) && value === id ? name : value;
   };
   const changed = { ...plan };
-  for (const part of ["tasks", "dependencies", "result", "rules"])
+  for (const part of ["tasks", "dependencies", "result", "rules", "sentence"])
     if (part in plan) changed[part] = walk(plan[part] ?? null, part);
   return isReviewedAt(plan, id) ? withReviewAt(withReviewAt(changed, id, false), name, true) : changed;
 }

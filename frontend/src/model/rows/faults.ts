@@ -226,6 +226,10 @@ function unlink(steps: readonly Step[], label: string): Fix[] {
     return [
       { label: "Leave this result out", apply: onPlan((plan) => setAt(plan, ["result", at], undefined) as Fields) },
     ];
+  if (part === "sentence")
+    return [
+      { label: "Leave this sentence out", apply: onPlan((plan) => setAt(plan, ["sentence", at], undefined) as Fields) },
+    ];
   return [];
 }
 

@@ -19,7 +19,7 @@ from starloom_protocol.plan.checks.operations import Operations, operations_text
 from starloom_protocol.plan.checks.reading import Reading
 from starloom_protocol.plan.language.document import DOCUMENT_BYTES_MAX
 from starloom_protocol.plan.language.found import Found, joined, kind_word
-from starloom_protocol.plan.language.models import PLAN_FORMAT, PlanDoc, ResultDoc, RuleDoc
+from starloom_protocol.plan.language.models import PLAN_FORMAT, PlanDoc, ResultDoc, RuleDoc, SentenceDoc
 from starloom_protocol.plan.language.params import Params
 from starloom_protocol.plan.lowering.parts import Known
 from starloom_protocol.plan.lowering.records import record
@@ -27,7 +27,7 @@ from starloom_protocol.plan.lowering.tasks import Lowering, judge_of, policy_of
 from starloom_protocol.plan.types.flow import Flow
 from starloom_protocol.plan.types.signatures import Signature
 from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan, Supersede
-from starloom_protocol.records.entities import Condition, Fault, Policy, ResultSpec, RuleRecord
+from starloom_protocol.records.entities import Condition, Fault, Policy, ResultSpec, RuleRecord, SentenceSpec
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
 from starloom_protocol.vocabulary import Code, Repeatability
 
@@ -218,11 +218,12 @@ class _Plan:
             policy=_policy(head) if head else Policy(),
             results=self._results(graph, flow),
             rules=self._rules(graph, flow),
+            sentences=self._sentences(graph, flow),
             specs=specs,
         )
 
     def _head(self) -> PlanDoc | None:
-        parts = ("tasks", "dependencies", "rules", "result")
+        parts = ("tasks", "dependencies", "rules", "result", "sentence")
         head = {
             name: value if name in parts else self._params.put_in(value, self._at(name))
             for name, value in self._raw.items()
@@ -259,6 +260,25 @@ class _Plan:
                 result = self._lowering.result(doc)
                 flow.result(result, place)
                 made.append(result)
+        return made
+
+    def _sentences(self, graph: Graph, flow: Flow) -> list[SentenceSpec]:
+        made = []
+        for at, raw in enumerate(self._list("sentence")):
+            place = self._at("sentence", at)
+            doc = self._found.validate(SentenceDoc, self._params.put_in(raw, place), place)
+            if doc is None:
+                continue
+            sources = [(one.source, joined(place, "values", name, "from")) for name, one in doc.values.items()]
+            sources += [(doc.when.source, joined(place, "when", "from"))] if doc.when is not None else []
+            if any(self._reading.looks_in(source, where) for source, where in sources):
+                continue
+            # Every source is looked at, so that one fault hides no other.
+            known = [graph.refers(source, where) for source, where in sources]
+            if all(known):
+                sentence = self._lowering.sentence(doc, place)
+                flow.sentence(sentence, place)
+                made.append(sentence)
         return made
 
     def _rules(self, graph: Graph, flow: Flow) -> list[RuleRecord]:

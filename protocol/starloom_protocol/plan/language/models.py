@@ -7,12 +7,12 @@ these see a document; `{each}`, `{secret}` and a rule's `{output}` live only ins
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.wording import PLACEHOLDER, quoted
 from starloom_protocol.values import name_fault, pointer_fault
 from starloom_protocol.vocabulary import Approval, Code, Gate, Need, Op, Priority, Repeatability
 
@@ -20,6 +20,7 @@ PLAN_FORMAT: Final = 1
 TASK_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 NODE_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}(\.[A-Za-z0-9_-]{1,80}){0,8}")
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+NOUN: Final = re.compile(r"[^\W\d_][^\W_ -]*(?:[ -][^\W_ -]+){0,3}(?:/[^\W\d_][^\W_ -]*(?:[ -][^\W_ -]+){0,3})?")
 SECONDS_MAX: Final = 30 * 24 * 3600
 """Timers and leases are kept as state; beyond a month a schedule is the way."""
 TIMES_MAX: Final = 1000
@@ -92,6 +93,12 @@ def _label(value: str) -> str:
     fault = name_fault(value, most=200)
     if fault:
         raise refuse(fault)
+    return value
+
+
+def _noun(value: str) -> str:
+    if not NOUN.fullmatch(value):
+        raise refuse(f"{quoted(value[:40])} is no noun", "Write `file`, or with its plural `copy/copies`.")
     return value
 
 
@@ -393,6 +400,42 @@ class ResultDoc(Doc):
     show: Annotated[str, _one_of("text", "markdown", "table", "file", "image", "value")] = "value"
 
 
+class SentenceValueDoc(Doc):
+    source: NodeId = Field(alias="from")
+    noun: Annotated[str, AfterValidator(_noun)] = ""
+    output: Pointer = ""
+    show: Annotated[str, _one_of("value", "bytes", "percent", "count", "device")] = "value"
+
+    @model_validator(mode="after")
+    def _counts_what_it_names(self) -> Self:
+        if self.noun and self.show not in ("value", "count"):
+            raise refuse(f"`noun` stands after a number, and `show` is {self.show}", "Leave one of them out.")
+        return self
+
+
+class SentenceWhenDoc(ConditionDoc):
+    source: NodeId = Field(alias="from")
+
+
+class SentenceDoc(Doc):
+    """A sentence for the answer: `{name}` in `text` stands for a value of that name."""
+
+    text: Label
+    values: Annotated[dict[Name, SentenceValueDoc], Field(max_length=8)] = Field(default_factory=dict)
+    when: SentenceWhenDoc | None = None
+
+    @model_validator(mode="after")
+    def _names_its_values(self) -> Self:
+        named = set(PLACEHOLDER.findall(self.text))
+        if strange := sorted(named - set(self.values)):
+            raise refuse(f"the sentence has no value {quoted(strange[0])}", "Give it in `values`.")
+        if spare := sorted(set(self.values) - named):
+            raise refuse(f"the text does not use the value {quoted(spare[0])}", f"Write {{{spare[0]}}} into it.")
+        if set("{}") & set(PLACEHOLDER.sub("", self.text)):
+            raise refuse("a brace of the text belongs to no value", "Write a value as {name}, and no other brace.")
+        return self
+
+
 class PlanDoc(Doc):
     """The head of a plan; its lists are looked at part by part, so that one fault hides no other."""
 
@@ -404,3 +447,4 @@ class PlanDoc(Doc):
     policy: PolicyDoc = PolicyDoc()
     judge: Annotated[JudgeDoc | None, BeforeValidator(_judge)] = None
     result: Annotated[list[Any], Field(max_length=100)] = []
+    sentence: Annotated[list[Any], Field(max_length=8)] = []

@@ -22,6 +22,7 @@ from starloom_protocol.plan.language.models import (
     PolicyDoc,
     ResultDoc,
     SelectorDoc,
+    SentenceDoc,
     TaskDoc,
     UndoDoc,
     VerifyDoc,
@@ -47,6 +48,8 @@ from starloom_protocol.records.entities import (
     Policy,
     ResultSpec,
     Retry,
+    SentenceSpec,
+    SentenceValue,
     TaskSpec,
     Timeouts,
     UndoCall,
@@ -385,6 +388,20 @@ class Lowering(Parts):
 
     def result(self, doc: ResultDoc) -> ResultSpec:
         return record(ResultSpec, output=doc.output, show=doc.show, source=doc.source, title=doc.title)
+
+    def sentence(self, doc: SentenceDoc, place: str) -> SentenceSpec:
+        """Return a sentence of the answer."""
+        condition = None
+        if doc.when is not None:
+            found = doc.when
+            given = "value" in found.model_fields_set
+            condition = self.condition(found.output, found.op, found.value, joined(place, "when"), given=given)
+        values = {
+            name: record(SentenceValue, noun=one.noun, output=one.output, show=one.show, source=one.source)
+            for name, one in doc.values.items()
+        }
+        source = doc.when.source if doc.when is not None else None
+        return record(SentenceSpec, condition=condition, source=source, text=doc.text, values=values)
 
     # -- values
 

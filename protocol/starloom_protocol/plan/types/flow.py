@@ -35,7 +35,7 @@ from starloom_protocol.records.edits import (
     UpdateDependency,
     UpdateTask,
 )
-from starloom_protocol.records.entities import Check, Condition, Dependency, Input, ResultSpec, TaskSpec
+from starloom_protocol.records.entities import Check, Condition, Dependency, Input, ResultSpec, SentenceSpec, TaskSpec
 from starloom_protocol.records.specs import Moment, Repeat, by_result, counts_as_one
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import parse
@@ -49,6 +49,7 @@ _DEVICE: Final = map_of({"id": TEXT, "name": TEXT, "os": TEXT})
 _OFF: Final = listed(map_of(dict.fromkeys(("device", "off_since", "os", "why"), TEXT) | {"off": of_value(True)}))
 _WHO: Final = listed(map_of(dict.fromkeys(("device", "task"), TEXT)))
 _TIME: Final = either([TEXT, of_value(1), of_value(1.5)])
+_NUMBER: Final = either([of_value(1), of_value(1.5)])
 _NUMBERED: Final = map_of({"number": of_value(1)})
 _FILE: Final = either([TEXT, map_of({"artifact": TEXT}, open_ended=True)])
 _EXIT_CODE: Final = "/exit_code"
@@ -219,6 +220,33 @@ class Flow:
     def result(self, result: ResultSpec, place: str) -> None:
         """Note an item of the answer that its task does not give."""
         self._pointed(result.source, result.output, joined(place, "output"))
+
+    def sentence(self, sentence: SentenceSpec, place: str) -> None:
+        """Note a value or a condition of a sentence that its task does not give, or that cannot be shown so."""
+        for name, value in sentence.values.items():
+            where = joined(place, "values", name, "output")
+            many = self._has_many(value.source)
+            if many and (value.output or value.show not in ("count", "device")):
+                reason = f"`{value.source}` is a group, so there are many values"
+                hint = "Show its `count` or its `device`, or add a task that takes the results together."
+                self._found.add(Code.PLAN_INVALID, where, reason, hint)
+            elif not many and value.show != "device":
+                found = self._pointed(value.source, value.output, where)
+                if value.show in ("bytes", "percent") and not found.may_be(_NUMBER):
+                    self._found.add(Code.WRONG_TYPE, where, f"`{value.output}` is {found.words()}, and no number")
+                elif value.show == "count":
+                    self._entries(found, value.output, where)
+        if sentence.condition is not None and sentence.source is not None:
+            where = joined(place, "when", "output")
+            if self._has_many(sentence.source):
+                reason = f"`{sentence.source}` is a group, so there are many values"
+                self._found.add(Code.PLAN_INVALID, where, reason, "Add a task that takes the results together.")
+            else:
+                self._pointed(sentence.source, sentence.condition.output, where)
+
+    def _has_many(self, task: str) -> bool:
+        spec = self._specs.get(task)
+        return self._is_group(task) and not (spec is not None and spec.for_each and counts_as_one(spec.for_each))
 
     def rule(
         self, task: str, condition: Condition | None, placed: Iterable[tuple[EditOperation, str]], place: str

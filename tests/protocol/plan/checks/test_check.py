@@ -19,7 +19,15 @@ from starloom_protocol.plan.language.models import TaskDoc
 from starloom_protocol.plan.lowering.parts import Known
 from starloom_protocol.plan.lowering.tasks import Lowering
 from starloom_protocol.records.edits import EditOperation, LoweredPlan
-from starloom_protocol.records.entities import Check, Fault, VerifyCall, dependency_id
+from starloom_protocol.records.entities import (
+    Check,
+    Condition,
+    Fault,
+    SentenceSpec,
+    SentenceValue,
+    VerifyCall,
+    dependency_id,
+)
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Op, Repeatability
 
@@ -357,6 +365,57 @@ def test_rules() -> None:
     assert (rule.condition.value, rule.attempts.value, rule.code, rule.whole) == ("2", "1", Code.TIMED_OUT, True)
     twice = plan(*tasks, rules=[RULE, copy.deepcopy(RULE), "text"])
     assert places(twice) == {("duplicate_id", "rules[1].name"), ("plan_invalid", "rules[2]")}
+
+
+def test_a_sentence_is_lowered_with_its_values_and_condition() -> None:
+    sentence = {
+        "text": "{n} on {where}.",
+        "values": {"n": {"from": "a", "output": "/n"}, "where": {"from": "a", "show": "device"}},
+        "when": {"from": "a", "output": "/n", "op": "gt", "value": 0},
+    }
+    (lowered,) = made(plan(tool("a"), sentence=[sentence])).sentences
+    assert lowered.text == "{n} on {where}."
+    assert lowered.values == {
+        "n": SentenceValue(output="/n", source="a"),
+        "where": SentenceValue(show="device", source="a"),
+    }
+    assert lowered.condition == Condition(op=Op.GT, output="/n", value="0")
+    assert lowered.source == "a"
+    # The hash that an approval is bound to covers it.
+    other = {**sentence, "text": "{n} at {where}."}
+    assert made(plan(tool("a"), sentence=[sentence])).hash != made(plan(tool("a"), sentence=[other])).hash
+
+
+def test_a_sentence_of_a_task_that_is_left_out_is_left_out() -> None:
+    sentence = {"text": "{n}", "values": {"n": {"from": "b", "output": "/n"}}}
+    assert made(plan(tool("a"), tool("b", only_if=False), sentence=[sentence, {"text": "Done."}])).sentences == [
+        SentenceSpec(text="Done.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "place"),
+    [
+        ({"text": "{n}"}, "sentence[0]"),
+        ({"text": "n", "values": {"n": {"from": "a"}}}, "sentence[0]"),
+        ({"text": "{n"}, "sentence[0]"),
+        ({"text": "{n} }", "values": {"n": {"from": "a"}}}, "sentence[0]"),
+        ({"text": "a\nb"}, "sentence[0].text"),
+        ({"text": "{n}", "values": {"n": {"from": "a", "show": "html"}}}, "sentence[0].values.n.show"),
+        ({"text": "{n}", "values": {"n": {"from": "a", "noun": "a.b"}}}, "sentence[0].values.n.noun"),
+        ({"text": "{n}", "values": {"n": {"from": "a", "show": "bytes", "noun": "byte"}}}, "sentence[0].values.n"),
+        ({"text": "{n}", "values": {"n": {"from": "z"}}}, "sentence[0].values.n.from"),
+        ({"text": "n", "when": {"from": "z", "output": "/n", "op": "exists"}}, "sentence[0].when.from"),
+        ({"text": "n", "when": {"from": "a", "output": "n", "op": "exists"}}, "sentence[0].when.output"),
+        ({"text": "x" * 201}, "sentence[0].text"),
+    ],
+)
+def test_faulty_sentences(sentence: dict[str, Any], place: str) -> None:
+    assert {where for _, where in places(plan(tool("a"), sentence=[sentence]))} == {place}
+
+
+def test_a_plan_has_at_most_eight_sentences() -> None:
+    assert {where for _, where in places(plan(tool("a"), sentence=[{"text": "n"}] * 9))} == {"sentence"}
 
 
 def test_parameters() -> None:

@@ -108,6 +108,32 @@ def test_gates_results_and_rules_are_judged() -> None:
     ]
 
 
+def test_values_and_conditions_of_a_sentence_are_judged() -> None:
+    values = {
+        "n": {"from": "list", "output": "/total"},
+        "size": {"from": "list", "output": "/equal", "show": "bytes"},
+        "count": {"from": "list", "output": "/count", "show": "count"},
+        "all": {"from": "take", "output": "/done"},
+    }
+    when = {"from": "take", "output": "/done", "op": "eq", "value": True}
+    sentence = {"text": "{n} {size} {count} {all}", "values": values, "when": when}
+    group = take(for_each={"from": "list", "output": "/rows"})
+    assert [found[:2] for found in told(LIST, group, sentence=[sentence])] == [
+        ("unknown_output", "sentence[0].values.n.output"),
+        ("wrong_type", "sentence[0].values.size.output"),
+        ("not_a_list", "sentence[0].values.count.output"),
+        ("plan_invalid", "sentence[0].values.all.output"),
+        ("plan_invalid", "sentence[0].when.output"),
+    ]
+    fits = {
+        "n": {"from": "list", "output": "/rows", "show": "count"},
+        "size": {"from": "list", "output": "/count", "show": "bytes"},
+        "count": {"from": "take", "show": "count"},
+        "all": {"from": "take", "show": "device"},
+    }
+    assert not told(LIST, group, sentence=[{"text": "{n} {size} {count} {all}", "values": fits}])
+
+
 def test_what_a_rule_puts_in_is_of_the_type_that_is_due() -> None:
     when = {"task": "list", "event": "succeeded"}
     for output, fits in (("/count", False), ("/rows/0/path", True)):

@@ -198,6 +198,7 @@ def _plan_of(constellation: Constellation, specs: list[TaskSpec]) -> LoweredPlan
         name=head.name,
         policy=replace(head.policy, approval=Approval.RISKY),
         results=head.results,
+        sentences=head.sentences,
         rules=[replace(rule, fired=0, fired_for={}) for rule in constellation.rules.values()],
         specs=specs,
     )

@@ -24,7 +24,7 @@ ALL_CHARS_MOST = 4 * 1024 * 1024
 
 def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
     """Save a recipe as the version after the one that its writer saw; of two writers at the same time one wins."""
-    check_recipe(item.by, item.secrets, unapproved=item.unapproved, approves=item.approves)
+    check_recipe(item.by, item.secrets, unapproved=item.unapproved, says=item.says, approves=item.approves)
     kept = saved_versions(work.shard, item.name)
     newest = kept[-1].number if kept else 0
     if item.base_version != newest:

@@ -11,7 +11,15 @@ from typing import Any, Final
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import gate_by_topic
 from starloom.core.state.tasks.roles import is_step
-from starloom_protocol.records.entities import Attempt, Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import (
+    Attempt,
+    Condition,
+    Dependency,
+    GroupRecord,
+    SentenceSpec,
+    TaskRecord,
+    TaskSpec,
+)
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.records.specs import counts_as_one
 from starloom_protocol.values import MISSING, holds, parse, point
@@ -49,6 +57,8 @@ def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     for result in constellation.head.results:
         if result.source in (spec.id, spec.group) and result.output:
             found[result.output] = None
+    for sentence in constellation.head.sentences:
+        found.update(dict.fromkeys(_of_sentence(sentence, spec), None))
     for source in (spec.id, spec.group):
         # A part that is too large to be shown is no fault of the task that made it.
         for dependency in constellation.outgoing.get(source, {}).values() if source is not None else ():
@@ -56,6 +66,14 @@ def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
             if pointer is not None:
                 found[pointer] = None
     return sorted(found) if found else []
+
+
+def _of_sentence(sentence: SentenceSpec, spec: TaskSpec) -> Iterator[str]:
+    """Yield the parts of the result of a task that a sentence of the answer names."""
+    named = [(value.source, value.output) for value in sentence.values.values() if value.show != "device"]
+    if sentence.condition is not None and sentence.source is not None:
+        named.append((sentence.source, sentence.condition.output))
+    yield from (output for source, output in named if output and source in (spec.id, spec.group))
 
 
 def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:

@@ -143,6 +143,7 @@ class Recipes:
                 name=recipe.name,
                 proposal=body.proposal,
                 reason=body.reason,
+                says=bool(recipe.plan.get("sentence")),
                 scope=caller.role,
                 secrets=[str(value) for _, kind, value in nodes(recipe.plan, "") if kind == "secret"],
                 text=numbered(text, base + 1),

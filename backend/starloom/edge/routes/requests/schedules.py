@@ -360,6 +360,7 @@ def first_plan(identity: str, entities: Mapping[str, bytes]) -> LoweredPlan:
         params=head.params,
         policy=head.policy,
         results=head.results,
+        sentences=head.sentences,
         rules=[replace(rule, fired=0, fired_for={}) for rule in found.table("rule").values()],
         specs=list(found.table("spec").values()),
     )

@@ -43,6 +43,7 @@ describe.each(logs)("%s", (name) => {
 it("keeps every wish of the policy, and the questions to a judge", () => {
   const policy = {
     approval: "always",
+    drop_below: 40,
     judge: { question: "Is it whole?", unclear: "fail" },
     on_failure: "ask",
     partial: true,
@@ -53,8 +54,8 @@ it("keeps every wish of the policy, and the questions to a judge", () => {
   const head = { id: "c-1", name: "Judged", policy } as unknown as Head;
   const spec: TaskSpec = { changed_in: 1, id: "a", tool: "fs.find", args: "{}", judge: { question: "Right?" } };
   const plan = planOf({ head, specs: [spec], dependencies: [], rules: [], versions: [] });
-  const { judge, ...rest } = policy;
-  expect(plan.policy).toEqual(rest);
+  const { judge, drop_below: _, ...rest } = policy;
+  expect(plan.policy).toEqual({ ...rest, drop_optional_below: 0.4 });
   expect(plan.judge).toEqual(judge);
   expect(tasksOf(plan)[0]?.judge).toBe("Right?");
 });
@@ -154,4 +155,26 @@ it("writes the calls of a task again: how it is undone and how it is looked whet
     undo: { tool: "back", outputs: { what: "/moved" } },
     verify: { tool: "look", args: { path: "/x" }, expect: [{ output: "/there", op: "eq", value: true }] },
   });
+});
+
+it("keeps the sentences of the answer", () => {
+  const sentences = [
+    {
+      condition: { op: "gt", output: "/n", value: "0" },
+      source: "a",
+      text: "{n} files are on {where}.",
+      values: { n: { noun: "file", output: "/n", source: "a" }, where: { show: "device", source: "a" } },
+    },
+    { text: "Nothing is there." },
+  ];
+  const head = { id: "c-1", name: "Said", sentences } as unknown as Head;
+  const spec: TaskSpec = { changed_in: 1, id: "a", tool: "fs.find", args: "{}" };
+  expect(planOf({ head, specs: [spec], dependencies: [], rules: [], versions: [] }).sentence).toEqual([
+    {
+      text: "{n} files are on {where}.",
+      values: { n: { from: "a", output: "/n", noun: "file" }, where: { from: "a", show: "device" } },
+      when: { from: "a", output: "/n", op: "gt", value: 0 },
+    },
+    { text: "Nothing is there." },
+  ]);
 });

@@ -3,7 +3,7 @@
  * runs. Children of groups and gates that inputs imply are not written: the plan makes them again.
  */
 import type { StreamModel } from "../../stream/stream.ts";
-import type { Dependency, Head, Judge, RuleRecord, Selector, TaskSpec, Version } from "../../types.ts";
+import type { Dependency, Head, Judge, RuleRecord, Selector, SentenceSpec, TaskSpec, Version } from "../../types.ts";
 import { type Fields, isFields, type Json, trimmed } from "../document.ts";
 
 const WEEK_S = 7 * 24 * 3600;
@@ -223,6 +223,20 @@ function ruleDoc(rule: RuleRecord): Fields {
   };
 }
 
+function sentenceDoc(one: SentenceSpec): Fields {
+  const values = Object.entries(one.values ?? {}).map(([name, value]) => [
+    name,
+    trimmed({
+      from: value.source,
+      output: value.output || undefined,
+      show: value.show ?? undefined,
+      noun: value.noun || undefined,
+    }),
+  ]);
+  const when = one.condition ? { from: one.source ?? "", ...conditionDoc(one.condition) } : undefined;
+  return trimmed({ text: one.text, values: Object.fromEntries(values) as Fields, when });
+}
+
 export interface PlanEntities {
   head: Head;
   specs: Iterable<TaskSpec>;
@@ -256,6 +270,7 @@ export function planOf({ head, specs, dependencies, rules, versions }: PlanEntit
     rules: [...rules].sort((a, b) => a.order - b.order).map(ruleDoc),
     policy: trimmed({
       approval: policy.approval && policy.approval !== "risky" ? policy.approval : undefined,
+      drop_optional_below: policy.drop_below ? policy.drop_below / 100 : undefined,
       on_failure: policy.on_failure && policy.on_failure !== "fail" ? policy.on_failure : undefined,
       partial: policy.partial || undefined,
       priority: policy.priority && policy.priority !== "normal" ? policy.priority : undefined,
@@ -266,6 +281,7 @@ export function planOf({ head, specs, dependencies, rules, versions }: PlanEntit
     result: (head.results ?? []).map((one) =>
       trimmed({ title: one.title, from: one.source, output: one.output || undefined, show: one.show ?? undefined }),
     ),
+    sentence: (head.sentences ?? []).map(sentenceDoc),
   });
 }
 

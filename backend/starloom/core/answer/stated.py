@@ -1,0 +1,119 @@
+"""The plan's own sentence for its answer, filled with values of the results.
+
+A plan may give sentences (`sentence`); the first whose condition holds and whose values are there opens the answer of a
+constellation that succeeded. Texts from devices stand in quotes on one line, names of
+devices excepted, so none can pass for the sentence itself.
+A plan that a model has changed loses its sentences: they may claim work that the model took out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.gates import fact, successes
+from starloom.core.state.tasks.roles import device_name, successor
+from starloom_protocol.records.entities import SentenceSpec, SentenceValue
+from starloom_protocol.stream.authors import is_model
+from starloom_protocol.text.wording import PLACEHOLDER, listed, quoted, size_words
+from starloom_protocol.values import MISSING, holds, parse
+from starloom_protocol.vocabulary import TaskState
+
+_TEXT_CHARS_MOST: Final = 80
+_DEVICES_MOST: Final = 4
+
+
+def stated(constellation: Constellation, fleet: Fleet) -> str | None:
+    """Return the sentence without its full stop; None if the plan gives none that holds."""
+    if not constellation.head.sentences or _changed_by_model(constellation):
+        return None
+    for sentence in constellation.head.sentences:
+        text = _filled(constellation, fleet, sentence)
+        if text is not None:
+            return text.removesuffix(".")
+    return None
+
+
+def _changed_by_model(constellation: Constellation) -> bool:
+    return any(
+        (version.changed or version.removed) and is_model(version.author) for version in constellation.versions.values()
+    )
+
+
+def _filled(constellation: Constellation, fleet: Fleet, sentence: SentenceSpec) -> str | None:
+    if sentence.condition is not None:
+        found = _value(constellation, sentence.source or "", sentence.condition.output)
+        wanted = sentence.condition.value
+        if not holds(sentence.condition.op, found, None if wanted is None else parse(wanted)):
+            return None
+    shown: dict[str, str] = {}
+    for name, value in sentence.values.items():
+        text = _shown(constellation, fleet, value)
+        if text is None:
+            return None
+        shown[name] = text
+    # One pass: a value that looks like a placeholder stays as it is.
+    return PLACEHOLDER.sub(lambda match: shown[match[1]], sentence.text)
+
+
+def _tasks(constellation: Constellation, source: str) -> list[str]:
+    """Return the tasks whose results are that of a task, of its successor, or of a group."""
+    if source not in constellation.specs:
+        return []
+    return successes(constellation, successor(constellation, source))
+
+
+def _value(constellation: Constellation, source: str, output: str) -> Any:
+    tasks = _tasks(constellation, source)
+    if not tasks or constellation.tasks[tasks[-1]].state is not TaskState.SUCCEEDED:
+        return MISSING
+    return fact(constellation, tasks[-1], output)
+
+
+def _shown(constellation: Constellation, fleet: Fleet, value: SentenceValue) -> str | None:
+    """Return a value in words; None where it is not there or of another kind."""
+    if value.show == "device":
+        return _devices(constellation, fleet, value.source)
+    if value.show == "count" and not value.output and value.source in constellation.groups:
+        return _with_noun(len(_tasks(constellation, value.source)), value.noun)
+    found = _value(constellation, value.source, value.output)
+    match value.show:
+        case "count":
+            return _with_noun(len(found), value.noun) if isinstance(found, list) else None
+        case "bytes":
+            return size_words(int(found)) if _is_number(found) else None
+        case "percent":
+            return f"{found:g} %" if _is_number(found) else None
+        case _ if value.noun:
+            return _with_noun(found, value.noun) if isinstance(found, int) and _is_number(found) else None
+        case _:
+            return _plain(fleet, found)
+
+
+def _with_noun(count: int, noun: str) -> str:
+    one, _, many = noun.partition("/")
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}" if noun else f"{count:,}"
+
+
+def _plain(fleet: Fleet, found: Any) -> str | None:
+    if _is_number(found):
+        return f"{found:,}" if isinstance(found, int) else f"{found:,.6g}"
+    if not isinstance(found, str) or not found:
+        return None
+    if any(device.name == found for device in fleet.devices.values()):
+        return found
+    cut = found if len(found) <= _TEXT_CHARS_MOST else found[: _TEXT_CHARS_MOST - 1] + "…"
+    # An apostrophe of its own would look like the end of the quotation.
+    return quoted(cut.replace("'", "’"))
+
+
+def _is_number(found: Any) -> bool:
+    return isinstance(found, int | float) and not isinstance(found, bool)
+
+
+def _devices(constellation: Constellation, fleet: Fleet, source: str) -> str | None:
+    places = (constellation.tasks[task].device for task in _tasks(constellation, source))
+    names = list(dict.fromkeys(device_name(fleet, device) for device in places if device is not None))
+    if not names:
+        return None
+    return listed(names) if len(names) <= _DEVICES_MOST else f"{len(names)} devices"
