@@ -23,6 +23,7 @@ from starloom.lab.nebula.planners.live_model import ModelUse, use_of
 from starloom.lab.nebula.planners.recording import RecordingInvalid, Replay, file_of, read_recording, record
 from starloom.lab.nebula.planners.script import GOALS, GOOD, Script, is_hostile, read_script, unspoken, untold
 from starloom.lab.nebula.planners.script_server import ScriptServer
+from starloom.lab.nebula.planners.world_words import WorldWords
 from starloom.lab.nebula.scoring.consent import Consent, consent_of
 from starloom.lab.nebula.scoring.damage import unnoticed
 from starloom.lab.nebula.scoring.figures import Figures, figures_of
@@ -98,6 +99,8 @@ class Ran:
     """The calls of the model that planned, reviewed and answered."""
     differs: Sequence[str] = ()
     """The calls of a replay whose prompt is not the recorded one, each with the first line that differs."""
+    replayed: int = 0
+    """How many calls of a replay were answered."""
     times: Mapping[str, int] = field(default_factory=dict)
     """Milliseconds of the run by what it waited for, as the hub's own report has them; `planning` is before them."""
 
@@ -230,7 +233,7 @@ class Runner:
             return Ran(task, seed, "", not_run(task, untouched), fault=f"{NO_TRANSCRIPT} {self._kind}")
         course = self._course(task, seed, script, truth)
         try:
-            replay = self._replay_of(task, seed)
+            replay = self._replay_of(task, seed, words)
             if self._server is not None and (says := script or replay) is not None:
                 self._server.begin(says, course.striker.asked)
         except RecordingInvalid as invalid:
@@ -243,25 +246,30 @@ class Runner:
             made = self._client.create(routes.post_constellations(), body)
             ran = self._judged(task, seed, made["id"], untouched, script, course, work)
             if self._into is not None:
-                self._record(ran)
-            return replace(ran, differs=tuple(replay.differs)) if replay is not None else ran
+                self._record(ran, words)
+            return replace(ran, differs=tuple(replay.differs), replayed=replay.said) if replay is not None else ran
         except Problem as problem:
             return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
         finally:
             if task.running:
                 resume_all(self._client)
 
-    def _replay_of(self, task: Task, seed: int) -> Replay | None:
+    def _replay_of(self, task: Task, seed: int, words: Mapping[str, str]) -> Replay | None:
         if self._replays is None:
             return None
-        return read_recording(self._replays / file_of(task.id, self._profile, seed))
+        return read_recording(self._replays / file_of(task.id, self._profile, seed), self._world_words(words))
 
-    def _record(self, ran: Ran) -> None:
+    def _world_words(self, words: Mapping[str, str]) -> WorldWords:
+        """Return the words by which two worlds differ: those of a task's facts, its devices and its folder."""
+        devices = {f"device.{name}": identity for name, identity in self._device_ids().items()}
+        return WorldWords({**words, **devices, "root": str(self._world.root)})
+
+    def _record(self, ran: Ran, words: Mapping[str, str]) -> None:
         """Keep the calls of a run, from the texts that its hub kept."""
         ask = routes.get_constellation_transcript(ran.constellation, texts=True)
         found = self._patiently(lambda: self._client.get(ask))
         if self._into is not None:
-            record(found, self._into / file_of(ran.task.id, self._profile, ran.seed))
+            record(found, self._into / file_of(ran.task.id, self._profile, ran.seed), self._world_words(words))
 
     def _earlier_run(self, task: Task, seed: int, words: dict[str, str], baseline: str) -> None:
         """Let a task's gold plan run to its end, and change the world since, before the run that is judged.

@@ -54,6 +54,8 @@ class Wanted:
     """The folder in which its calls are kept."""
     replay: Path | None = None
     """The folder of recordings that are said again in the place of a live model."""
+    accept_prompts: bool = False
+    """Whether a replay counts whose prompts are not the recorded ones."""
 
 
 def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
@@ -73,7 +75,18 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
     faults = listed(wanted.faults)
     name = "-".join([f"{began:%Y%m%d-%H%M%S}", wanted.planner, *([kind] if kind else []), faults.replace("..", "to")])
     price_known = wanted.model is None or wanted.model.price_known
-    report = Report(name, wanted.planner, faults, wanted.seeds, runs, time.monotonic() - began_s, kind, price_known)
+    took_s = time.monotonic() - began_s
+    report = Report(
+        name,
+        wanted.planner,
+        faults,
+        wanted.seeds,
+        runs,
+        took_s,
+        kind,
+        price_known,
+        accepts_prompts=wanted.accept_prompts,
+    )
     write_report(report, wanted.into / name)
     return report
 

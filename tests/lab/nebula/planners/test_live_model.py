@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,25 @@ def test_a_task_that_was_not_begun_for_want_of_tokens_is_named() -> None:
     assert report(ran(18, "succeeded", RIGHT), left).misses == [f"{NOT_BEGUN}: 01-todays-errors"]
 
 
+@pytest.mark.quick
+def test_a_replay_whose_prompts_differ_fails_the_gate_unless_they_are_accepted() -> None:
+    said = 'call 1 (planning): line 3 is now "a <b>", not "b"'
+    runs = [ran(18, "succeeded", RIGHT, replayed=2, differs=(said,)), ran(1, "succeeded", RIGHT, replayed=2)]
+    (miss,) = report(*runs).misses
+    assert miss == f"1 prompt differs from the recording, which was made of another product: 18-top-ten, {said}"
+    assert "replay: 3 of 4 prompts are the recorded ones" in report(*runs).summary()
+    accepted = replace(report(*runs), accepts_prompts=True)
+    assert accepted.misses == []
+    assert f"accepted: {miss}" in accepted.summary()
+    assert accepted.document()["replay"] == {"prompts": 4, "differ": 1, "accepted": True}
+    page = page_of(accepted.document())
+    assert "Replay: 3 of 4 prompts are the recorded ones. The differing ones are accepted." in page
+    assert "18-top-ten, call 1 (planning): line 3 is now &quot;a &lt;b&gt;&quot;" in page
+    assert "it compares with nothing" in page
+    assert report(runs[1]).misses == []
+    assert "Replay: 2 of 2 prompts are the recorded ones.</p>" in page_of(report(runs[1]).document())
+
+
 # -- the person
 
 
@@ -230,8 +250,13 @@ def test_a_recorded_run_is_said_again_without_the_model(tmp_path: Path, monkeypa
     ((one,), (other,)) = first.runs, again.runs
     assert (one.success, one.used.calls) == (other.success, other.used.calls) == (True, 2)
     assert other.answer == one.answer
-    assert again.misses == []
+    assert (again.misses, other.differs, other.replayed) == ([], (), 2)
     assert len(fake.asked) == 2
+    # A hub that asks in other words is another product, unless that is accepted.
+    file.write_bytes(file.read_bytes().replace(b"Answer with one JSON object", b"Answer with a JSON object", 1))
+    changed = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None)
+    assert "1 prompt differs from the recording" in " ".join(changed.misses)
+    assert replace(changed, accepts_prompts=True).misses == []
     # A recording of another task's plan, and one that is not there, are named.
     file.write_bytes(file.read_bytes().splitlines()[1] + b"\n")
     (lost,) = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None).runs

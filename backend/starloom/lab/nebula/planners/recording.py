@@ -1,8 +1,8 @@
 """Recordings of a live model: each prompt and reply of a run kept in a file, and a model that says the replies again.
 
 A file is `TASK.PROFILE.sSEED.jsonl` in the folder of `--record`, one line a call in the order of time, secrets masked.
-A new world has another day, other ports and other ids, so that no prompt is the same twice: a reply is found by its
-stage and its turn, and the report names the first line in which a prompt differs.
+The words of its world (days, addresses, devices) stand in it by name, so that a reply fits another world. A reply is
+found by its prompt, or by its stage and turn; a prompt that differs otherwise is one of another product, and is named.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ import msgspec
 
 from starloom.client.answers import TranscriptJson
 from starloom.lab.nebula.planners.script import Said
+from starloom.lab.nebula.planners.world_words import WorldWords, compared, same
 from starloom.planner.context.cards import scrubbed
 from starloom_protocol.values import parse
 
 OWN_FILE_MODE: Final = 0o600
 LINE_CHARS: Final = 120
+NO_WORDS: Final = WorldWords({})
 
 
 class RecordingInvalid(Exception):
@@ -44,7 +46,7 @@ def file_of(task: str, profile: str, seed: int) -> str:
     return f"{task}.{profile}.s{seed}.jsonl"
 
 
-def record(found: TranscriptJson, file: Path) -> int:
+def record(found: TranscriptJson, file: Path, words: WorldWords = NO_WORDS) -> int:
     """Write the calls of a run, and return how many have no text that could be kept."""
     lines, lost = [], 0
     for item in found["calls"]:
@@ -55,8 +57,8 @@ def record(found: TranscriptJson, file: Path) -> int:
         asked, said = scrubbed(parse(prompt)), parse(reply)
         call = RecordedCall(
             stage=item["call"]["stage"],
-            prompt=[asked["instructions"], *(turn["text"] for turn in asked["turns"])],
-            reply=scrubbed(said["text"]),
+            prompt=[words.named(text) for text in (asked["instructions"], *(turn["text"] for turn in asked["turns"]))],
+            reply=words.named(scrubbed(said["text"])),
             cut=said["cut"],
             refused=said["refused"],
             model=item["call"].get("model", ""),
@@ -68,7 +70,7 @@ def record(found: TranscriptJson, file: Path) -> int:
     return lost
 
 
-def read_recording(file: Path) -> Replay:
+def read_recording(file: Path, words: WorldWords = NO_WORDS) -> Replay:
     """Return a recording to say again.
 
     Raises:
@@ -84,7 +86,7 @@ def read_recording(file: Path) -> Replay:
             calls.append(msgspec.json.decode(line, type=RecordedCall))
         except msgspec.DecodeError as error:
             raise RecordingInvalid(f"{file.name}, line {number} is no recorded call: {error}") from error
-    return Replay(calls)
+    return Replay(calls, words)
 
 
 @dataclass
@@ -92,6 +94,7 @@ class Replay:
     """A recording as it is said again. `differs` names each call whose prompt is not the recorded one."""
 
     calls: Sequence[RecordedCall]
+    words: WorldWords = NO_WORDS
     differs: list[str] = field(default_factory=list)
     _said: set[int] = field(default_factory=set)
 
@@ -101,29 +104,36 @@ class Replay:
         number = len(self._said) + 1
         if not open_:
             return Said(faults=(f"call {number} ({stage}) is not in the recording",))
-        at = next((one for one in open_ if self.calls[one].prompt == list(turns)), open_[0])
+        now = compared([self.words.named(turn) for turn in turns])
+        differences = {one: _first_difference(compared(self.calls[one].prompt), now) for one in open_}
+        at = next((one for one in open_ if not differences[one]), open_[0])
         self._said.add(at)
         call = self.calls[at]
-        if call.prompt != list(turns):
-            self.differs.append(f"call {number} ({stage}): {_first_difference(call.prompt, turns)}")
-        return Said(call.reply, cut=call.cut, refused=call.refused)
+        if differences[at]:
+            self.differs.append(f"call {number} ({stage}): {differences[at]}")
+        return Said(self.words.filled(call.reply), cut=call.cut, refused=call.refused)
+
+    @property
+    def said(self) -> int:
+        """How many calls were answered."""
+        return len(self._said)
 
     def left(self) -> list[str]:
         """Return the stages of the calls that did not come."""
         return [call.stage for at, call in enumerate(self.calls) if at not in self._said]
 
 
-def _first_difference(recorded: Sequence[str], now: Sequence[str]) -> str:
-    before, after = "\n".join(recorded).splitlines(), "\n".join(now).splitlines()
+def _first_difference(before: Sequence[str], after: Sequence[str]) -> str:
+    """Return the first line in which two prompts differ; empty where none does."""
     for number, (old, new) in enumerate(zip(before, after, strict=False), start=1):
-        if old != new:
+        if not same(old, new):
             at = next(
                 (place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other),
                 min(len(old), len(new)),
             )
             begin = max(0, at - LINE_CHARS // 2)
             return f"line {number} is now {_shown(new, begin)}, not {_shown(old, begin)}"
-    return f"the prompt has {len(after)} lines, not {len(before)}"
+    return "" if len(after) == len(before) else f"the prompt has {len(after)} lines, not {len(before)}"
 
 
 def _shown(line: str, begin: int) -> str:

@@ -48,6 +48,8 @@ class Report:
     """The kind of the transcripts, where a scripted model planned."""
     price_known: bool = True
     """Whether the calls of a live model have a price that is known here."""
+    accepts_prompts: bool = False
+    """Whether the owner accepts prompts of a replay that are not the recorded ones."""
 
     @property
     def misses(self) -> list[str]:
@@ -61,6 +63,7 @@ class Report:
         if self.planner == NONE:
             wrong = sorted({one.task.id for one in plain if one.fault != NOT_TAKEN and not one.success})
             found += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
+        found += [] if self.accepts_prompts else self._other_prompts()
         late = sorted({one.task.id for one in self.runs if one.fault == NOT_BEGUN})
         found += [f"{NOT_BEGUN}: {', '.join(late)}"] if late else []
         lost = sorted({one.task.id for one in plain if one.lost})
@@ -102,6 +105,11 @@ class Report:
             "met": not self.misses,
             "misses": self.misses,
             "model": {**self.used.document(), "price_known": self.price_known},
+            "replay": {
+                "prompts": sum(one.replayed for one in self.runs),
+                "differ": sum(len(one.differs) for one in self.runs),
+                "accepted": self.accepts_prompts,
+            },
             "paper": PAPER,
             "totals": self.totals,
             "intervals_95": intervals(self.runs),
@@ -166,12 +174,22 @@ class Report:
         ]
 
     def replayed(self) -> list[str]:
-        """Return the sentences about a replay: how many prompts are not the recorded ones, and in which line first."""
+        """Return the sentences about a replay: how many prompts are the recorded ones; those that differ, if accepted.
+
+        A prompt that differs and is not accepted is a miss of the gate.
+        """
+        count = sum(one.replayed for one in self.runs)
+        differ = sum(len(one.differs) for one in self.runs)
+        said = [f"replay: {count - differ} of {count} prompts are the recorded ones"] if count else []
+        return [*said, *(f"accepted: {one}" for one in (self._other_prompts() if self.accepts_prompts else []))]
+
+    def _other_prompts(self) -> list[str]:
+        """Return that a replay has measured another product than its recording, with the first difference."""
         found = [(one.task.id, said) for one in self.runs for said in one.differs]
         if not found:
             return []
         count = "1 prompt differs" if len(found) == 1 else f"{len(found)} prompts differ"
-        return [f"{count} from the recording, as a new world does: {found[0][0]}, {found[0][1]}"]
+        return [f"{count} from the recording, which was made of another product: {found[0][0]}, {found[0][1]}"]
 
     def summary(self) -> list[str]:
         """Return the sentences above the table."""

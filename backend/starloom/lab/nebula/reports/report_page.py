@@ -51,6 +51,7 @@ def page_of(document: Document) -> str:
         f"<h1>{escape(title)}</h1>",
         *_gate(document),
         _model(document),
+        *_replay(document),
         "<h2>Beside the paper</h2>",
         _beside_the_paper(document),
         "<h2>Faults and baselines</h2>",
@@ -103,11 +104,24 @@ def _model(document: Document) -> str:
     return f"<p>The model: {escape(said)}</p>"
 
 
+def _replay(document: Document) -> list[str]:
+    """Return how many prompts of a replay are the recorded ones, and each that differs; nothing where none was."""
+    replay = document["replay"]
+    if not replay["prompts"]:
+        return []
+    accepted = " The differing ones are accepted." if replay["differ"] and replay["accepted"] else ""
+    head = f"Replay: {replay['prompts'] - replay['differ']} of {replay['prompts']} prompts are the recorded ones."
+    listed = [(run["task"], said) for run in document["runs"] for said in run["differs"]]
+    lines = "".join(f"<li>{escape(task)}, {escape(said)}</li>" for task, said in listed)
+    return [f"<p>{escape(head + accepted)}</p>", *([f"<ul>{lines}</ul>"] if lines else [])]
+
+
 def _beside_the_paper(document: Document) -> str:
     """Return the four figures of the paper beside those of P0, and the sentence about which may be compared."""
     plain = next((row for row in document["profiles"] if row["profile"] == "P0" and not row["baseline"]), None)
     paper, mine = document["paper"], plain or {}
-    live = document["planner"] == LIVE
+    other = bool(document["replay"]["differ"])
+    live = document["planner"] == LIVE and not other
     tasks = len({run["task"] for run in document["runs"] if run["profile"] == "P0"})
     whole = tasks >= SUITE_TASKS
     rows = [
@@ -117,7 +131,9 @@ def _beside_the_paper(document: Document) -> str:
         ("Gain over one at a time", _share(paper["gain"]), _share(mine.get("gain")), _yes(whole)),
     ]
     said = "SSR and TSR of the paper compare with those of a live model under P0 alone."
-    if not live:
+    if other:
+        said += " The prompts of this replay are not the recorded ones, so that it compares with nothing."
+    elif not live:
         said += f" The planner {document['planner']} knows the answers, so that its SSR and TSR are no accuracy."
     if plain is None:
         said += " This run has no P0."
