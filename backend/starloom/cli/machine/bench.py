@@ -127,6 +127,8 @@ def nebula_run(
         if not picked:
             raise usage(f"none of these tasks has a transcript {kind}")
     live = _own_model(tokens, tokens_per_task) if planner == MODEL and replay is None else None
+    if record is not None and live is not None:
+        _require_maskable(live)
     report = run_suite(
         Wanted(
             picked,
@@ -168,6 +170,15 @@ def _require_recordings(planner: str, record: Path | None, replay: Path | None, 
         raise usage(f"{record} is not an empty folder", "Name a new one.")
     if replay is not None and not replay.is_dir():
         raise usage(f"there is no folder {replay}", "Name that of a run with --record.")
+
+
+def _require_maskable(live: LiveModel) -> None:
+    """Refuse a recording whose key cannot be masked."""
+    from starloom.lab.nebula.planners.key_masking import KEY_CHARS_LEAST, KeyMask
+
+    if KeyMask(live.keys).short:
+        reason = f"--record: a key of fewer than {KEY_CHARS_LEAST} characters cannot be masked"
+        raise usage(reason, "Take a longer key, or none where the model needs none.")
 
 
 def _conditions(

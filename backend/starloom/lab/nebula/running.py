@@ -19,8 +19,17 @@ from starloom.lab.nebula.person.doubts import Doubts, movable
 from starloom.lab.nebula.person.person import Person
 from starloom.lab.nebula.person.under_way import resume_all, stays_of, under_way
 from starloom.lab.nebula.planners.baselines import FULL, plan_of
+from starloom.lab.nebula.planners.key_masking import KeyMask
 from starloom.lab.nebula.planners.live_model import ModelUse, use_of
-from starloom.lab.nebula.planners.recording import RecordingInvalid, Replay, file_of, read_recording, record
+from starloom.lab.nebula.planners.recording import (
+    NO_KEYS,
+    RecordingInvalid,
+    RecordingRefused,
+    Replay,
+    file_of,
+    read_recording,
+    record,
+)
 from starloom.lab.nebula.planners.script import GOALS, GOOD, Script, is_hostile, read_script, unspoken, untold
 from starloom.lab.nebula.planners.script_server import ScriptServer
 from starloom.lab.nebula.planners.world_words import WorldWords
@@ -101,6 +110,8 @@ class Ran:
     """The calls of a replay whose prompt is not the recorded one, each with the first line that differs."""
     replayed: int = 0
     """How many calls of a replay were answered."""
+    unrecorded: str = ""
+    """Why its recording was refused or lacks a call."""
     times: Mapping[str, int] = field(default_factory=dict)
     """Milliseconds of the run by what it waited for, as the hub's own report has them; `planning` is before them."""
 
@@ -172,7 +183,8 @@ class _Course:
 class Runner:
     """Runs tasks one after the other on a started world, under one profile of faults.
 
-    `into` is the folder in which the calls of a live model are recorded; the recordings in `replays` are said again.
+    `into` is the folder in which the calls of a live model are recorded, without its `keys`; the recordings in
+    `replays` are said again.
     """
 
     def __init__(
@@ -186,10 +198,12 @@ class Runner:
         profile: str = NO_FAULT,
         into: Path | None = None,
         replays: Path | None = None,
+        keys: KeyMask = NO_KEYS,
     ) -> None:
         self._world = world
         self._into = into
         self._replays = replays
+        self._keys = keys
         self._profile = profile
         self._planner = planner
         self._examine = examine
@@ -246,7 +260,7 @@ class Runner:
             made = self._client.create(routes.post_constellations(), body)
             ran = self._judged(task, seed, made["id"], untouched, script, course, work)
             if self._into is not None:
-                self._record(ran, words)
+                ran = replace(ran, unrecorded=self._record(ran, words, self._into))
             return replace(ran, differs=tuple(replay.differs), replayed=replay.said) if replay is not None else ran
         except Problem as problem:
             return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
@@ -264,12 +278,16 @@ class Runner:
         devices = {f"device.{name}": identity for name, identity in self._device_ids().items()}
         return WorldWords({**words, **devices, "root": str(self._world.root)})
 
-    def _record(self, ran: Ran, words: Mapping[str, str]) -> None:
-        """Keep the calls of a run, from the texts that its hub kept."""
+    def _record(self, ran: Ran, words: Mapping[str, str], into: Path) -> str:
+        """Keep the calls of a run, from the texts that its hub kept; return why one is not kept."""
         ask = routes.get_constellation_transcript(ran.constellation, texts=True)
         found = self._patiently(lambda: self._client.get(ask))
-        if self._into is not None:
-            record(found, self._into / file_of(ran.task.id, self._profile, ran.seed), self._world_words(words))
+        file = into / file_of(ran.task.id, self._profile, ran.seed)
+        try:
+            lost = record(found, file, self._world_words(words), self._keys)
+        except RecordingRefused as refused:
+            return f"its recording is refused: {refused}"
+        return f"{lost} of its calls have no text that could be kept" if lost else ""
 
     def _earlier_run(self, task: Task, seed: int, words: dict[str, str], baseline: str) -> None:
         """Let a task's gold plan run to its end, and change the world since, before the run that is judged.

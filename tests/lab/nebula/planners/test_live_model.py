@@ -14,13 +14,14 @@ from typer.testing import CliRunner
 from starloom.cli.commands import build
 from starloom.client.calls import Get, Post
 from starloom.lab.nebula.person.person import AS_USUAL, Person
+from starloom.lab.nebula.planners.key_masking import KeyMask
 from starloom.lab.nebula.planners.live_model import NOT_BEGUN, LiveModel, ModelUse, live_model, use_of
 from starloom.lab.nebula.planners.recording import read_recording
 from starloom.lab.nebula.reports.report import Report
 from starloom.lab.nebula.reports.report_page import page_of
 from starloom.lab.nebula.running import GOLD, MODEL
 from starloom.lab.nebula.scoring.honesty import End
-from starloom.lab.nebula.suite import Wanted, run_suite
+from starloom.lab.nebula.suite import Wanted, run_suite, write_report
 from starloom.lab.nebula.task import Answers, chosen
 from starloom.planner.model.endpoints.endpoint import Endpoint
 from starloom.planner.model.port import ModelFault
@@ -144,6 +145,21 @@ def test_a_replay_whose_prompts_differ_fails_the_gate_unless_they_are_accepted()
     assert "it compares with nothing" in page
     assert report(runs[1]).misses == []
     assert "Replay: 2 of 2 prompts are the recorded ones.</p>" in page_of(report(runs[1]).document())
+
+
+@pytest.mark.quick
+def test_a_recording_that_was_refused_is_a_miss_and_no_file_of_a_report_holds_the_key(tmp_path: Path) -> None:
+    key = "aB3~secretKey/with+signs_90"
+    lines = [json.dumps({"detail": f"401 {key}"}).encode()]
+    one = ran(
+        18, "failed", WRONG, fault=f"401: {key} is not known", unrecorded="its recording is refused: x", log=lines
+    )
+    assert "18-top-ten: its recording is refused: x" in report(one).misses
+    write_report(report(one), tmp_path, KeyMask([key]))
+    files = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert set(files) == {"report.html", "report.json", "report.md", "log.jsonl"}
+    assert not [name for name, text in files.items() if key in text]
+    assert all("***" in text for text in files.values())
 
 
 # -- the person

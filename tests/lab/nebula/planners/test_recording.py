@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
-from starloom.lab.nebula.planners.recording import RecordedCall, RecordingInvalid, Replay, read_recording, record
+from starloom.lab.nebula.planners.key_masking import KeyMask
+from starloom.lab.nebula.planners.recording import (
+    RecordedCall,
+    RecordingInvalid,
+    RecordingRefused,
+    Replay,
+    read_recording,
+    record,
+)
 from starloom.lab.nebula.planners.script import Said
 from starloom.lab.nebula.planners.world_words import WorldWords
 from starloom.planner.model.answers import Stage
@@ -35,6 +45,86 @@ def test_a_recording_keeps_prompts_and_replies_and_masks_keys(tmp_path: Path) ->
     first, second = read_recording(file).calls
     assert (first.stage, first.prompt[0]) == ("planning", "The rules.")
     assert second == RecordedCall(stage="answering", prompt=["The rules.", "how many"], reply="é", model="m")
+
+
+OWN = "aB3~secretKey/with+signs_90"
+"""A key that no pattern knows."""
+
+
+def in_parts(text: str, size: int) -> str:
+    return "\n".join(text[at : at + size] for at in range(0, len(text), size))
+
+
+PLANTED = {
+    "url": f"https://models.example.org/v1?key={OWN}",
+    "quoted url": f"GET /v1/{quote(OWN, safe='')}/chat",
+    "header": f"x-api-key: {OWN}\nauthorization: Bearer {OWN}",
+    "body": json.dumps({"model": "m", "extra": json.dumps({"k": OWN})}),
+    "error text": f"401: Incorrect API key provided: {OWN}.",
+    "error in capitals": f"KEY {OWN.upper()} IS NOT KNOWN",
+    "base64": base64.b64encode(OWN.encode()).decode(),
+    "base64 with a name": base64.b64encode(f"user:{OWN}".encode()).decode(),
+    "base64 for urls": base64.urlsafe_b64encode(f"ab{OWN}c".encode()).decode(),
+    "hex": OWN.encode().hex(),
+}
+
+
+@pytest.mark.parametrize("where", PLANTED)
+@pytest.mark.parametrize("place", ["prompt", "reply", "model"])
+def test_the_models_own_key_is_masked_wherever_it_stands(tmp_path: Path, where: str, place: str) -> None:
+    text = f"before {PLANTED[where]} after"
+    row = kept(Stage.PLANNING, text if place == "prompt" else "x", text if place == "reply" else "y")
+    if place == "model":
+        row["call"]["model"] = text
+    file = tmp_path / "one.jsonl"
+    record({"calls": [row]}, file, keys=KeyMask([OWN]))
+    (made,) = read_recording(file).calls
+    found = {"prompt": made.prompt[1], "reply": made.reply, "model": made.model}[place]
+    assert "***" in found
+    assert found.startswith("before ")
+    assert found.endswith(" after")
+    assert KeyMask([OWN]).left_in(file.read_text()) == ""
+    assert OWN[:12] not in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        (in_parts(OWN, 7), "in parts"),
+        (in_parts(base64.b64encode(OWN.encode()).decode(), 10), "in parts, as base64"),
+        (base64.b64encode(base64.b64encode(OWN.encode())).decode(), "as base64, as base64"),
+        ("".join(f"%{ord(sign):02x}" for sign in OWN), "in a URL"),
+        ("".join(f"&#{ord(sign)};" for sign in OWN), "in HTML"),
+        (OWN[::-1], "as it is"),
+    ],
+)
+def test_a_recording_that_would_still_hold_the_key_is_refused(tmp_path: Path, text: str, how: str) -> None:
+    file = tmp_path / "one.jsonl"
+    rows = [kept(Stage.PLANNING, "x", "y"), kept(Stage.ANSWERING, f"it is {text}.", "y")]
+    with pytest.raises(RecordingRefused, match=rf"^call 2 \(answering\) still holds the key of the model {how}$"):
+        record({"calls": rows}, file, keys=KeyMask([OWN]))
+    assert not file.exists()
+
+
+def test_a_prompt_with_a_masked_part_is_the_recorded_one(tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl"
+    record({"calls": [kept(Stage.PLANNING, f"ask {OWN} now", "y")]}, file, keys=KeyMask([OWN]))
+    replay = read_recording(file)
+    replay.reply("planning", ["The rules.", f"ask {OWN} now"])
+    assert replay.differs == []
+
+
+def test_a_key_of_a_few_signs_cannot_be_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "key").touch(mode=0o600)
+    (tmp_path / "key").write_text("abc")
+    monkeypatch.setenv("STARLOOM_HOME", str(tmp_path))
+    monkeypatch.setenv("STARLOOM_LLM_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("STARLOOM_LLM_MODEL", "small")
+    monkeypatch.setenv("STARLOOM_LLM_KEY_FILE", str(tmp_path / "key"))
+    words = ["bench", "nebula", "run", "18", "--planner", "model", "--record", str(tmp_path / "new")]
+    ended = CliRunner().invoke(build(), words)
+    assert ended.exit_code == 2
+    assert "--record: a key of fewer than 4 characters cannot be masked" in ended.output
 
 
 def call(stage: str, words: str, reply: str) -> RecordedCall:

@@ -1,6 +1,7 @@
 """Recordings of a live model: each prompt and reply of a run kept in a file, and a model that says the replies again.
 
-A file is `TASK.PROFILE.sSEED.jsonl` in the folder of `--record`, one line a call in the order of time, secrets masked.
+A file is `TASK.PROFILE.sSEED.jsonl` in the folder of `--record`, one line a call in the order of time. The keys of the
+model are masked exactly, what looks like a secret by its pattern; a file that still held a key is not written.
 The words of its world (days, addresses, devices) stand in it by name, so that a reply fits another world. A reply is
 found by its prompt, or by its stage and turn; a prompt that differs otherwise is one of another product, and is named.
 """
@@ -16,6 +17,7 @@ from typing import Final
 import msgspec
 
 from starloom.client.answers import TranscriptJson
+from starloom.lab.nebula.planners.key_masking import KeyMask
 from starloom.lab.nebula.planners.script import Said
 from starloom.lab.nebula.planners.world_words import WorldWords, compared, same
 from starloom.planner.context.cards import scrubbed
@@ -24,10 +26,15 @@ from starloom_protocol.values import parse
 OWN_FILE_MODE: Final = 0o600
 LINE_CHARS: Final = 120
 NO_WORDS: Final = WorldWords({})
+NO_KEYS: Final = KeyMask()
 
 
 class RecordingInvalid(Exception):
     """A file is no recording, or there is none: says which and why."""
+
+
+class RecordingRefused(Exception):
+    """A recording is not written: says in which call a key is left, and how it is written there."""
 
 
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,24 +53,35 @@ def file_of(task: str, profile: str, seed: int) -> str:
     return f"{task}.{profile}.s{seed}.jsonl"
 
 
-def record(found: TranscriptJson, file: Path, words: WorldWords = NO_WORDS) -> int:
-    """Write the calls of a run, and return how many have no text that could be kept."""
+def record(found: TranscriptJson, file: Path, words: WorldWords = NO_WORDS, keys: KeyMask = NO_KEYS) -> int:
+    """Write the calls of a run, and return how many have no text that could be kept.
+
+    Raises:
+        RecordingRefused: a call still holds a key of the model; nothing is written.
+    """
+
+    def kept(text: str) -> str:
+        return words.named(str(scrubbed(keys.text(text))))
+
     lines, lost = [], 0
-    for item in found["calls"]:
+    for number, item in enumerate(found["calls"], start=1):
         prompt, reply = item.get("prompt_text"), item.get("reply_text")
         if prompt is None or reply is None:
             lost += 1
             continue
-        asked, said = scrubbed(parse(prompt)), parse(reply)
+        asked, said = parse(prompt), parse(reply)
         call = RecordedCall(
             stage=item["call"]["stage"],
-            prompt=[words.named(text) for text in (asked["instructions"], *(turn["text"] for turn in asked["turns"]))],
-            reply=words.named(scrubbed(said["text"])),
+            prompt=[kept(text) for text in (asked["instructions"], *(turn["text"] for turn in asked["turns"]))],
+            reply=kept(said["text"]),
             cut=said["cut"],
             refused=said["refused"],
-            model=item["call"].get("model", ""),
+            model=keys.text(item["call"].get("model", "")),
         )
-        lines.append(msgspec.json.encode(call) + b"\n")
+        line = msgspec.json.encode(call)
+        if how := keys.left_in(line.decode()):
+            raise RecordingRefused(f"call {number} ({call.stage}) still holds the key of the model {how}")
+        lines.append(line + b"\n")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch(mode=OWN_FILE_MODE)
     file.write_bytes(b"".join(lines))

@@ -64,6 +64,7 @@ class Report:
             wrong = sorted({one.task.id for one in plain if one.fault != NOT_TAKEN and not one.success})
             found += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
         found += [] if self.accepts_prompts else self._other_prompts()
+        found += [f"{one.task.id}: {one.unrecorded}" for one in self.runs if one.unrecorded]
         late = sorted({one.task.id for one in self.runs if one.fault == NOT_BEGUN})
         found += [f"{NOT_BEGUN}: {', '.join(late)}"] if late else []
         lost = sorted({one.task.id for one in plain if one.lost})
@@ -350,6 +351,7 @@ def _row(one: Ran) -> dict[str, Any]:
         "fault": one.fault,
         "lost": list(one.lost),
         "differs": list(one.differs),
+        "unrecorded": one.unrecorded,
         "needs": one.task.about.needs,
         "asked": list(one.asked),
         "consent": one.consent.document(),
