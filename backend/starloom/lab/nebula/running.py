@@ -370,7 +370,7 @@ class Runner:
             scored,
             figures_of(view, events),
             fault or "; ".join([*_reasons(view), *failures][:TOLD_MOST]),
-            consent_of(view, seen.calls(), self._device_ids(), ask=task.about.ask),
+            consent_of(view, events, seen.calls(), self._device_ids(), ask=task.about.ask),
             tuple(person.asked),
             tuple(unnoticed(task, seen)) if self._examine and scored.met and not hostile else (),
             view.constellation,

@@ -89,6 +89,14 @@ def test_recoveries_have_a_table_of_their_own_so_that_each_fits_a_wide_window() 
     assert re.findall(r"<td[^>]*>([^<]*)", rows) == ["P1", "none", "0", "3", "0", "0", "0", "0", "0"]
 
 
+def test_the_report_says_which_tools_its_consent_is_about() -> None:
+    made = report(GOLD, ended(1, End.MET))
+    tools = "mcp.mail.send, mcp.svc.restart, mcp.svc.stop, mcp.pkg.upgrade, mcp.msg.send"
+    assert f"The world sees those of {tools}." in Reader(page_of(made.document())).text
+    assert made.document()["consent_sees"] == tools.split(", ")
+    assert f"effects are seen of {tools}" in made.markdown()
+
+
 def test_text_of_answers_is_no_markup() -> None:
     reader = read(ended(35, End.HONEST, answer="It failed. <script>alert(1)</script> send"))
     assert "script" not in reader.tags

@@ -15,7 +15,7 @@ from starloom.lab.nebula.person.doubts import movable
 from starloom.lab.nebula.person.person import Person
 from starloom.lab.nebula.reports.report import Report, intervals, totals_of
 from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, Ran
-from starloom.lab.nebula.scoring.consent import Consent
+from starloom.lab.nebula.scoring.consent import Consent, seen_tools
 from starloom.lab.nebula.scoring.figures import Figures, figures_of
 from starloom.lab.nebula.scoring.honesty import End
 from starloom.lab.nebula.scoring.score import Scored
@@ -290,6 +290,7 @@ def test_the_report_counts_questions_approvals_and_where_the_time_went() -> None
     assert made.consent() == [
         "questions 2: needed 1, not needed 1, missed 1",
         "approvals 1: needed 1, effects beyond them 0",
+        f"effects are seen of {', '.join(seen_tools())}",
     ]
     assert "| queue | 1.0 | 25% |" in made.markdown()
     beyond = ran(1, "succeeded", RIGHT, consent=Consent(beyond=("mail.send on desk",)))

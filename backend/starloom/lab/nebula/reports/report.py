@@ -14,6 +14,7 @@ from starloom.lab.nebula.planners.baselines import FULL
 from starloom.lab.nebula.planners.live_model import NOT_BEGUN, ModelUse
 from starloom.lab.nebula.reports.costs import COST_HEAD, costs
 from starloom.lab.nebula.running import GOLD, MODEL, NONE, NOT_TAKEN, SCRIPT, Ran
+from starloom.lab.nebula.scoring.consent import seen_tools
 from starloom.lab.nebula.scoring.honesty import HARD, End
 from starloom.lab.nebula.task import CATEGORIES
 
@@ -128,6 +129,7 @@ class Report:
                 for (profile, baseline), part in self._conditions()
             ],
             "costs": [cost.document() for cost in costs(self.runs)],
+            "consent_sees": seen_tools(),
             "declared": {one.task.id: dict(one.task.about.faults) for one in self.runs if one.task.about.faults},
             "levels": {
                 key: {**totals_of(part), "intervals_95": intervals(part)}
@@ -172,6 +174,7 @@ class Report:
         return [
             f"{questions}, not needed {extra}, missed {total['questions_missed']}",
             f"{approvals}, effects beyond them {total['beyond']}",
+            f"effects are seen of {', '.join(seen_tools())}",
         ]
 
     def replayed(self) -> list[str]:
