@@ -362,13 +362,14 @@ class Runner:
             lost += unspoken(script, found)
             lost += untold(script, [*person.asked, *_reasons(view), *failures, str(found["sentence"])])
         hostile = self._server is not None and is_hostile(self._kind)
+        figures = figures_of(view, events)
         scored = score_hostile(task, seen) if hostile else score(task, seen)
         return Ran(
             task,
             seed,
             str(view.state),
             scored,
-            figures_of(view, events),
+            figures,
             fault or "; ".join([*_reasons(view), *failures][:TOLD_MOST]),
             consent_of(view, events, seen.calls(), self._device_ids(), ask=task.about.ask),
             tuple(person.asked),
@@ -387,7 +388,7 @@ class Runner:
             recoveries={rung: count for rung, count in report["recoveries"].items() if isinstance(count, int)},
             movable=movable(view, followed.lost, self._names().get(followed.lost, "")),
             used=use_of(view.each("call", ModelCall).values()),
-            times=_times(report),
+            times={**_times(report), "transfer": figures.transfer_ms},
         )
 
     def _body(self, task: Task, words: dict[str, str], baseline: str) -> dict[str, Any] | None:

@@ -63,6 +63,15 @@ def spec(name: str, **more: Any) -> TaskSpec:
     return TaskSpec(id=name, changed_in=1, tool="fs.read", **more)
 
 
+def test_the_time_of_transfers_is_that_of_their_own_calls() -> None:
+    tools = {"a": "artifact.put", "b": "artifact.get", "c": "artifact.put", "d": "fs.read"}
+    tasks = {f"spec__{name}": TaskSpec(id=name, changed_in=1, tool=tool) for name, tool in tools.items()}
+    times = {"a": (0, 110), "b": (50, 210), "c": (400, 500), "d": (300, 900)}
+    tries = {f"attempt__{name}__1": attempt(*span) for name, span in times.items()}
+    # Calls begin 10 ms after their lease: from 10 to 210 and from 410 to 500.
+    assert figures_of(*a_view(**tasks, **tries)).transfer_ms == 290
+
+
 def test_two_tasks_beside_each_other_and_one_after_them() -> None:
     tasks = {f"spec__{name}": spec(name) for name in "abc"}
     tries = {"attempt__a__1": attempt(0, 100), "attempt__b__1": attempt(0, 300), "attempt__c__1": attempt(300, 400)}

@@ -16,7 +16,7 @@ from starloom.lab.nebula.reports.costs import COST_HEAD, costs
 from starloom.lab.nebula.running import GOLD, MODEL, NONE, NOT_TAKEN, SCRIPT, Ran
 from starloom.lab.nebula.scoring.consent import seen_tools
 from starloom.lab.nebula.scoring.honesty import HARD, End
-from starloom.lab.nebula.task import CATEGORIES
+from starloom.lab.nebula.task import CATEGORIES, LEVELS
 
 PAPER: Final = {"ssr": 0.833, "tsr": 0.709, "width": 1.72, "gain": 0.31}
 """The figures that UFO3's paper reports of NebulaBench: only a run with a live model may stand beside its first two."""
@@ -32,7 +32,6 @@ NOTE_CHARS: Final = 300
 RUNGS: Final = ("retried", "moved", "hedged", "rerouted", "verified", "edited", "person")
 """The rungs of the recovery ladder, as the hub's report of a run counts them."""
 NAMES_OF_COUNTS: Final = {"doubled": "doubled effects"}
-LEVELS: Final = {"e": "easy", "m": "middle", "h": "hard"}
 
 
 @dataclass(frozen=True)
@@ -119,6 +118,7 @@ class Report:
                 key: {**totals_of(part), "intervals_95": intervals(part)}
                 for key, part in _by(self.runs, lambda one: one.task.about.category)
             },
+            "parts": self._parts(),
             "profiles": [
                 {
                     "profile": profile,
@@ -142,6 +142,20 @@ class Report:
         """Return the runs by profile and baseline, in the order in which they came."""
         keys = dict.fromkeys((one.profile, one.baseline) for one in self.runs)
         return [(key, [one for one in self.runs if (one.profile, one.baseline) == key]) for key in keys]
+
+    def _parts(self) -> list[dict[str, Any]]:
+        """Return the figures of the full product by category and level, each under each profile."""
+        kinds: list[tuple[str, Callable[[Ran], str]]] = [
+            ("category", lambda one: one.task.about.category),
+            ("level", lambda one: one.task.about.level),
+        ]
+        return [
+            {"by": kind, "part": part, "profile": profile, **totals_of(runs), "intervals_95": intervals(runs)}
+            for kind, of in kinds
+            for (profile, baseline), full in self._conditions()
+            if baseline == FULL
+            for part, runs in _by(full, of)
+        ]
 
     def conditions(self) -> list[list[str]]:
         """Return the lines of the table of profiles and baselines, its head first."""

@@ -15,7 +15,7 @@ from starloom.lab.nebula.planners.ablations import WORDS as ABLATION_WORDS
 from starloom.lab.nebula.planners.baselines import WORDS
 from starloom.lab.nebula.reports.costs import COST_HEAD
 from starloom.lab.nebula.scoring.honesty import End
-from starloom.lab.nebula.task import CATEGORIES
+from starloom.lab.nebula.task import CATEGORIES, LEVELS
 
 Document = Mapping[str, Any]
 LIVE: Final = "model"
@@ -27,6 +27,7 @@ _ENDS: Final = ("honest", "fooled", "not met", "hung", "false done", "not run")
 """The ends that the table of faults has beside those that were met."""
 BAD: Final = ("not met", "hung", "false done", "doubled")
 NO_BASELINE: Final = "none"
+_ORDER: Final = (*CATEGORIES, *LEVELS)
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --good: #1a7f37; --bad: #c62828; --soft: #9a6700; }
@@ -65,6 +66,8 @@ def page_of(document: Document) -> str:
         _times(document),
         "<h2>Categories</h2>",
         _categories(document),
+        "<h2>Categories and levels</h2>",
+        _parts(document),
         "<h2>Runs that were not met</h2>",
         *_not_met(bad, document["declared"]),
         "<h2>Tasks</h2>",
@@ -143,7 +146,7 @@ def _beside_the_paper(document: Document) -> str:
 
 
 def _conditions(document: Document) -> str:
-    head = ["faults", "baseline", "struck", "met", *_ENDS, "doubled effects", "TSR", "SSR"]
+    head = ["faults", "baseline", "struck", "met", *_ENDS, "doubled effects", "TSR", "SSR", "TCR"]
     rows = []
     for row in document["profiles"]:
         ends, spreads = row["ends"], row["intervals_95"]
@@ -157,6 +160,7 @@ def _conditions(document: Document) -> str:
                 str(row["doubled"]),
                 _share(row["tsr"]) + _between(spreads["tsr"]),
                 _share(row["ssr"]) + _between(spreads["ssr"]),
+                _share(row["tcr"]) + _between(spreads["tcr"]),
             )
         )
     note = (
@@ -240,7 +244,9 @@ def _times(document: Document) -> str:
     ]
     note = (
         "Planning is the time until the first version of a plan; starting is that between the choice of a device and "
-        "the begin there, in which inputs are sent; each other row is the time in which at least one task waited so."
+        "the begin there, in which inputs are sent; transfer is the time in which at least one artifact.put or "
+        "artifact.get ran, while inputs that a call fetches itself are a part of its work; each other row is the time "
+        "in which at least one task waited so."
     )
     return _table(["", "s", "of the wall clock"], rows) + f"<p>{escape(note)}</p>"
 
@@ -255,6 +261,22 @@ def _categories(document: Document) -> str:
             met = [[run["success"] for run in mine if run["profile"] == profile] for profile in profiles]
             rows.append((f"{key} {name}", *(f"{sum(some)}/{len(some)}" for some in met)))
     return _table(["category", *profiles], rows, text_columns=1)
+
+
+def _parts(document: Document) -> str:
+    """Return the shares of each category and level under each profile, with their intervals."""
+    rows = []
+    for row in sorted(document["parts"], key=lambda one: (one["by"], _ORDER.index(one["part"]))):
+        names = CATEGORIES if row["by"] == "category" else LEVELS
+        name = f"{row['part']} {names[row['part']]}" if row["by"] == "category" else names[row["part"]]
+        shares = (_share(row[share]) + _between(row["intervals_95"][share]) for share in ("tsr", "ssr", "tcr"))
+        rows.append((name, row["profile"], f"{row['success']}/{row['runs']}", *shares))
+    note = (
+        "Of the full product, without baselines. TCR: tasks that ended by themselves with an answer. An interval is "
+        "that of 95 % over the seeds; one seed has none."
+    )
+    head = ["category or level", "faults", "met", "TSR", "SSR", "TCR"]
+    return _table(head, rows, text_columns=2) + f"<p>{escape(note)}</p>"
 
 
 def _not_met(runs: Sequence[Document], declared: Mapping[str, Mapping[str, str]]) -> list[str]:
