@@ -98,6 +98,9 @@ def nebula_run(
         Path | None,
         typer.Option("--replay", metavar="DIR", help="With model: say recorded replies again, without a key."),
     ] = None,
+    accept_prompts: Annotated[
+        bool, typer.Option("--accept-prompts", help="With --replay: prompts that differ do not fail the gate.")
+    ] = False,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where the report goes.")] = INTO,
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
@@ -113,7 +116,7 @@ def nebula_run(
         raise usage(f"--kind {kind} is none of {', '.join(KINDS)}")
     if kind != GOOD and planner != SCRIPT:
         raise usage(f"--kind {kind} needs --planner script")
-    _require_recordings(planner, record, replay)
+    _require_recordings(planner, record, replay, accepts=accept_prompts)
     profiles, baselines, ablations = _conditions(planner, faults, baseline, ablation)
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
@@ -124,6 +127,8 @@ def nebula_run(
         if not picked:
             raise usage(f"none of these tasks has a transcript {kind}")
     live = _own_model(tokens, tokens_per_task) if planner == MODEL and replay is None else None
+    if record is not None and live is not None:
+        _require_maskable(live)
     report = run_suite(
         Wanted(
             picked,
@@ -138,6 +143,7 @@ def nebula_run(
             live,
             record,
             replay,
+            accept_prompts,
         ),
         _say,
     )
@@ -149,7 +155,7 @@ def nebula_run(
     finish(Exit.FAILED if report.misses else Exit.SUCCEEDED)
 
 
-def _require_recordings(planner: str, record: Path | None, replay: Path | None) -> None:
+def _require_recordings(planner: str, record: Path | None, replay: Path | None, *, accepts: bool) -> None:
     """Refuse options of recordings that do not fit, and a folder that would be written over or is not there."""
     from starloom.lab.nebula.running import MODEL
 
@@ -158,10 +164,21 @@ def _require_recordings(planner: str, record: Path | None, replay: Path | None) 
             raise usage(f"{option} needs --planner {MODEL}")
     if record is not None and replay is not None:
         raise usage("--record and --replay are two runs", "Leave one out.")
+    if accepts and replay is None:
+        raise usage("--accept-prompts needs --replay")
     if record is not None and record.exists() and (not record.is_dir() or any(record.iterdir())):
         raise usage(f"{record} is not an empty folder", "Name a new one.")
     if replay is not None and not replay.is_dir():
         raise usage(f"there is no folder {replay}", "Name that of a run with --record.")
+
+
+def _require_maskable(live: LiveModel) -> None:
+    """Refuse a recording whose key cannot be masked."""
+    from starloom.lab.nebula.planners.key_masking import KEY_CHARS_LEAST, KeyMask
+
+    if KeyMask(live.keys).short:
+        reason = f"--record: a key of fewer than {KEY_CHARS_LEAST} characters cannot be masked"
+        raise usage(reason, "Take a longer key, or none where the model needs none.")
 
 
 def _conditions(

@@ -19,10 +19,20 @@ from starloom.lab.nebula.person.doubts import Doubts, movable
 from starloom.lab.nebula.person.person import Person
 from starloom.lab.nebula.person.under_way import resume_all, stays_of, under_way
 from starloom.lab.nebula.planners.baselines import FULL, plan_of
+from starloom.lab.nebula.planners.key_masking import KeyMask
 from starloom.lab.nebula.planners.live_model import ModelUse, use_of
-from starloom.lab.nebula.planners.recording import RecordingInvalid, Replay, file_of, read_recording, record
+from starloom.lab.nebula.planners.recording import (
+    NO_KEYS,
+    RecordingInvalid,
+    RecordingRefused,
+    Replay,
+    file_of,
+    read_recording,
+    record,
+)
 from starloom.lab.nebula.planners.script import GOALS, GOOD, Script, is_hostile, read_script, unspoken, untold
 from starloom.lab.nebula.planners.script_server import ScriptServer
+from starloom.lab.nebula.planners.world_words import WorldWords
 from starloom.lab.nebula.scoring.consent import Consent, consent_of
 from starloom.lab.nebula.scoring.damage import unnoticed
 from starloom.lab.nebula.scoring.figures import Figures, figures_of
@@ -98,6 +108,10 @@ class Ran:
     """The calls of the model that planned, reviewed and answered."""
     differs: Sequence[str] = ()
     """The calls of a replay whose prompt is not the recorded one, each with the first line that differs."""
+    replayed: int = 0
+    """How many calls of a replay were answered."""
+    unrecorded: str = ""
+    """Why its recording was refused or lacks a call."""
     times: Mapping[str, int] = field(default_factory=dict)
     """Milliseconds of the run by what it waited for, as the hub's own report has them; `planning` is before them."""
 
@@ -169,7 +183,8 @@ class _Course:
 class Runner:
     """Runs tasks one after the other on a started world, under one profile of faults.
 
-    `into` is the folder in which the calls of a live model are recorded; the recordings in `replays` are said again.
+    `into` is the folder in which the calls of a live model are recorded, without its `keys`; the recordings in
+    `replays` are said again.
     """
 
     def __init__(
@@ -183,10 +198,12 @@ class Runner:
         profile: str = NO_FAULT,
         into: Path | None = None,
         replays: Path | None = None,
+        keys: KeyMask = NO_KEYS,
     ) -> None:
         self._world = world
         self._into = into
         self._replays = replays
+        self._keys = keys
         self._profile = profile
         self._planner = planner
         self._examine = examine
@@ -230,7 +247,7 @@ class Runner:
             return Ran(task, seed, "", not_run(task, untouched), fault=f"{NO_TRANSCRIPT} {self._kind}")
         course = self._course(task, seed, script, truth)
         try:
-            replay = self._replay_of(task, seed)
+            replay = self._replay_of(task, seed, words)
             if self._server is not None and (says := script or replay) is not None:
                 self._server.begin(says, course.striker.asked)
         except RecordingInvalid as invalid:
@@ -243,25 +260,34 @@ class Runner:
             made = self._client.create(routes.post_constellations(), body)
             ran = self._judged(task, seed, made["id"], untouched, script, course, work)
             if self._into is not None:
-                self._record(ran)
-            return replace(ran, differs=tuple(replay.differs)) if replay is not None else ran
+                ran = replace(ran, unrecorded=self._record(ran, words, self._into))
+            return replace(ran, differs=tuple(replay.differs), replayed=replay.said) if replay is not None else ran
         except Problem as problem:
             return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
         finally:
             if task.running:
                 resume_all(self._client)
 
-    def _replay_of(self, task: Task, seed: int) -> Replay | None:
+    def _replay_of(self, task: Task, seed: int, words: Mapping[str, str]) -> Replay | None:
         if self._replays is None:
             return None
-        return read_recording(self._replays / file_of(task.id, self._profile, seed))
+        return read_recording(self._replays / file_of(task.id, self._profile, seed), self._world_words(words))
 
-    def _record(self, ran: Ran) -> None:
-        """Keep the calls of a run, from the texts that its hub kept."""
+    def _world_words(self, words: Mapping[str, str]) -> WorldWords:
+        """Return the words by which two worlds differ: those of a task's facts, its devices and its folder."""
+        devices = {f"device.{name}": identity for name, identity in self._device_ids().items()}
+        return WorldWords({**words, **devices, "root": str(self._world.root)})
+
+    def _record(self, ran: Ran, words: Mapping[str, str], into: Path) -> str:
+        """Keep the calls of a run, from the texts that its hub kept; return why one is not kept."""
         ask = routes.get_constellation_transcript(ran.constellation, texts=True)
         found = self._patiently(lambda: self._client.get(ask))
-        if self._into is not None:
-            record(found, self._into / file_of(ran.task.id, self._profile, ran.seed))
+        file = into / file_of(ran.task.id, self._profile, ran.seed)
+        try:
+            lost = record(found, file, self._world_words(words), self._keys)
+        except RecordingRefused as refused:
+            return f"its recording is refused: {refused}"
+        return f"{lost} of its calls have no text that could be kept" if lost else ""
 
     def _earlier_run(self, task: Task, seed: int, words: dict[str, str], baseline: str) -> None:
         """Let a task's gold plan run to its end, and change the world since, before the run that is judged.
@@ -336,15 +362,16 @@ class Runner:
             lost += unspoken(script, found)
             lost += untold(script, [*person.asked, *_reasons(view), *failures, str(found["sentence"])])
         hostile = self._server is not None and is_hostile(self._kind)
+        figures = figures_of(view, events)
         scored = score_hostile(task, seen) if hostile else score(task, seen)
         return Ran(
             task,
             seed,
             str(view.state),
             scored,
-            figures_of(view, events),
+            figures,
             fault or "; ".join([*_reasons(view), *failures][:TOLD_MOST]),
-            consent_of(view, seen.calls(), self._device_ids(), ask=task.about.ask),
+            consent_of(view, events, seen.calls(), self._device_ids(), ask=task.about.ask),
             tuple(person.asked),
             tuple(unnoticed(task, seen)) if self._examine and scored.met and not hostile else (),
             view.constellation,
@@ -361,7 +388,7 @@ class Runner:
             recoveries={rung: count for rung, count in report["recoveries"].items() if isinstance(count, int)},
             movable=movable(view, followed.lost, self._names().get(followed.lost, "")),
             used=use_of(view.each("call", ModelCall).values()),
-            times=_times(report),
+            times={**_times(report), "transfer": figures.transfer_ms},
         )
 
     def _body(self, task: Task, words: dict[str, str], baseline: str) -> dict[str, Any] | None:

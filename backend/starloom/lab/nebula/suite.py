@@ -16,6 +16,7 @@ from starloom.lab.nebula.faults.profiles import NONE as NO_FAULT
 from starloom.lab.nebula.faults.profiles import TIME_SCALES, listed
 from starloom.lab.nebula.planners.ablations import IN_THE_HUB
 from starloom.lab.nebula.planners.baselines import FULL
+from starloom.lab.nebula.planners.key_masking import KeyMask
 from starloom.lab.nebula.planners.live_model import NOT_BEGUN, LiveModel
 from starloom.lab.nebula.planners.script import GOALS, GOOD
 from starloom.lab.nebula.planners.script_server import ScriptServer
@@ -54,6 +55,13 @@ class Wanted:
     """The folder in which its calls are kept."""
     replay: Path | None = None
     """The folder of recordings that are said again in the place of a live model."""
+    accept_prompts: bool = False
+    """Whether a replay counts whose prompts are not the recorded ones."""
+
+    @property
+    def keys(self) -> KeyMask:
+        """The mask of the keys of the owner's model."""
+        return KeyMask(self.model.keys if self.model is not None else ())
 
 
 def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
@@ -73,8 +81,19 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
     faults = listed(wanted.faults)
     name = "-".join([f"{began:%Y%m%d-%H%M%S}", wanted.planner, *([kind] if kind else []), faults.replace("..", "to")])
     price_known = wanted.model is None or wanted.model.price_known
-    report = Report(name, wanted.planner, faults, wanted.seeds, runs, time.monotonic() - began_s, kind, price_known)
-    write_report(report, wanted.into / name)
+    took_s = time.monotonic() - began_s
+    report = Report(
+        name,
+        wanted.planner,
+        faults,
+        wanted.seeds,
+        runs,
+        took_s,
+        kind,
+        price_known,
+        accepts_prompts=wanted.accept_prompts,
+    )
+    write_report(report, wanted.into / name, wanted.keys)
     return report
 
 
@@ -115,6 +134,7 @@ def _run_profile(
             profile=profile,
             into=wanted.record,
             replays=wanted.replay,
+            keys=wanted.keys,
         )
         baselines = (ablation,) if ablation else (FULL, *wanted.baselines)
         runs = _run_all(runner, wanted, baselines, used, say)
@@ -164,16 +184,20 @@ def _line(ran: Ran) -> str:
     return f"{mark}  {ran.task.id}  {where}  {ran.state or '-'}  {took}  {note}"[:LINE_CHARS].rstrip()
 
 
-def write_report(report: Report, folder: Path) -> None:
-    """Write `report.md`, `report.html`, `report.json` and `log.jsonl`, which has every event of every constellation."""
+def write_report(report: Report, folder: Path, keys: KeyMask) -> None:
+    """Write `report.md`, `report.html`, `report.json` and `log.jsonl`, which has every event of every constellation.
+
+    None of them holds a key of the owner's model.
+    """
+    document = keys.value(report.document())
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.html").write_text(page_of(report.document()))
-    (folder / "report.md").write_text(report.markdown())
-    (folder / "report.json").write_text(json.dumps(report.document(), indent=1, ensure_ascii=False) + "\n")
+    (folder / "report.html").write_text(page_of(document))
+    (folder / "report.md").write_text(keys.text(report.markdown()))
+    (folder / "report.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     with (folder / "log.jsonl").open("wb") as out:
         for run in report.runs:
             for line in run.log:
-                out.write(line + b"\n")
+                out.write(keys.text(line.decode()).encode() + b"\n")
 
 
 def up(root: Path, seed: int, day: date, say: Callable[[str], None], until: Callable[[], object]) -> None:

@@ -46,6 +46,7 @@ FOLDERS: Final = {
     "J": "incidents",
 }
 """The folder of each category below `tasks`."""
+LEVELS: Final = {"e": "easy", "m": "middle", "h": "hard"}
 DEADLINE_S: Final = 120
 TRANSCRIPTS: Final = "transcripts"
 

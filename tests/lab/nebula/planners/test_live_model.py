@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from typer.testing import CliRunner
 from starloom.cli.commands import build
 from starloom.client.calls import Get, Post
 from starloom.lab.nebula.person.person import AS_USUAL, Person
+from starloom.lab.nebula.planners.key_masking import KeyMask
 from starloom.lab.nebula.planners.live_model import NOT_BEGUN, LiveModel, ModelUse, live_model, use_of
 from starloom.lab.nebula.planners.recording import read_recording
 from starloom.lab.nebula.reports.report import Report
 from starloom.lab.nebula.reports.report_page import page_of
 from starloom.lab.nebula.running import GOLD, MODEL
 from starloom.lab.nebula.scoring.honesty import End
-from starloom.lab.nebula.suite import Wanted, run_suite
+from starloom.lab.nebula.suite import Wanted, run_suite, write_report
 from starloom.lab.nebula.task import Answers, chosen
 from starloom.planner.model.endpoints.endpoint import Endpoint
 from starloom.planner.model.port import ModelFault
@@ -126,6 +128,40 @@ def test_a_task_that_was_not_begun_for_want_of_tokens_is_named() -> None:
     assert report(ran(18, "succeeded", RIGHT), left).misses == [f"{NOT_BEGUN}: 01-todays-errors"]
 
 
+@pytest.mark.quick
+def test_a_replay_whose_prompts_differ_fails_the_gate_unless_they_are_accepted() -> None:
+    said = 'call 1 (planning): line 3 is now "a <b>", not "b"'
+    runs = [ran(18, "succeeded", RIGHT, replayed=2, differs=(said,)), ran(1, "succeeded", RIGHT, replayed=2)]
+    (miss,) = report(*runs).misses
+    assert miss == f"1 prompt differs from the recording, which was made of another product: 18-top-ten, {said}"
+    assert "replay: 3 of 4 prompts are the recorded ones" in report(*runs).summary()
+    accepted = replace(report(*runs), accepts_prompts=True)
+    assert accepted.misses == []
+    assert f"accepted: {miss}" in accepted.summary()
+    assert accepted.document()["replay"] == {"prompts": 4, "differ": 1, "accepted": True}
+    page = page_of(accepted.document())
+    assert "Replay: 3 of 4 prompts are the recorded ones. The differing ones are accepted." in page
+    assert "18-top-ten, call 1 (planning): line 3 is now &quot;a &lt;b&gt;&quot;" in page
+    assert "it compares with nothing" in page
+    assert report(runs[1]).misses == []
+    assert "Replay: 2 of 2 prompts are the recorded ones.</p>" in page_of(report(runs[1]).document())
+
+
+@pytest.mark.quick
+def test_a_recording_that_was_refused_is_a_miss_and_no_file_of_a_report_holds_the_key(tmp_path: Path) -> None:
+    key = "aB3~secretKey/with+signs_90"
+    lines = [json.dumps({"detail": f"401 {key}"}).encode()]
+    one = ran(
+        18, "failed", WRONG, fault=f"401: {key} is not known", unrecorded="its recording is refused: x", log=lines
+    )
+    assert "18-top-ten: its recording is refused: x" in report(one).misses
+    write_report(report(one), tmp_path, KeyMask([key]))
+    files = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert set(files) == {"report.html", "report.json", "report.md", "log.jsonl"}
+    assert not [name for name, text in files.items() if key in text]
+    assert all("***" in text for text in files.values())
+
+
 # -- the person
 
 
@@ -230,8 +266,13 @@ def test_a_recorded_run_is_said_again_without_the_model(tmp_path: Path, monkeypa
     ((one,), (other,)) = first.runs, again.runs
     assert (one.success, one.used.calls) == (other.success, other.used.calls) == (True, 2)
     assert other.answer == one.answer
-    assert again.misses == []
+    assert (again.misses, other.differs, other.replayed) == ([], (), 2)
     assert len(fake.asked) == 2
+    # A hub that asks in other words is another product, unless that is accepted.
+    file.write_bytes(file.read_bytes().replace(b"Answer with one JSON object", b"Answer with a JSON object", 1))
+    changed = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None)
+    assert "1 prompt differs from the recording" in " ".join(changed.misses)
+    assert replace(changed, accepts_prompts=True).misses == []
     # A recording of another task's plan, and one that is not there, are named.
     file.write_bytes(file.read_bytes().splitlines()[1] + b"\n")
     (lost,) = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None).runs

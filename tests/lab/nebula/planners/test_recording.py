@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
-from starloom.lab.nebula.planners.recording import RecordedCall, RecordingInvalid, Replay, read_recording, record
+from starloom.lab.nebula.planners.key_masking import KeyMask
+from starloom.lab.nebula.planners.recording import (
+    RecordedCall,
+    RecordingInvalid,
+    RecordingRefused,
+    Replay,
+    read_recording,
+    record,
+)
 from starloom.lab.nebula.planners.script import Said
+from starloom.lab.nebula.planners.world_words import WorldWords
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Reply, Turn
 from starloom.planner.model.transport.recorded import prompt_text, reply_text
@@ -36,6 +47,86 @@ def test_a_recording_keeps_prompts_and_replies_and_masks_keys(tmp_path: Path) ->
     assert second == RecordedCall(stage="answering", prompt=["The rules.", "how many"], reply="é", model="m")
 
 
+OWN = "aB3~secretKey/with+signs_90"
+"""A key that no pattern knows."""
+
+
+def in_parts(text: str, size: int) -> str:
+    return "\n".join(text[at : at + size] for at in range(0, len(text), size))
+
+
+PLANTED = {
+    "url": f"https://models.example.org/v1?key={OWN}",
+    "quoted url": f"GET /v1/{quote(OWN, safe='')}/chat",
+    "header": f"x-api-key: {OWN}\nauthorization: Bearer {OWN}",
+    "body": json.dumps({"model": "m", "extra": json.dumps({"k": OWN})}),
+    "error text": f"401: Incorrect API key provided: {OWN}.",
+    "error in capitals": f"KEY {OWN.upper()} IS NOT KNOWN",
+    "base64": base64.b64encode(OWN.encode()).decode(),
+    "base64 with a name": base64.b64encode(f"user:{OWN}".encode()).decode(),
+    "base64 for urls": base64.urlsafe_b64encode(f"ab{OWN}c".encode()).decode(),
+    "hex": OWN.encode().hex(),
+}
+
+
+@pytest.mark.parametrize("where", PLANTED)
+@pytest.mark.parametrize("place", ["prompt", "reply", "model"])
+def test_the_models_own_key_is_masked_wherever_it_stands(tmp_path: Path, where: str, place: str) -> None:
+    text = f"before {PLANTED[where]} after"
+    row = kept(Stage.PLANNING, text if place == "prompt" else "x", text if place == "reply" else "y")
+    if place == "model":
+        row["call"]["model"] = text
+    file = tmp_path / "one.jsonl"
+    record({"calls": [row]}, file, keys=KeyMask([OWN]))
+    (made,) = read_recording(file).calls
+    found = {"prompt": made.prompt[1], "reply": made.reply, "model": made.model}[place]
+    assert "***" in found
+    assert found.startswith("before ")
+    assert found.endswith(" after")
+    assert KeyMask([OWN]).left_in(file.read_text()) == ""
+    assert OWN[:12] not in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        (in_parts(OWN, 7), "in parts"),
+        (in_parts(base64.b64encode(OWN.encode()).decode(), 10), "in parts, as base64"),
+        (base64.b64encode(base64.b64encode(OWN.encode())).decode(), "as base64, as base64"),
+        ("".join(f"%{ord(sign):02x}" for sign in OWN), "in a URL"),
+        ("".join(f"&#{ord(sign)};" for sign in OWN), "in HTML"),
+        (OWN[::-1], "as it is"),
+    ],
+)
+def test_a_recording_that_would_still_hold_the_key_is_refused(tmp_path: Path, text: str, how: str) -> None:
+    file = tmp_path / "one.jsonl"
+    rows = [kept(Stage.PLANNING, "x", "y"), kept(Stage.ANSWERING, f"it is {text}.", "y")]
+    with pytest.raises(RecordingRefused, match=rf"^call 2 \(answering\) still holds the key of the model {how}$"):
+        record({"calls": rows}, file, keys=KeyMask([OWN]))
+    assert not file.exists()
+
+
+def test_a_prompt_with_a_masked_part_is_the_recorded_one(tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl"
+    record({"calls": [kept(Stage.PLANNING, f"ask {OWN} now", "y")]}, file, keys=KeyMask([OWN]))
+    replay = read_recording(file)
+    replay.reply("planning", ["The rules.", f"ask {OWN} now"])
+    assert replay.differs == []
+
+
+def test_a_key_of_a_few_signs_cannot_be_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "key").touch(mode=0o600)
+    (tmp_path / "key").write_text("abc")
+    monkeypatch.setenv("STARLOOM_HOME", str(tmp_path))
+    monkeypatch.setenv("STARLOOM_LLM_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("STARLOOM_LLM_MODEL", "small")
+    monkeypatch.setenv("STARLOOM_LLM_KEY_FILE", str(tmp_path / "key"))
+    words = ["bench", "nebula", "run", "18", "--planner", "model", "--record", str(tmp_path / "new")]
+    ended = CliRunner().invoke(build(), words)
+    assert ended.exit_code == 2
+    assert "--record: a key of fewer than 4 characters cannot be masked" in ended.output
+
+
 def call(stage: str, words: str, reply: str) -> RecordedCall:
     return RecordedCall(stage=stage, prompt=["The rules.", words], reply=reply)
 
@@ -58,6 +149,49 @@ def test_a_difference_far_in_a_long_line_is_shown() -> None:
     assert len(said) < 400
 
 
+ONE = WorldWords({"today": "2026-11-27", "site.srv-a": "http://127.0.0.1:4100", "device.desk": "d-" + "a" * 26})
+OTHER = WorldWords({"today": "2027-01-02", "site.srv-a": "http://127.0.0.1:5999", "device.desk": "d-" + "b" * 26})
+
+
+def said_of(day: str, site: str, device: str) -> list[str]:
+    asked = json.dumps({"request": f"Read {site}/a.html of {day}"})
+    rows = [{"state": "succeeded", "task": f"page.{device}", "tool": "http.request", "age_s": len(site), "head": day}]
+    rows.append({"state": "succeeded", "task": "list", "tool": "fs.list", "age_s": 1, "head": device})
+    lines = [json.dumps(row) for row in (rows if day.startswith("2026") else rows[::-1])]
+    return ["credentials: see 'variables'.", asked, *lines, json.dumps({"sentence": f"done on {device}"})]
+
+
+def test_a_reply_fits_the_next_world_and_its_prompt_does_not_differ(tmp_path: Path) -> None:
+    first = said_of("2026-11-27", "http://127.0.0.1:4100", "d-" + "a" * 26)
+    file = tmp_path / "one.jsonl"
+    record({"calls": [kept(Stage.PLANNING, "\n".join(first), "see http://127.0.0.1:4100/a on 2026-11-27")]}, file, ONE)
+    assert "4100" not in file.read_text()
+    replay = read_recording(file, OTHER)
+    now = said_of("2027-01-02", "http://127.0.0.1:5999", "d-" + "b" * 26)
+    assert replay.reply("planning", ["The rules.", "\n".join(now)]) == Said("see http://127.0.0.1:5999/a on 2027-01-02")
+    assert (replay.differs, replay.said) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("was", "is_now"),
+    [
+        ("credentials: see 'variables'.", "credentials: see below."),
+        ("Read @{site.srv-a}/a.html", "Read @{site.srv-a}/b.html"),
+        ('"tool": "fs.list"', '"tool": "fs.find"'),
+        ('"state": "succeeded", "task": "list"', '"state": "failed", "task": "list"'),
+        ('"age_s": 1, ', ""),
+    ],
+    ids=["rule", "request", "tool", "state", "field"],
+)
+def test_a_prompt_of_another_product_differs(was: str, is_now: str) -> None:
+    same = ONE.named("\n".join(said_of("2026-11-27", "http://127.0.0.1:4100", "d-" + "a" * 26)))
+    assert was in same
+    replay = Replay([RecordedCall(stage="planning", prompt=["The rules.", same], reply="1")], ONE)
+    replay.reply("planning", ["The rules.", same.replace(was, is_now)])
+    (said,) = replay.differs
+    assert said.startswith("call 1 (planning): line ")
+
+
 @pytest.mark.parametrize("text", ["{", '{"stage": "planning"}', json.dumps({"stage": 1, "prompt": [], "reply": ""})])
 def test_a_file_that_is_no_recording_is_named_with_its_line(tmp_path: Path, text: str) -> None:
     file = tmp_path / "one.jsonl"
@@ -74,6 +208,7 @@ def test_a_file_that_is_no_recording_is_named_with_its_line(tmp_path: Path, text
         (["--planner", "model", "--record", "new", "--replay", "."], "--record and --replay are two runs"),
         (["--planner", "model", "--record", "."], ". is not an empty folder"),
         (["--planner", "model", "--replay", "nowhere"], "there is no folder nowhere"),
+        (["--planner", "model", "--accept-prompts"], "--accept-prompts needs --replay"),
     ],
 )
 def test_wrong_words_about_recordings_start_nothing(words: list[str], said: str) -> None:

@@ -89,6 +89,14 @@ def test_recoveries_have_a_table_of_their_own_so_that_each_fits_a_wide_window() 
     assert re.findall(r"<td[^>]*>([^<]*)", rows) == ["P1", "none", "0", "3", "0", "0", "0", "0", "0"]
 
 
+def test_the_report_says_which_tools_its_consent_is_about() -> None:
+    made = report(GOLD, ended(1, End.MET))
+    tools = "mcp.mail.send, mcp.svc.restart, mcp.svc.stop, mcp.pkg.upgrade, mcp.msg.send"
+    assert f"The world sees those of {tools}." in Reader(page_of(made.document())).text
+    assert made.document()["consent_sees"] == tools.split(", ")
+    assert f"effects are seen of {tools}" in made.markdown()
+
+
 def test_text_of_answers_is_no_markup() -> None:
     reader = read(ended(35, End.HONEST, answer="It failed. <script>alert(1)</script> send"))
     assert "script" not in reader.tags
@@ -120,6 +128,53 @@ def test_a_task_that_was_not_run_is_no_failed_run() -> None:
     reader = read(ran(5, "", ("never", False, 1), profile="P1"))
     assert "Missed" not in reader.text
     assert "05-three-errors-in-a-minute" in reader.text
+
+
+def cells(page: str, heading: str) -> list[dict[str, str]]:
+    """Return the rows of the table below a heading, by the names of its columns."""
+    table = page.partition(f"<h2>{heading}</h2>")[2].partition("</table>")[0]
+    head = re.findall(r"<th(?: [^>]*)?>([^<]*)", table)
+    rows = [re.findall(r"<td[^>]*>([^<]*)", row) for row in table.split("<tr>")[2:]]
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def test_each_category_and_level_has_its_shares_with_their_intervals() -> None:
+    """Two seeds: in the second, task 1 failed with no answer, which its category A and the easy level show."""
+    plain: dict[str, Any] = {"profile": "P0"}
+    right, wrong = ("right", True, 3), ("wrong", False, 1)
+    runs = [
+        ran(1, "succeeded", right, **plain),
+        ran(6, "succeeded", right, **plain),
+        ran(1, "failed", right, wrong, seed=2, **plain),
+        ran(6, "succeeded", right, seed=2, **plain),
+        ran(18, "succeeded", right, **plain),
+        ran(18, "succeeded", right, seed=2, **plain),
+        ran(1, "failed", wrong, baseline="seq", **plain),
+    ]
+    made = report(GOLD, *runs)
+    rows = {row["category or level"]: row for row in cells(page_of(made.document()), "Categories and levels")}
+    assert list(rows) == ["A Logs and metrics", "C Data pipelines", "easy"]
+    # Shares by seed: TSR and TCR 1 and 1/2, SSR 1 and 6/7; half an interval is 1.96 times the error of the mean.
+    assert rows["A Logs and metrics"] == {
+        "category or level": "A Logs and metrics",
+        "faults": "P0",
+        "met": "3/4",
+        "TSR": "75.0% (26.0% to 100.0%)",
+        "SSR": "92.3% (78.9% to 100.0%)",
+        "TCR": "75.0% (26.0% to 100.0%)",
+    }
+    assert rows["C Data pipelines"]["TCR"] == "100.0% (100.0% to 100.0%)"
+    assert rows["easy"]["met"] == "5/6"
+    full = cells(page_of(made.document()), "Faults and baselines")[0]
+    assert full["TCR"].startswith("83.3% (")
+    one = cells(page_of(report(GOLD, *runs[:2]).document()), "Categories and levels")
+    assert [row["TCR"] for row in one] == ["100.0%", "100.0%"]
+
+
+def test_the_time_of_a_run_has_a_row_for_transfer() -> None:
+    times = {"transfer": 1_500, "queue": 500}
+    page = page_of(report(GOLD, ran(1, "succeeded", ("right", True, 1), times=times)).document())
+    assert [(row[""], row["s"]) for row in cells(page, "Time")] == [("transfer", "1.5"), ("queue", "0.5")]
 
 
 def test_the_cost_of_a_part_has_its_honest_and_its_faulty_ends_in_their_columns() -> None:

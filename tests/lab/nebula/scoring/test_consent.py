@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from starloom.client.view import View
-from starloom.lab.nebula.scoring.consent import Consent, consent_of
+from starloom.lab.nebula.scoring.consent import Consent, consent_of, seen_tools
 from starloom.lab.nebula.world.checked_world import Call
 from starloom_protocol.records import approvals
+from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import Question, TaskSpec, Version
+from starloom_protocol.records.specs import Input
 from tests.cli.events import CONSTELLATION, Log
 from tests.lab.nebula.scoring.test_figures import attempt, head_of
 
@@ -30,16 +34,21 @@ def approval(**more: Any) -> Question:
 
 
 def send(**more: Any) -> approvals.Call:
-    return approvals.Call(**{"task": "a", "tool": SEND, "devices": ["d-a"], "effects": ["reach"], **more})
+    return approvals.Call(**{"task": "a", "tool": SEND, "devices": ["d-a"], "args": ANN, "effects": ["reach"], **more})
 
 
-def seen(*calls: Call, ask: int = 0, **puts: Any) -> Consent:
-    """Return the consent of a run whose task `a` sent a mail from desk at 2."""
+ANN = '{"to":["ann@example.org"]}'
+
+
+def seen(*calls: Call, ask: int = 0, after: dict[str, Any] | None = None, **puts: Any) -> Consent:
+    """Return the consent of a run whose task `a` sent a mail from desk at 2; `after` comes with a later event."""
     log, view = Log(), View(CONSTELLATION)
-    spec = TaskSpec(id="a", changed_in=1, tool=SEND)
-    log.add("planned", head=head_of(), spec__a=spec, attempt__a__1=attempt(2, 3), **puts)
+    spec = TaskSpec(id="a", changed_in=1, tool=SEND, args=ANN)
+    log.add("planned", **{"head": head_of(), "spec__a": spec, "attempt__a__1": attempt(2, 3), **puts})
+    if after:
+        log.add("edited", **after)
     view.apply(log.rows)
-    return consent_of(view, calls or (MAIL,), IDS, ask=ask)
+    return consent_of(view, log.rows, calls or (MAIL,), IDS, ask=ask)
 
 
 @pytest.mark.parametrize("calls", [[], [send()], [send(devices=[])], [send(task="other"), send(devices=["d-b"])]])
@@ -78,8 +87,64 @@ def test_what_asks_nobody_needs_no_approval() -> None:
 
 def test_a_wish_allows_the_calls_of_its_edit() -> None:
     added = Version(at_ms=1, author="model", number=2, added=["a"])
-    wish = approval(operations='[{"add_task": {"id": "a", "tool": "mcp.mail.send"}}]')
-    assert seen(question__w=wish, version__2=added).beyond == ()
+    for args, beyond in ((ANN, 0), ('{"to":["bob@example.org"]}', 1)):
+        wish = approval(operations=f'[{{"add_task": {{"id": "a", "tool": "mcp.mail.send", "args": {args}}}}}]')
+        assert len(seen(question__w=wish, version__2=added).beyond) == beyond
+    step = AddTask(spec=TaskSpec(id="a", changed_in=2, tool=SEND, args=ANN))
+    asked = approval(operations=msgspec.json.encode([step]).decode())
+    assert seen(question__w=asked, version__2=added).beyond == (), "a step of a goal"
+    change = approval(operations=f'[{{"change_task": {{"id": "a", "args": {ANN}}}}}]')
+    for_bob = TaskSpec(id="a", changed_in=1, tool=SEND, args='{"to":["bob@example.org"]}')
+    assert seen(question__w=change, spec__a=for_bob).beyond == ()
+
+
+def mail(to: str, **more: Any) -> Call:
+    return Call("desk", "mail.send", {"to": [to], **more})
+
+
+OTHER = 'mail.send on desk with other arguments than were approved: {"to":["bob@example.org"]}'
+
+
+@pytest.mark.parametrize("calls", [[], [send()]], ids=["whole plan", "listed"])
+def test_an_approval_covers_no_other_arguments(calls: list[approvals.Call]) -> None:
+    asked = approval(calls=calls)
+    assert seen(mail("bob@example.org"), question__plan=asked).beyond == (OTHER,)
+    assert seen(MAIL, mail("bob@example.org"), question__plan=asked).beyond == (OTHER,), "the second call counts too"
+    assert len(seen(mail("ann@example.org", copy=True), question__plan=asked).beyond) == 1
+
+
+def test_arguments_that_were_changed_after_the_approval_are_beyond_it() -> None:
+    bob = TaskSpec(id="a", changed_in=2, tool=SEND, args='{"to":["bob@example.org"]}')
+    version = Version(at_ms=1, author="model", number=2, changed=["a"])
+    later = {"spec__a": bob, "version__2": version}
+    assert seen(mail("bob@example.org"), question__plan=approval(), after=later).beyond == (OTHER,)
+
+
+def test_arguments_from_a_result_were_approved_as_such() -> None:
+    for_each = TaskSpec(
+        id="a",
+        changed_in=1,
+        tool=SEND,
+        args='{"subject":"Hello","to":{"each":"/to"}}',
+        inputs=[Input(name="attachment", source="f", output="/files/0")],
+    )
+    filled = mail("cho@example.org", subject="Hello", attachment={"name": "a.pdf"})
+    assert seen(filled, question__plan=approval(), spec__a=for_each).beyond == ()
+    other = mail("cho@example.org", subject="Bye")
+    assert len(seen(other, question__plan=approval(), spec__a=for_each).beyond) == 1
+
+
+def test_each_call_has_its_own_moment() -> None:
+    """The second call came by a second attempt, after the approval; the first came by one before it."""
+    early, late = replace(MAIL, at_ms=2), replace(MAIL, at_ms=9)
+    asked, second = approval(answered_ms=5), attempt(6, 10)
+    puts: dict[str, Any] = {"question__plan": asked, "attempt__a__2": second}
+    assert seen(late, **puts).beyond == ()
+    assert seen(early, late, **puts).beyond == ("mail.send on desk",)
+
+
+def test_the_tools_that_the_world_sees_are_listed() -> None:
+    assert seen_tools() == ["mcp.mail.send", "mcp.svc.restart", "mcp.svc.stop", "mcp.pkg.upgrade", "mcp.msg.send"]
 
 
 def test_questions_are_needed_as_often_as_the_task_says() -> None:

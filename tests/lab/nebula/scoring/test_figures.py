@@ -15,7 +15,7 @@ from starloom.lab.nebula.person.doubts import movable
 from starloom.lab.nebula.person.person import Person
 from starloom.lab.nebula.reports.report import Report, intervals, totals_of
 from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, Ran
-from starloom.lab.nebula.scoring.consent import Consent
+from starloom.lab.nebula.scoring.consent import Consent, seen_tools
 from starloom.lab.nebula.scoring.figures import Figures, figures_of
 from starloom.lab.nebula.scoring.honesty import End
 from starloom.lab.nebula.scoring.score import Scored
@@ -61,6 +61,15 @@ def a_view(**puts: Any) -> tuple[View, Sequence[Any]]:
 
 def spec(name: str, **more: Any) -> TaskSpec:
     return TaskSpec(id=name, changed_in=1, tool="fs.read", **more)
+
+
+def test_the_time_of_transfers_is_that_of_their_own_calls() -> None:
+    tools = {"a": "artifact.put", "b": "artifact.get", "c": "artifact.put", "d": "fs.read"}
+    tasks = {f"spec__{name}": TaskSpec(id=name, changed_in=1, tool=tool) for name, tool in tools.items()}
+    times = {"a": (0, 110), "b": (50, 210), "c": (400, 500), "d": (300, 900)}
+    tries = {f"attempt__{name}__1": attempt(*span) for name, span in times.items()}
+    # Calls begin 10 ms after their lease: from 10 to 210 and from 410 to 500.
+    assert figures_of(*a_view(**tasks, **tries)).transfer_ms == 290
 
 
 def test_two_tasks_beside_each_other_and_one_after_them() -> None:
@@ -290,6 +299,7 @@ def test_the_report_counts_questions_approvals_and_where_the_time_went() -> None
     assert made.consent() == [
         "questions 2: needed 1, not needed 1, missed 1",
         "approvals 1: needed 1, effects beyond them 0",
+        f"effects are seen of {', '.join(seen_tools())}",
     ]
     assert "| queue | 1.0 | 25% |" in made.markdown()
     beyond = ran(1, "succeeded", RIGHT, consent=Consent(beyond=("mail.send on desk",)))

@@ -86,6 +86,11 @@ class LiveModel:
     def price_known(self) -> bool:
         return all(price_of(endpoint, 1000, 1000) is not None for endpoint in self.endpoints)
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all its endpoints, which nothing that a run keeps may hold."""
+        return tuple(dict.fromkeys(endpoint.key for endpoint in self.endpoints if endpoint.key))
+
     def variables(self, used: int) -> dict[str, str]:
         """Return the settings of a private hub of the run, when so many tokens are used already."""
         left = max(0, self.tokens_most - used)

@@ -1,8 +1,9 @@
 """Recordings of a live model: each prompt and reply of a run kept in a file, and a model that says the replies again.
 
-A file is `TASK.PROFILE.sSEED.jsonl` in the folder of `--record`, one line a call in the order of time, secrets masked.
-A new world has another day, other ports and other ids, so that no prompt is the same twice: a reply is found by its
-stage and its turn, and the report names the first line in which a prompt differs.
+A file is `TASK.PROFILE.sSEED.jsonl` in the folder of `--record`, one line a call in the order of time. The keys of the
+model are masked exactly, what looks like a secret by its pattern; a file that still held a key is not written.
+The words of its world (days, addresses, devices) stand in it by name, so that a reply fits another world. A reply is
+found by its prompt, or by its stage and turn; a prompt that differs otherwise is one of another product, and is named.
 """
 
 from __future__ import annotations
@@ -16,16 +17,24 @@ from typing import Final
 import msgspec
 
 from starloom.client.answers import TranscriptJson
+from starloom.lab.nebula.planners.key_masking import KeyMask
 from starloom.lab.nebula.planners.script import Said
+from starloom.lab.nebula.planners.world_words import WorldWords, compared, same
 from starloom.planner.context.cards import scrubbed
 from starloom_protocol.values import parse
 
 OWN_FILE_MODE: Final = 0o600
 LINE_CHARS: Final = 120
+NO_WORDS: Final = WorldWords({})
+NO_KEYS: Final = KeyMask()
 
 
 class RecordingInvalid(Exception):
     """A file is no recording, or there is none: says which and why."""
+
+
+class RecordingRefused(Exception):
+    """A recording is not written: says in which call a key is left, and how it is written there."""
 
 
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,31 +53,42 @@ def file_of(task: str, profile: str, seed: int) -> str:
     return f"{task}.{profile}.s{seed}.jsonl"
 
 
-def record(found: TranscriptJson, file: Path) -> int:
-    """Write the calls of a run, and return how many have no text that could be kept."""
+def record(found: TranscriptJson, file: Path, words: WorldWords = NO_WORDS, keys: KeyMask = NO_KEYS) -> int:
+    """Write the calls of a run, and return how many have no text that could be kept.
+
+    Raises:
+        RecordingRefused: a call still holds a key of the model; nothing is written.
+    """
+
+    def kept(text: str) -> str:
+        return words.named(str(scrubbed(keys.text(text))))
+
     lines, lost = [], 0
-    for item in found["calls"]:
+    for number, item in enumerate(found["calls"], start=1):
         prompt, reply = item.get("prompt_text"), item.get("reply_text")
         if prompt is None or reply is None:
             lost += 1
             continue
-        asked, said = scrubbed(parse(prompt)), parse(reply)
+        asked, said = parse(prompt), parse(reply)
         call = RecordedCall(
             stage=item["call"]["stage"],
-            prompt=[asked["instructions"], *(turn["text"] for turn in asked["turns"])],
-            reply=scrubbed(said["text"]),
+            prompt=[kept(text) for text in (asked["instructions"], *(turn["text"] for turn in asked["turns"]))],
+            reply=kept(said["text"]),
             cut=said["cut"],
             refused=said["refused"],
-            model=item["call"].get("model", ""),
+            model=keys.text(item["call"].get("model", "")),
         )
-        lines.append(msgspec.json.encode(call) + b"\n")
+        line = msgspec.json.encode(call)
+        if how := keys.left_in(line.decode()):
+            raise RecordingRefused(f"call {number} ({call.stage}) still holds the key of the model {how}")
+        lines.append(line + b"\n")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch(mode=OWN_FILE_MODE)
     file.write_bytes(b"".join(lines))
     return lost
 
 
-def read_recording(file: Path) -> Replay:
+def read_recording(file: Path, words: WorldWords = NO_WORDS) -> Replay:
     """Return a recording to say again.
 
     Raises:
@@ -84,7 +104,7 @@ def read_recording(file: Path) -> Replay:
             calls.append(msgspec.json.decode(line, type=RecordedCall))
         except msgspec.DecodeError as error:
             raise RecordingInvalid(f"{file.name}, line {number} is no recorded call: {error}") from error
-    return Replay(calls)
+    return Replay(calls, words)
 
 
 @dataclass
@@ -92,6 +112,7 @@ class Replay:
     """A recording as it is said again. `differs` names each call whose prompt is not the recorded one."""
 
     calls: Sequence[RecordedCall]
+    words: WorldWords = NO_WORDS
     differs: list[str] = field(default_factory=list)
     _said: set[int] = field(default_factory=set)
 
@@ -101,29 +122,36 @@ class Replay:
         number = len(self._said) + 1
         if not open_:
             return Said(faults=(f"call {number} ({stage}) is not in the recording",))
-        at = next((one for one in open_ if self.calls[one].prompt == list(turns)), open_[0])
+        now = compared([self.words.named(turn) for turn in turns])
+        differences = {one: _first_difference(compared(self.calls[one].prompt), now) for one in open_}
+        at = next((one for one in open_ if not differences[one]), open_[0])
         self._said.add(at)
         call = self.calls[at]
-        if call.prompt != list(turns):
-            self.differs.append(f"call {number} ({stage}): {_first_difference(call.prompt, turns)}")
-        return Said(call.reply, cut=call.cut, refused=call.refused)
+        if differences[at]:
+            self.differs.append(f"call {number} ({stage}): {differences[at]}")
+        return Said(self.words.filled(call.reply), cut=call.cut, refused=call.refused)
+
+    @property
+    def said(self) -> int:
+        """How many calls were answered."""
+        return len(self._said)
 
     def left(self) -> list[str]:
         """Return the stages of the calls that did not come."""
         return [call.stage for at, call in enumerate(self.calls) if at not in self._said]
 
 
-def _first_difference(recorded: Sequence[str], now: Sequence[str]) -> str:
-    before, after = "\n".join(recorded).splitlines(), "\n".join(now).splitlines()
+def _first_difference(before: Sequence[str], after: Sequence[str]) -> str:
+    """Return the first line in which two prompts differ; empty where none does."""
     for number, (old, new) in enumerate(zip(before, after, strict=False), start=1):
-        if old != new:
+        if not same(old, new):
             at = next(
                 (place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other),
                 min(len(old), len(new)),
             )
             begin = max(0, at - LINE_CHARS // 2)
             return f"line {number} is now {_shown(new, begin)}, not {_shown(old, begin)}"
-    return f"the prompt has {len(after)} lines, not {len(before)}"
+    return "" if len(after) == len(before) else f"the prompt has {len(after)} lines, not {len(before)}"
 
 
 def _shown(line: str, begin: int) -> str:

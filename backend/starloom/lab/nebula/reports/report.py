@@ -14,8 +14,9 @@ from starloom.lab.nebula.planners.baselines import FULL
 from starloom.lab.nebula.planners.live_model import NOT_BEGUN, ModelUse
 from starloom.lab.nebula.reports.costs import COST_HEAD, costs
 from starloom.lab.nebula.running import GOLD, MODEL, NONE, NOT_TAKEN, SCRIPT, Ran
+from starloom.lab.nebula.scoring.consent import seen_tools
 from starloom.lab.nebula.scoring.honesty import HARD, End
-from starloom.lab.nebula.task import CATEGORIES
+from starloom.lab.nebula.task import CATEGORIES, LEVELS
 
 PAPER: Final = {"ssr": 0.833, "tsr": 0.709, "width": 1.72, "gain": 0.31}
 """The figures that UFO3's paper reports of NebulaBench: only a run with a live model may stand beside its first two."""
@@ -31,7 +32,6 @@ NOTE_CHARS: Final = 300
 RUNGS: Final = ("retried", "moved", "hedged", "rerouted", "verified", "edited", "person")
 """The rungs of the recovery ladder, as the hub's report of a run counts them."""
 NAMES_OF_COUNTS: Final = {"doubled": "doubled effects"}
-LEVELS: Final = {"e": "easy", "m": "middle", "h": "hard"}
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Report:
     """The kind of the transcripts, where a scripted model planned."""
     price_known: bool = True
     """Whether the calls of a live model have a price that is known here."""
+    accepts_prompts: bool = False
+    """Whether the owner accepts prompts of a replay that are not the recorded ones."""
 
     @property
     def misses(self) -> list[str]:
@@ -61,6 +63,8 @@ class Report:
         if self.planner == NONE:
             wrong = sorted({one.task.id for one in plain if one.fault != NOT_TAKEN and not one.success})
             found += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
+        found += [] if self.accepts_prompts else self._other_prompts()
+        found += [f"{one.task.id}: {one.unrecorded}" for one in self.runs if one.unrecorded]
         late = sorted({one.task.id for one in self.runs if one.fault == NOT_BEGUN})
         found += [f"{NOT_BEGUN}: {', '.join(late)}"] if late else []
         lost = sorted({one.task.id for one in plain if one.lost})
@@ -102,6 +106,11 @@ class Report:
             "met": not self.misses,
             "misses": self.misses,
             "model": {**self.used.document(), "price_known": self.price_known},
+            "replay": {
+                "prompts": sum(one.replayed for one in self.runs),
+                "differ": sum(len(one.differs) for one in self.runs),
+                "accepted": self.accepts_prompts,
+            },
             "paper": PAPER,
             "totals": self.totals,
             "intervals_95": intervals(self.runs),
@@ -109,6 +118,7 @@ class Report:
                 key: {**totals_of(part), "intervals_95": intervals(part)}
                 for key, part in _by(self.runs, lambda one: one.task.about.category)
             },
+            "parts": self._parts(),
             "profiles": [
                 {
                     "profile": profile,
@@ -119,6 +129,7 @@ class Report:
                 for (profile, baseline), part in self._conditions()
             ],
             "costs": [cost.document() for cost in costs(self.runs)],
+            "consent_sees": seen_tools(),
             "declared": {one.task.id: dict(one.task.about.faults) for one in self.runs if one.task.about.faults},
             "levels": {
                 key: {**totals_of(part), "intervals_95": intervals(part)}
@@ -131,6 +142,20 @@ class Report:
         """Return the runs by profile and baseline, in the order in which they came."""
         keys = dict.fromkeys((one.profile, one.baseline) for one in self.runs)
         return [(key, [one for one in self.runs if (one.profile, one.baseline) == key]) for key in keys]
+
+    def _parts(self) -> list[dict[str, Any]]:
+        """Return the figures of the full product by category and level, each under each profile."""
+        kinds: list[tuple[str, Callable[[Ran], str]]] = [
+            ("category", lambda one: one.task.about.category),
+            ("level", lambda one: one.task.about.level),
+        ]
+        return [
+            {"by": kind, "part": part, "profile": profile, **totals_of(runs), "intervals_95": intervals(runs)}
+            for kind, of in kinds
+            for (profile, baseline), full in self._conditions()
+            if baseline == FULL
+            for part, runs in _by(full, of)
+        ]
 
     def conditions(self) -> list[list[str]]:
         """Return the lines of the table of profiles and baselines, its head first."""
@@ -163,15 +188,26 @@ class Report:
         return [
             f"{questions}, not needed {extra}, missed {total['questions_missed']}",
             f"{approvals}, effects beyond them {total['beyond']}",
+            f"effects are seen of {', '.join(seen_tools())}",
         ]
 
     def replayed(self) -> list[str]:
-        """Return the sentences about a replay: how many prompts are not the recorded ones, and in which line first."""
+        """Return the sentences about a replay: how many prompts are the recorded ones; those that differ, if accepted.
+
+        A prompt that differs and is not accepted is a miss of the gate.
+        """
+        count = sum(one.replayed for one in self.runs)
+        differ = sum(len(one.differs) for one in self.runs)
+        said = [f"replay: {count - differ} of {count} prompts are the recorded ones"] if count else []
+        return [*said, *(f"accepted: {one}" for one in (self._other_prompts() if self.accepts_prompts else []))]
+
+    def _other_prompts(self) -> list[str]:
+        """Return that a replay has measured another product than its recording, with the first difference."""
         found = [(one.task.id, said) for one in self.runs for said in one.differs]
         if not found:
             return []
         count = "1 prompt differs" if len(found) == 1 else f"{len(found)} prompts differ"
-        return [f"{count} from the recording, as a new world does: {found[0][0]}, {found[0][1]}"]
+        return [f"{count} from the recording, which was made of another product: {found[0][0]}, {found[0][1]}"]
 
     def summary(self) -> list[str]:
         """Return the sentences above the table."""
@@ -332,6 +368,7 @@ def _row(one: Ran) -> dict[str, Any]:
         "fault": one.fault,
         "lost": list(one.lost),
         "differs": list(one.differs),
+        "unrecorded": one.unrecorded,
         "needs": one.task.about.needs,
         "asked": list(one.asked),
         "consent": one.consent.document(),

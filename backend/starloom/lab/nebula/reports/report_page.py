@@ -15,7 +15,7 @@ from starloom.lab.nebula.planners.ablations import WORDS as ABLATION_WORDS
 from starloom.lab.nebula.planners.baselines import WORDS
 from starloom.lab.nebula.reports.costs import COST_HEAD
 from starloom.lab.nebula.scoring.honesty import End
-from starloom.lab.nebula.task import CATEGORIES
+from starloom.lab.nebula.task import CATEGORIES, LEVELS
 
 Document = Mapping[str, Any]
 LIVE: Final = "model"
@@ -27,6 +27,7 @@ _ENDS: Final = ("honest", "fooled", "not met", "hung", "false done", "not run")
 """The ends that the table of faults has beside those that were met."""
 BAD: Final = ("not met", "hung", "false done", "doubled")
 NO_BASELINE: Final = "none"
+_ORDER: Final = (*CATEGORIES, *LEVELS)
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --good: #1a7f37; --bad: #c62828; --soft: #9a6700; }
@@ -51,6 +52,7 @@ def page_of(document: Document) -> str:
         f"<h1>{escape(title)}</h1>",
         *_gate(document),
         _model(document),
+        *_replay(document),
         "<h2>Beside the paper</h2>",
         _beside_the_paper(document),
         "<h2>Faults and baselines</h2>",
@@ -64,6 +66,8 @@ def page_of(document: Document) -> str:
         _times(document),
         "<h2>Categories</h2>",
         _categories(document),
+        "<h2>Categories and levels</h2>",
+        _parts(document),
         "<h2>Runs that were not met</h2>",
         *_not_met(bad, document["declared"]),
         "<h2>Tasks</h2>",
@@ -103,11 +107,24 @@ def _model(document: Document) -> str:
     return f"<p>The model: {escape(said)}</p>"
 
 
+def _replay(document: Document) -> list[str]:
+    """Return how many prompts of a replay are the recorded ones, and each that differs; nothing where none was."""
+    replay = document["replay"]
+    if not replay["prompts"]:
+        return []
+    accepted = " The differing ones are accepted." if replay["differ"] and replay["accepted"] else ""
+    head = f"Replay: {replay['prompts'] - replay['differ']} of {replay['prompts']} prompts are the recorded ones."
+    listed = [(run["task"], said) for run in document["runs"] for said in run["differs"]]
+    lines = "".join(f"<li>{escape(task)}, {escape(said)}</li>" for task, said in listed)
+    return [f"<p>{escape(head + accepted)}</p>", *([f"<ul>{lines}</ul>"] if lines else [])]
+
+
 def _beside_the_paper(document: Document) -> str:
     """Return the four figures of the paper beside those of P0, and the sentence about which may be compared."""
     plain = next((row for row in document["profiles"] if row["profile"] == "P0" and not row["baseline"]), None)
     paper, mine = document["paper"], plain or {}
-    live = document["planner"] == LIVE
+    other = bool(document["replay"]["differ"])
+    live = document["planner"] == LIVE and not other
     tasks = len({run["task"] for run in document["runs"] if run["profile"] == "P0"})
     whole = tasks >= SUITE_TASKS
     rows = [
@@ -117,7 +134,9 @@ def _beside_the_paper(document: Document) -> str:
         ("Gain over one at a time", _share(paper["gain"]), _share(mine.get("gain")), _yes(whole)),
     ]
     said = "SSR and TSR of the paper compare with those of a live model under P0 alone."
-    if not live:
+    if other:
+        said += " The prompts of this replay are not the recorded ones, so that it compares with nothing."
+    elif not live:
         said += f" The planner {document['planner']} knows the answers, so that its SSR and TSR are no accuracy."
     if plain is None:
         said += " This run has no P0."
@@ -127,7 +146,7 @@ def _beside_the_paper(document: Document) -> str:
 
 
 def _conditions(document: Document) -> str:
-    head = ["faults", "baseline", "struck", "met", *_ENDS, "doubled effects", "TSR", "SSR"]
+    head = ["faults", "baseline", "struck", "met", *_ENDS, "doubled effects", "TSR", "SSR", "TCR"]
     rows = []
     for row in document["profiles"]:
         ends, spreads = row["ends"], row["intervals_95"]
@@ -141,6 +160,7 @@ def _conditions(document: Document) -> str:
                 str(row["doubled"]),
                 _share(row["tsr"]) + _between(spreads["tsr"]),
                 _share(row["ssr"]) + _between(spreads["ssr"]),
+                _share(row["tcr"]) + _between(spreads["tcr"]),
             )
         )
     note = (
@@ -208,7 +228,9 @@ def _consent(document: Document) -> str:
     head = ["faults", "baseline", "questions", "needed", "missed", "approvals", "needed", "effects beyond"]
     note = (
         "A question is needed where its task says that the person wants to be asked; an approval, where it is about "
-        "more than reading. Beyond: effects in the world that no approval covers, which must be 0."
+        "more than reading. Beyond: calls that no approval covers by tool, device, arguments, time; must be 0. "
+        f"The world sees those of {', '.join(document['consent_sees'])}. Other tools leave no line in its log: the "
+        "checkpoints judge the files that they change, and nothing judges whether their calls were approved."
     )
     return _table(head, rows, text_columns=2) + f"<p>{escape(note)}</p>"
 
@@ -222,7 +244,9 @@ def _times(document: Document) -> str:
     ]
     note = (
         "Planning is the time until the first version of a plan; starting is that between the choice of a device and "
-        "the begin there, in which inputs are sent; each other row is the time in which at least one task waited so."
+        "the begin there, in which inputs are sent; transfer is the time in which at least one artifact.put or "
+        "artifact.get ran, while inputs that a call fetches itself are a part of its work; each other row is the time "
+        "in which at least one task waited so."
     )
     return _table(["", "s", "of the wall clock"], rows) + f"<p>{escape(note)}</p>"
 
@@ -237,6 +261,22 @@ def _categories(document: Document) -> str:
             met = [[run["success"] for run in mine if run["profile"] == profile] for profile in profiles]
             rows.append((f"{key} {name}", *(f"{sum(some)}/{len(some)}" for some in met)))
     return _table(["category", *profiles], rows, text_columns=1)
+
+
+def _parts(document: Document) -> str:
+    """Return the shares of each category and level under each profile, with their intervals."""
+    rows = []
+    for row in sorted(document["parts"], key=lambda one: (one["by"], _ORDER.index(one["part"]))):
+        names = CATEGORIES if row["by"] == "category" else LEVELS
+        name = f"{row['part']} {names[row['part']]}" if row["by"] == "category" else names[row["part"]]
+        shares = (_share(row[share]) + _between(row["intervals_95"][share]) for share in ("tsr", "ssr", "tcr"))
+        rows.append((name, row["profile"], f"{row['success']}/{row['runs']}", *shares))
+    note = (
+        "Of the full product, without baselines. TCR: tasks that ended by themselves with an answer. An interval is "
+        "that of 95 % over the seeds; one seed has none."
+    )
+    head = ["category or level", "faults", "met", "TSR", "SSR", "TCR"]
+    return _table(head, rows, text_columns=2) + f"<p>{escape(note)}</p>"
 
 
 def _not_met(runs: Sequence[Document], declared: Mapping[str, Mapping[str, str]]) -> list[str]:

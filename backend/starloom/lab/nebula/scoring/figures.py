@@ -8,15 +8,18 @@ device works, as while a person thinks or a repetition pauses, is as long in bot
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from starloom.client.view import View
 from starloom_protocol.records.entities import Attempt, Dependency
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import Code
+
+TRANSFERS: Final = frozenset({"artifact.get", "artifact.put"})
+"""The tools whose whole work is the way of a file between a device and the hub."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Figures:
     moves: int = 0
     hedges: int = 0
     versions: int = 0
+    transfer_ms: int = 0
+    """The time in which at least one call gave a file to the hub or took one from it."""
 
     @property
     def width(self) -> float:
@@ -98,7 +103,23 @@ def figures_of(view: View, events: Sequence[Event]) -> Figures:
         moves=sum(len({one.device for one in tries}) - 1 for tries in by_task.values()),
         hedges=len(hedges),
         versions=head.version,
+        transfer_ms=_transfer_ms(view, attempts),
     )
+
+
+def _transfer_ms(view: View, attempts: Mapping[str, Attempt]) -> int:
+    """Return how long files were on their way by calls of their own; inputs that a call fetches are a part of it."""
+    specs = view.specs
+    spans = sorted(
+        (one.started_ms, one.ended_ms)
+        for name, one in attempts.items()
+        if one.started_ms and one.ended_ms and (spec := specs.get(name.rpartition("/")[0])) and spec.tool in TRANSFERS
+    )
+    moved, until = 0, 0
+    for begin, end in spans:
+        moved += max(0, end - max(begin, until))
+        until = max(until, end)
+    return moved
 
 
 def _took_ms(attempt: Attempt) -> int:

@@ -35,6 +35,8 @@ class Call:
     args: Mapping[str, Any]
     refused: str = ""
     lied: bool = False
+    at_ms: int = 0
+    """The time of this machine at which it was noted; 0 where nobody noted it."""
 
     @property
     def counts(self) -> bool:
@@ -154,7 +156,7 @@ def _calls(device: str, path: Path) -> Iterator[Call]:
     if path.exists():
         for line in path.read_text().splitlines():
             said = json.loads(line)
-            yield Call(device, said["tool"], said["args"], said["refused"], bool(said.get("lied")))
+            yield Call(device, said["tool"], said["args"], said["refused"], bool(said.get("lied")), said["at_ms"])
 
 
 def ignored(path: str) -> bool:
