@@ -98,11 +98,12 @@ def _fleet(described: list[dict[str, Any]]) -> FleetSnapshot:
         name="camera.capture", title="Take a picture", effects=[Effect.CONTROL], repeatability=Repeatability.NEVER
     )
     pick = ToolOffer(name="file.pick", title="Pick files", effects=[Effect.READ], repeatability=Repeatability.NEVER)
+    save = ToolOffer(name="file.save", title="Save files", effects=[Effect.WRITE], repeatability=Repeatability.NEVER)
     phone = msgspec.structs.replace(everyone, tools=[*everyone.tools, capture])
     offers = {item.name: phone if "phone" in item.labels else everyone for item in devices}
     for item in described:
         if only := item.get("tools"):
-            tools = [tool for tool in (*phone.tools, pick) if tool.name in only]
+            tools = [tool for tool in (*phone.tools, pick, save) if tool.name in only]
             offers[item["name"]] = msgspec.structs.replace(phone, tools=tools)
     return fleet(*devices, offers=offers)
 

@@ -69,6 +69,20 @@ def _pick(context: ToolContext, args: PickArgs) -> dict[str, Any]:
     return {"files": files, "count": len(files)}
 
 
+class SaveArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """What `file.save` takes."""
+
+    files: list[dict[str, Any]]
+    text: str = "Save on this device"
+
+
+def _save(context: ToolContext, args: SaveArgs) -> dict[str, Any]:
+    for file in args.files:
+        context.artifacts.fetch(file["artifact"], context.workdir)
+    names = [file["name"] for file in args.files]
+    return {"saved": names, "count": len(names)}
+
+
 # A phone's tab has the camera, and no Python; its own tests and a real browser hold it to this shape.
 CAMERA = Tool(
     name="camera.capture",
@@ -86,7 +100,15 @@ PICK = Tool(
     effects=(Effect.READ,),
     repeatability=Repeatability.NEVER,
 )
-TOOLS = {tool.name: tool for tool in (*all_tools(), CAMERA, PICK)}
+SAVE = Tool(
+    name="file.save",
+    title="Save files on the device",
+    args=SaveArgs,
+    run=_save,
+    effects=(Effect.WRITE,),
+    repeatability=Repeatability.NEVER,
+)
+TOOLS = {tool.name: tool for tool in (*all_tools(), CAMERA, PICK, SAVE)}
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -137,3 +137,21 @@ def test_a_browser_tab_hands_over_what_is_picked_by_words_that_a_recipe_takes() 
     planned = service.plan_recipe("picked-pictures", dict(found.candidates[0].params))
     assert planned.plan is not None, planned.faults
     assert service.preview(planned.plan)["faults"] == []
+
+
+def test_files_for_a_browser_tab_are_sent_by_words_that_a_recipe_takes() -> None:
+    save = ToolOffer(name="file.save", effects=[Effect.WRITE], repeatability=Repeatability.NEVER)
+    plain = offer()
+    tab = msgspec.structs.replace(plain, tools=[save])
+    view = fleet(device("Handy"), device("Küche"), offers={"Handy": tab, "Küche": offer(grants=("files:read",))})
+    service = Planning(load_catalogue(), lambda: view)
+    values = {"source": {"name": "Küche"}, "target": {"name": "Handy"}, "file": "rezepte.txt"}
+    check = service.plan_recipe("copy-file", values)
+    assert check.plan is not None, check.faults
+    faults = {fault["task"]: fault["way_out"] for fault in service.preview(check.plan)["faults"]}
+    assert "Say: send the file FILE from Küche to Handy." in faults["copy"]
+    found = match_all("send the file rezepte.txt from Küche to Handy", load_catalogue(), view)
+    assert (found.outcome, found.candidates[0].recipe) == (Match.EXACT, "file-to-phone")
+    planned = service.plan_recipe("file-to-phone", dict(found.candidates[0].params))
+    assert planned.plan is not None, planned.faults
+    assert service.preview(planned.plan)["faults"] == []

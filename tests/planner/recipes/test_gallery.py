@@ -20,13 +20,16 @@ NAMES = [recipe.name for recipe in RECIPES]
 CAMERA = ToolOffer(
     name="camera.capture", title="Take a picture", effects=[Effect.CONTROL], repeatability=Repeatability.NEVER
 )
+SAVE = ToolOffer(
+    name="file.save", title="Save files on the device", effects=[Effect.WRITE], repeatability=Repeatability.NEVER
+)
 PICK = ToolOffer(
     name="file.pick", title="Let the person pick files", effects=[Effect.READ], repeatability=Repeatability.NEVER
 )
 
 
 def with_tools_of_a_tab(of: Offer) -> Offer:
-    return Offer(digest=of.digest, grants=of.grants, slots=of.slots, tools=[*of.tools, CAMERA, PICK])
+    return Offer(digest=of.digest, grants=of.grants, slots=of.slots, tools=[*of.tools, CAMERA, PICK, SAVE])
 
 
 def house() -> FleetSnapshot:

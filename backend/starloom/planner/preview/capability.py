@@ -21,6 +21,8 @@ from starloom_protocol.vocabulary import Gate, Reason
 _NAMED_MOST: Final = 3
 _ANY: Final = Selector()
 _PICK: Final = "file.pick"
+_SAVE: Final = "file.save"
+_WRITE: Final = "fs.write"
 _HANDING_OVER: Final = frozenset({"artifact.put", "fs.find"})
 """The tools by which other devices look through their files and give them away."""
 _ORDINARY: Final = frozenset({Gate.SUCCESS, Gate.FINISH, Gate.UNLESS_FAILED, Gate.DATA})
@@ -80,15 +82,30 @@ def capability_fault(fleet: Fleet, task: str, tool: str, unable: Sequence[Candid
 
 def _picked(fleet: Fleet, tool: str, unable: Sequence[Candidate]) -> str:
     """Return the way out where the files are on a browser tab, which hands over only what its owner picks."""
+    if tool == _WRITE:
+        return _saved(fleet, unable)
     tabs = [item.device for item in unable if _PICK in fleet.tools.get(item.device, {})]
     if not tabs or tool not in _HANDING_OVER:
         return ""
     name = fleet.devices[tabs[0]].name
-    others = [fleet.devices[one].name for one in able(fleet, "fs.write", _ANY) if one not in tabs]
+    others = [fleet.devices[one].name for one in able(fleet, _WRITE, _ANY) if one not in tabs]
     to = others[0] if others else "SERVER"
     return (
         f"{name} is a browser tab: it hands over only files that are picked on it. "
         f"Say: back up the pictures that I pick on {name} to {to}. A plan uses the tool {_PICK}."
+    )
+
+
+def _saved(fleet: Fleet, unable: Sequence[Candidate]) -> str:
+    """Return the way out where files should go to a browser tab, whose owner saves them there."""
+    tabs = [item.device for item in unable if _SAVE in fleet.tools.get(item.device, {})]
+    if not tabs:
+        return ""
+    name = fleet.devices[tabs[0]].name
+    givers = [fleet.devices[one].name for one in able(fleet, "artifact.put", _ANY) if one not in tabs]
+    return (
+        f"{name} is a browser tab: it has no folders to write to, and its owner saves what is sent there. "
+        f"Say: send the file FILE from {givers[0] if givers else 'DEVICE'} to {name}. A plan uses the tool {_SAVE}."
     )
 
 

@@ -39,7 +39,7 @@ _EXAMPLES: Final = {
     "since": "yesterday",
     "url": "example.org",
 }
-_TAB_ONLY: Final = ("camera.", "file.pick", "clipboard.", "location.", "share.")
+_TAB_ONLY: Final = ("camera.", "file.pick", "file.save", "clipboard.", "location.", "share.")
 """Tools that only a browser tab offers, which joins as a phone does."""
 
 
@@ -135,7 +135,7 @@ def _fill(recipe: Recipe, phrase: str, fleet: FleetSnapshot, values: Mapping[str
         name = slot.group(1)
         param = recipe.params[name]
         if param.type == "device":
-            made.parts += _devices(name, param, fleet, taken, made)
+            made.parts += _devices(recipe, phrase, name, fleet, taken, made)
         else:
             made.parts.append(Part(values.get(name) or _value(name, param), "value"))
     made.parts += [Part(phrase[at:])] if at < len(phrase) else []
@@ -144,9 +144,11 @@ def _fill(recipe: Recipe, phrase: str, fleet: FleetSnapshot, values: Mapping[str
 
 
 def _devices(
-    name: str, param: ParamDoc, fleet: FleetSnapshot, taken: dict[str, tuple[str, ...]], made: Filled
+    recipe: Recipe, phrase: str, name: str, fleet: FleetSnapshot, taken: dict[str, tuple[str, ...]], made: Filled
 ) -> Iterator[Part]:
-    found = _fitting(name, param, fleet, {one for names in taken.values() for one in names})
+    param = recipe.params[name]
+    used = {one for names in taken.values() for one in names}
+    found = _fitting(name, param, fleet, used | _alone_able(name, recipe, phrase, fleet))
     barred = set(taken.get(param.not_same or "", ()))
     chosen = [device for device in found if device.name not in barred]
     chosen = chosen[: NAMED_MOST if param.takes_many and param.default is not None else 1]
@@ -161,6 +163,16 @@ def _devices(
         yield Part(device.name, "device")
         if not _allowed(device, param) and device.name not in made.ungranted:
             made.ungranted.append(device.name)
+
+
+def _alone_able(name: str, recipe: Recipe, phrase: str, fleet: FleetSnapshot) -> set[str]:
+    """Return the devices that alone can fill another slot of the phrase: a phone is left for the slot of the phone."""
+    alone: set[str] = set()
+    for other in _SLOT.findall(phrase):
+        param = recipe.params[other]
+        able = fleet.able(param.needs) if param.type == "device" and other != name else ()
+        alone.update({able[0].name} if len(able) == 1 else ())
+    return alone
 
 
 def _look_beyond(

@@ -34,7 +34,7 @@ from starloom.planner.requests.phrases import (
     typed,
 )
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
-from starloom.planner.requests.slots import SlotValue, Trust, take
+from starloom.planner.requests.slots import SlotValue, Trust, is_called_a_file, take
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
 from starloom_protocol.plan import Recipe, recipe_values
 from starloom_protocol.records.entities import RecipeRuns
@@ -365,6 +365,14 @@ def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> 
     return first.casefold() in MANNERS or (phrase.parts[-1] == (name, True) and (first.islower() or first.isupper()))
 
 
+def _surer(kind: str, taken: SlotValue, phrase: Phrase, name: str, fleet: FleetSnapshot) -> SlotValue:
+    """Return a value with the trust that its phrase gives it: one word after *the file* is the name of a file."""
+    if kind != "file" or not taken.filled or phrase.before(name) != "file":
+        return taken
+    called = str(taken.value).casefold() not in fleet.by_name and is_called_a_file(taken)
+    return replace(taken, trust=Trust.SURE) if called else taken
+
+
 def _fit(
     recipe: Recipe,
     phrase: Phrase,
@@ -376,6 +384,7 @@ def _fit(
 ) -> _Fit:
     candidate = _candidate(recipe, taken, given, _WHOLE, fleet)
     said = {name: item for name, item in taken.items() if name not in given}
+    said = {name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in said.items()}
     # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
     sure = sum(item.filled and item.trust is Trust.SURE for item in said.values())
     enough = len(phrase.telling) >= _TELLS_ENOUGH or phrase.says + sure >= _SAYS_ENOUGH

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -56,6 +57,10 @@ _DOCUMENTS = word_set(
     " schedule script sketch spreadsheet statement summary syllabus tax taxes template text thesis timetable transcript"
     " worksheet"
 )
+_CALLED_IN_PLURAL = word_set("accounts lyrics minutes notes slides taxes")
+"""Documents whose plural is the name of one: *where is notes*."""
+_FILE_OF = word_set("browser explorer format limit manager permission server share size system type")
+"""Words that with *file* before them are no name of one: *the file server*."""
 _SORTS = word_set(
     "pdf picture photo image video movie song music csv spreadsheet log jpg jpeg png gif mp3 mp4 docx xlsx zip ebook"
     " screenshot drawing slide recording backup"
@@ -134,6 +139,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     text = _unquoted(text)
     words = [word for word in text.casefold().split() if word not in _ARTICLES]
     named = fleet.by_name.get(text.casefold()) or fleet.by_name.get(" ".join(words)) or _spelled(words, fleet)
+    named = named or _without_accents(" ".join(words), fleet)
     if named is not None:
         return _named(named, param, fleet)
     parts = [part for part in _BETWEEN.split(text.strip()) if part]
@@ -178,6 +184,17 @@ def _spelled(words: Sequence[str], fleet: FleetSnapshot) -> DeviceSnapshot | Non
     said = _NAME_PARTS.split(" ".join(words))
     alike = [device for device in fleet.devices if _NAME_PARTS.split(device.name.casefold()) == said]
     return alike[0] if len(words) > 1 and len(alike) == 1 else None
+
+
+def _without_accents(words: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
+    """Return the one device whose name these words are without its accents: `kuche` for *Küche*."""
+    alike = [device for device in fleet.devices if _plain_letters(device.name) == words]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _plain_letters(name: str) -> str:
+    apart = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
 def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
@@ -297,8 +314,15 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     last = plain_word(words[head - 1]) if head else ""
     # *The invoice* is one file; *invoices* and *an invoice* are any of them.
     one = last == singular(last) and tokens[0].casefold() not in ("a", "an")
-    sure = (last in _DOCUMENTS and one) or last in _MONTHS or marked
+    sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in _MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
+
+
+def is_called_a_file(taken: SlotValue) -> bool:
+    """Return whether one word after *the file* is its name: *the file orders* is, *the file server* is not."""
+    word = plain_word(str(taken.value))
+    kinds = {form for words, _ in DEVICE_CLASSES.values() for form in words}
+    return len(word.split()) == 1 and not {word, singular(word)} & (_FILE_OF | _PLACES | kinds)
 
 
 def _take_files(text: str, fleet: FleetSnapshot) -> SlotValue:
