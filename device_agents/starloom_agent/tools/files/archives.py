@@ -9,6 +9,8 @@ import contextlib
 import os
 import re
 import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -33,6 +35,9 @@ _NAMED = re.compile(r"(?P<series>.+)-(?P<stamp>\d{8}T\d{6}Z)(?: \(\d+\))?\.tar\.
 _WRONG_SHOWN = 100
 _WHY_SHOWN = 5
 """A person reads the first of them; the count says how many there are."""
+_ANY_BYTES = 1024**4
+_ANY_FILES = 1_000_000
+"""Archives of our own may be as large as these."""
 
 MostBytes = Annotated[int, msgspec.Meta(ge=1)]
 MostFiles = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
@@ -268,8 +273,8 @@ class Verify(Args, frozen=True, kw_only=True):
     """Read archives to their end and compare every file in them with the list inside, and each with its own hash."""
 
     files: tuple[FileRef, ...]
-    most_bytes: MostBytes = 1024**4
-    most_files: MostFiles = 1_000_000
+    most_bytes: MostBytes = _ANY_BYTES
+    most_files: MostFiles = _ANY_FILES
     device_name: str = ""
 
 
@@ -355,7 +360,8 @@ class Rotate(Args, frozen=True, kw_only=True):
     """Keep the newest `keep` archives of each series that `files` name; older ones go to the trash.
 
     A series is the archives of one device and folder, as `archive.pack` names them. Only what carries such a name is
-    touched, and nothing is deleted: `fs.restore` brings it back. A new archive that equals the one before it takes its
+    touched, and nothing is deleted: `fs.restore` brings it back. An archive counts only if it can be read to its end
+    and is as its list says; one that cannot stays and is named. A new archive that equals the one before it takes its
     place among the kept ones: a folder that nobody changed does not push out older states.
     """
 
@@ -377,16 +383,29 @@ class RotatedArchive(Named):
 
 
 class Rotated(TypedDict):
+    """`bad` archives cannot be read back: they count neither as kept nor as trashed."""
+
+    bad: int
     kept: int
     rows: list[RotatedArchive]
     tickets: list[str]
     trashed: int
 
 
+@dataclass(frozen=True)
+class _Series:
+    """One series by what happens to it: its newest whole archives, those that are no archive any more, and the rest."""
+
+    kept: tuple[Path, ...]
+    bad: dict[Path, str]
+    old: frozenset[Path]
+    twin: Path | None
+
+
 def rotate(context: ToolContext, args: Rotate) -> Rotated:
     folder = context.resolve_write(args.under)
     named: Named = {"device": args.device_name} if args.device_name else {}
-    new = {file.shown_name for file in args.files}
+    new = {Path(file.path).name or file.shown_name: file for file in args.files}
     wanted = {found["series"] for name in new if (found := _NAMED.fullmatch(name))}
     series: dict[str, list[tuple[str, Path]]] = {}
     sizes: dict[Path, int] = {}
@@ -397,13 +416,13 @@ def rotate(context: ToolContext, args: Rotate) -> Rotated:
                 series.setdefault(found["series"], []).append((found["stamp"], folder / entry.name))
                 sizes[folder / entry.name] = entry.stat(follow_symlinks=False).st_size
     rows: list[RotatedArchive] = []
+    bad = 0
     for name, archives in sorted(series.items()):
         archives.sort(key=lambda item: (item[0], item[1].name), reverse=True)
-        twin = _twin_before(context.files, [path for _, path in archives], new)
-        old = {path for _, path in [item for item in archives if item[1] != twin][args.keep :]}
-        old |= {twin} if twin is not None else set()
-        gone = trash(context, Trash(paths=[os.fspath(path) for path in sorted(old)]))
+        sorted_out = _sorted_out(context, [path for _, path in archives], new, args.keep)
+        gone = trash(context, Trash(paths=[os.fspath(path) for path in sorted(sorted_out.old)]))
         tickets = {item["path"]: item["ticket"] for item in gone["items"]}
+        bad += len(sorted_out.bad)
         rows.extend(
             {
                 **named,
@@ -411,40 +430,68 @@ def rotate(context: ToolContext, args: Rotate) -> Rotated:
                 "archive": path.name,
                 "made_s": int(datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC).timestamp()),
                 "bytes": sizes[path],
-                "state": _state(path, old, new, twin),
+                "state": _state(path, sorted_out, new),
                 "ticket": tickets.get(os.fspath(path), ""),
             }
             for stamp, path in archives
+            if os.fspath(path) not in gone["missing"]
         )
+    trashed = sum(bool(row["ticket"]) for row in rows)
     return {
         "rows": rows,
         "tickets": [row["ticket"] for row in rows if row["ticket"]],
-        "kept": sum(not row["ticket"] for row in rows),
-        "trashed": sum(bool(row["ticket"]) for row in rows),
+        "bad": bad,
+        "kept": len(rows) - trashed - bad,
+        "trashed": trashed,
     }
 
 
-def _state(path: Path, old: set[Path], new: set[str], twin: Path | None) -> str:
-    if path in old:
-        return "same as the new one, in the trash" if path == twin else "in the trash"
+def _state(path: Path, series: _Series, new: Mapping[str, FileRef]) -> str:
+    if path in series.bad:
+        return f"damaged, does not count: {series.bad[path]}"
+    if path in series.old:
+        return "same as the new one, in the trash" if path == series.twin else "in the trash"
     return "new" if path.name in new else "kept"
 
 
-def _twin_before(files: Beneath, archives: list[Path], new: set[str]) -> Path | None:
-    """Return the archive before the newest if that is new and both are equal; their bytes are one file from then on.
+def _sorted_out(context: ToolContext, archives: list[Path], new: Mapping[str, FileRef], keep: int) -> _Series:
+    """Decide which archives of a series, the newest first, stay: each one that counts was read back to its end.
 
-    So a folder that stays as it is fills neither the kept places nor, night by night, the disk.
+    Reading stops at the last one that is kept. An older one goes unread, since enough whole ones are newer.
     """
-    if len(archives) < 2 or archives[0].name not in new:
-        return None
-    newest, before = archives[:2]
-    sizes = {about.st_size for path in (newest, before) if (about := files.status(path)) is not None}
-    if len(sizes) > 1 or sha256_of(files, newest) != sha256_of(files, before):
-        return None
-    # The older file stays and the newer name points to it: so it is one file over any number of nights.
-    with contextlib.suppress(OSError):  # a file system without links keeps both; nothing else depends on it
-        files.link(before, newest)
-    return before
+    kept: list[Path] = []
+    bad: dict[Path, str] = {}
+    twin, newest = None, ""
+    for path in archives:
+        may_be_twin = len(kept) == 1 and twin is None and kept[0].name in new
+        if len(kept) == keep and not may_be_twin:
+            break
+        digest, why = _read_back(context, path, new.get(path.name))
+        if why:
+            bad[path] = why
+        elif may_be_twin and digest == newest:
+            twin = path
+        elif len(kept) < keep:
+            newest = newest or digest
+            kept.append(path)
+        else:
+            break
+    if twin is not None:
+        # The older file stays and the newer name points to it: so it is one file over any number of nights.
+        with contextlib.suppress(OSError):  # a file system without links keeps both; nothing else depends on it
+            context.files.link(twin, kept[0])
+    return _Series(tuple(kept), bad, frozenset(archives) - {*kept, *bad}, twin)
+
+
+def _read_back(context: ToolContext, path: Path, stored: FileRef | None) -> tuple[str, str]:
+    """Return the hash of an archive, and why it does not count; empty if it is whole."""
+    limits = Limits(bytes=_ANY_BYTES, files=_ANY_FILES)
+    sha256 = stored.sha256 if stored is not None else ""
+    try:
+        found = _judged(context, FileRef(path=os.fspath(path), sha256=sha256), limits)
+    except ToolFailed as failure:
+        return "", failure.detail
+    return found["sha256"], found["why"]
 
 
 TOOLS = (

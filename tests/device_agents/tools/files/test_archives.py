@@ -47,6 +47,10 @@ def unpack(device: Device, data: bytes, name: str = "given.tar", **more: Any) ->
     return device.call("archive.unpack", files=[device.store.take(data, name=name)], under="Out", **more)
 
 
+def archive_of(text: str) -> bytes:
+    return gzip.compress(tar_of(("a.txt", text.encode())), mtime=0)
+
+
 def there(device: Device) -> list[str]:
     return sorted(str(path.relative_to(device.folder)) for path in device.folder.rglob("*") if path.is_file())
 
@@ -235,7 +239,7 @@ def test_verify_compares_with_the_list_inside_and_with_the_stored_hash(device: D
 def test_rotation_keeps_the_newest_of_each_series_and_the_rest_can_come_back(device: Device) -> None:
     names = [f"box-Papers-2026010{day}T000000Z.tar.gz" for day in range(1, 6)]
     for name in (*names, "box-Other-20260101T000000Z.tar.gz", "mine.tar.gz"):
-        device.write(f"Backups/{name}", name)
+        device.write(f"Backups/{name}", archive_of(name))
     found = device.call("archive.rotate", under="Backups", files=[{"name": names[4]}], keep=2, device_name="nas")
     assert [(row["archive"], row["state"]) for row in found["rows"]] == [
         (names[4], "new"),
@@ -245,7 +249,7 @@ def test_rotation_keeps_the_newest_of_each_series_and_the_rest_can_come_back(dev
     left = sorted(path.name for path in (device.folder / "Backups").iterdir() if path.is_file())
     assert left == sorted([*names[3:], "box-Other-20260101T000000Z.tar.gz", "mine.tar.gz"])
     device.call("fs.restore", tickets=[found["rows"][2]["ticket"]])
-    assert (device.folder / "Backups" / names[2]).read_text() == names[2]
+    assert (device.folder / "Backups" / names[2]).read_bytes() == archive_of(names[2])
     again = device.call("archive.rotate", under="Backups", files=[{"name": "mine.tar.gz"}], keep=1)
     assert again["rows"] == []
 
@@ -253,7 +257,7 @@ def test_rotation_keeps_the_newest_of_each_series_and_the_rest_can_come_back(dev
 def test_a_folder_that_nobody_changed_uses_up_no_place(device: Device) -> None:
     def night(day: int, contents: str) -> dict[str, Any]:
         name = f"box-Docs-202601{day:02}T000000Z.tar.gz"
-        device.write(f"Backups/{name}", contents)
+        device.write(f"Backups/{name}", archive_of(contents))
         found: dict[str, Any] = device.call("archive.rotate", under="Backups", files=[{"name": name}], keep=2)
         return found
 
@@ -273,7 +277,7 @@ def test_a_folder_that_nobody_changed_uses_up_no_place(device: Device) -> None:
     assert left() == ["05", "06"]
     device.call("fs.restore", tickets=[third["rows"][1]["ticket"]])
     brought_back = device.folder / "Backups" / "box-Docs-20260102T000000Z.tar.gz"
-    assert brought_back.read_text() == "other"
+    assert brought_back.read_bytes() == archive_of("other")
     assert brought_back.stat().st_nlink > 1
 
 
@@ -284,10 +288,66 @@ def test_where_files_cannot_be_linked_both_stay_whole(device: Device, monkeypatc
     monkeypatch.setattr("os.link", refused)
     for day in (1, 2):
         name = f"box-Docs-202601{day:02}T000000Z.tar.gz"
-        device.write(f"Backups/{name}", "same")
+        device.write(f"Backups/{name}", archive_of("same"))
         found = device.call("archive.rotate", under="Backups", files=[{"name": name}], keep=2)
     assert [row["state"] for row in found["rows"]] == ["new", "same as the new one, in the trash"]
     assert sorted(path.name for path in (device.folder / "Backups").iterdir() if path.is_file()) == [name]
+
+
+def rotated(device: Device, archives: dict[int, bytes], *, keep: int, new: int) -> dict[int, str]:
+    """Return the state of each day's archive after a rotation for the newest."""
+    name = "box-Docs-202601{:02}T000000Z.tar.gz"
+    for day, data in archives.items():
+        device.write(f"Backups/{name.format(day)}", data)
+    stored = {"path": f"Backups/{name.format(new)}", "sha256": hashlib.sha256(archives[new]).hexdigest()}
+    found = device.call("archive.rotate", under="Backups", files=[stored], keep=keep)
+    states = {int(row["archive"][15:17]): row["state"] for row in found["rows"]}
+    assert found["bad"] == sum(state.startswith("damaged, does not count: ") for state in states.values())
+    assert found["kept"] + found["trashed"] + found["bad"] == len(states)
+    left = {int(path.name[15:17]) for path in (device.folder / "Backups").iterdir() if path.is_file()}
+    assert left == {day for day, state in states.items() if not state.endswith("in the trash")}
+    return {day: state.partition(":")[0] for day, state in states.items()}
+
+
+def test_a_damaged_archive_pushes_out_no_whole_one(device: Device) -> None:
+    whole = {day: archive_of(f"day {day}") for day in (1, 2, 5)}
+    broken = {3: whole[1][:-9], 4: b""}
+    assert rotated(device, whole | broken, keep=2, new=5) == {
+        5: "new",
+        4: "damaged, does not count",
+        3: "damaged, does not count",
+        2: "kept",
+        1: "in the trash",
+    }
+
+
+def test_a_new_archive_that_is_not_as_it_was_stored_pushes_out_none(device: Device) -> None:
+    name = "box-Docs-20260102T000000Z.tar.gz"
+    device.write("Backups/box-Docs-20260101T000000Z.tar.gz", archive_of("one"))
+    device.write(f"Backups/{name}", archive_of("other bytes"))
+    stored = {"path": f"Backups/{name}", "sha256": hashlib.sha256(archive_of("two")).hexdigest()}
+    found = device.call("archive.rotate", under="Backups", files=[stored], keep=1)
+    assert (found["bad"], found["kept"], found["trashed"]) == (1, 1, 0)
+    assert found["rows"][0]["state"] == "damaged, does not count: its bytes are not those that were stored"
+
+
+def test_two_damaged_archives_that_are_equal_stay_both(device: Device) -> None:
+    broken = archive_of("x")[:-9]
+    assert rotated(device, {1: archive_of("one"), 2: broken, 3: broken}, keep=1, new=3) == {
+        3: "damaged, does not count",
+        2: "damaged, does not count",
+        1: "kept",
+    }
+
+
+def test_the_same_folder_is_seen_past_a_damaged_archive(device: Device) -> None:
+    same = archive_of("same")
+    assert rotated(device, {1: archive_of("one"), 2: same, 3: b"damaged", 4: same}, keep=2, new=4) == {
+        4: "new",
+        3: "damaged, does not count",
+        2: "same as the new one, in the trash",
+        1: "kept",
+    }
 
 
 @given(st.text(max_size=60))
