@@ -22,12 +22,13 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.naming import RENAMES_MOST
 from starloom_agent.toolkit.files.packing import Limits, Listed, Taken, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
+from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.toolkit.files.walking import Found, Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Named, Stored
 from starloom_agent.tools.files.digest import sha256_of
-from starloom_agent.tools.files.shift import TRASH, Trash, trash
+from starloom_agent.tools.files.shift import Trash, trash
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _STAMP = "%Y%m%dT%H%M%SZ"
@@ -262,8 +263,12 @@ def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Lis
         real = context.resolve_write(shown)
         with plain(real, "unpacking"):
             if not context.files.exists(real):
-                context.files.move(half, real)
-                return readable_as(context, shown, real)
+                try:
+                    context.files.move(half, real)
+                except FileExistsError:
+                    pass  # another call was quicker
+                else:
+                    return readable_as(context, shown, real)
             if context.files.is_folder(real) and _holds_the_same(context.files, real, written):
                 return readable_as(context, shown, real)
     raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {RENAMES_MOST} versions; clear the folder")

@@ -16,12 +16,12 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
+from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.toolkit.files.walking import Found, Walk, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
 from starloom_agent.toolkit.results import Named
 from starloom_agent.toolkit.text.durations import begin_of
-from starloom_agent.tools.files.shift import TRASH
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _MONTHS = (
