@@ -13,17 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, BinaryIO, TypedDict
 
 import msgspec
 
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.naming import RENAMES_MOST
-from starloom_agent.toolkit.files.packing import Limits, Listed, Taken, copy_out, members, write_archive
+from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST
+from starloom_agent.toolkit.files.packing import Limits, Listed, Member, Taken, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
-from starloom_agent.toolkit.files.trash import TRASH
-from starloom_agent.toolkit.files.walking import Found, Walk
+from starloom_agent.toolkit.files.walking import Found, Walk, is_text, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Named, Stored
@@ -51,6 +50,7 @@ def _plain_name(text: str) -> str:
 class Pack(Args, frozen=True, kw_only=True):
     """Pack a folder (or one file) with all that is in it, hidden files too; links are left out, the trash as well.
 
+    A name that is no text is kept byte for byte; one with characters that no archive may have is `renamed` in it.
     The archive is called `DEVICE-FOLDER-TIME.tar.gz`; `device_name` is the first part. The same files give the same
     bytes. It lies at the hub afterwards, not on this device.
     """
@@ -67,16 +67,25 @@ class PackedSummary(Named):
     files: int
     folder: str
     packed_bytes: int
+    renamed: int
     unpacked_bytes: int
     unreadable: int
     why: str
     """The first files that are not in the archive, each with the reason."""
 
 
+class RenamedFile(TypedDict):
+    """A file with a name that no archive may have, and its name there."""
+
+    path: str
+    stored: str
+
+
 class Packed(TypedDict):
     archives: list[PackedFile]
     bytes: int
     files: int
+    renamed: list[RenamedFile]
     summary: PackedSummary
     unpacked_bytes: int
     unreadable: list[str]
@@ -88,11 +97,11 @@ def pack(context: ToolContext, args: Pack) -> Packed:
     with plain(real, "looking at", effect=False):
         about = context.files.status(real)
     if about is not None and stat.S_ISDIR(about.st_mode):
-        walk = Walk(context.files, real, hidden=True)
-        files = [found for found in walk if TRASH not in found.below.split("/")]
-        unnamed, skipped = walk.unnamed, walk.unreadable - len(walk.unnamed)
+        walk = Walk(context.files, real, hidden=True, trash=False, any_name=True)
+        files = list(walk)
+        missed, skipped = [f"{missed.below}: {missed.why}" for missed in walk.missed], walk.unreadable
     elif about is not None and stat.S_ISREG(about.st_mode):
-        files, unnamed, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], [], 0
+        files, missed, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], [], 0
     else:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
     total = sum(found.bytes for found in files)
@@ -101,8 +110,9 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
 
     made = context.workdir / "archive.tar.gz"
-    listed, refused = write_archive(files, made, tell, context.files)
-    unreadable = [*(f"{name}: its name is no text" for name in unnamed), *refused]
+    written = write_archive(files, made, tell, context.files)
+    listed, unreadable = written.listed, [*missed, *written.unreadable]
+    count = skipped + len(written.unreadable)
     parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
     name = "-".join(part for part in parts if part) + ".tar.gz"
     kept = context.put(made, name=name, media="application/gzip")
@@ -113,14 +123,16 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         "unpacked_bytes": sum(item.bytes for item in listed),
         "bytes": kept["bytes"],
         "unreadable": unreadable[:_WRONG_SHOWN],
-        "unreadable_count": len(unreadable) + skipped,
+        "unreadable_count": count,
+        "renamed": [{"path": path, "stored": stored} for path, stored in written.renamed[:_WRONG_SHOWN]],
         "summary": {
             **named,
             "folder": args.path,
             "files": len(listed),
             "unpacked_bytes": sum(item.bytes for item in listed),
             "packed_bytes": kept["bytes"],
-            "unreadable": len(unreadable) + skipped,
+            "renamed": len(written.renamed),
+            "unreadable": count,
             "why": "; ".join(unreadable[:_WHY_SHOWN]),
         },
     }
@@ -143,7 +155,8 @@ class Unpack(Args, frozen=True, kw_only=True):
     """Unpack archives (tar, tar.gz, tar.bz2, tar.xz, zip), each into a folder of its own below `under`.
 
     Only plain files come out. An archive with a name that leads out, a name twice, or more than the limits is refused
-    as a whole. `files` in the answer carry the hashes that the archive's own list has, so that they can be compared.
+    as a whole. `files` in the answer carry the hashes that the archive's own list has, so that they can be compared;
+    those whose names are no text are unpacked, and counted as `unnamed`, because no tool takes such a name.
     """
 
     files: tuple[FileRef, ...]
@@ -161,20 +174,35 @@ def _put_out(local: Path, half: Path, limits: Limits, taken: Taken, context: Too
     done = 0
     for member in members(local, limits, taken, context.files):
         target = half / member.path
-        with plain(target, "unpacking"):
-            context.files.make_folder(target.parent)
-            with context.files.create(target) as out:
+        with plain(shown_name(os.fspath(target)), "unpacking"):
+            out = _created(context, target, member)
+            if out is None:
+                taken.leave_out(member.path, "this device cannot store its name")
+                copy_out(member, None)
+                continue
+            with out:
                 digest = copy_out(member, out)
             if member.mtime_s > 0:
                 context.files.set_mtime(target, member.mtime_s)
-        written[member.path] = Listed(path=member.path, bytes=member.bytes, sha256=digest)
+        written[member.listed_as] = Listed(path=member.listed_as, bytes=member.bytes, sha256=digest)
         done += member.bytes
-        context.progress(done_bytes=done, note=target.name)
+        context.progress(done_bytes=done, note=shown_name(target.name))
     return written
 
 
+def _created(context: ToolContext, target: Path, member: Member) -> BinaryIO | None:
+    """Make the file of a member; None if its name is no text and this file system takes texts only."""
+    try:
+        context.files.make_folder(target.parent)
+        return context.files.create(target)
+    except OSError as error:
+        if is_text(member.path) or error.errno not in REFUSED_NAME:
+            raise
+        return None
+
+
 def _holds_the_same(files: Beneath, folder: Path, written: dict[str, Listed]) -> bool:
-    there = {found.below: found for found in Walk(files, folder, hidden=True)}
+    there = {shown_name(found.below): found for found in Walk(files, folder, hidden=True, any_name=True)}
     return there.keys() == written.keys() and all(
         there[path].bytes == item.bytes and sha256_of(files, there[path].path)[0] == item.sha256
         for path, item in written.items()
@@ -197,6 +225,7 @@ class UnpackedArchive(TypedDict):
     missing: int
     name: str
     not_listed: int
+    unnamed: int
 
 
 class Unpacked(TypedDict):
@@ -226,16 +255,20 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
                 context.files.remove_tree(half)
         folders.append(shown)
         expected = taken.listed if taken.listed is not None else written
+        # A name that is text has no backslash in an archive.
+        unnamed = {path for path in written if "\\" in path}
+        lost = {path for path in unnamed & expected.keys() if expected[path].sha256 != written[path].sha256}
         summary.append(
             {
                 "name": file.shown_name,
                 "folder": shown,
                 "files": len(written),
                 "bytes": sum(item.bytes for item in written.values()),
-                "missing": len(expected.keys() - written.keys()),
+                "missing": len(expected.keys() - written.keys()) + len(lost),
                 "not_listed": len(written.keys() - expected.keys()),
                 "left_out": taken.left_out_count,
                 "left_out_names": taken.left_out,
+                "unnamed": len(unnamed),
             }
         )
         rows.extend(
@@ -246,6 +279,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
                 "sha256": expected[path].sha256 if path in expected else item.sha256,
             }
             for path, item in sorted(written.items())
+            if path not in unnamed
         )
     return {
         "folders": folders,
@@ -347,8 +381,8 @@ def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudg
     found: dict[str, str] = {}
     try:
         for member in members(local, limits, taken, context.files):
-            found[member.path] = copy_out(member, None)
-            context.progress(note=member.path.rpartition("/")[2])
+            found[member.listed_as] = copy_out(member, None)
+            context.progress(note=member.listed_as.rpartition("/")[2])
     except ToolFailed as failure:
         return {**row, "ok": False, "why": failure.detail, "files": len(found)}
     expected = {path: item.sha256 for path, item in (taken.listed or {}).items()}

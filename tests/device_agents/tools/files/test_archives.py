@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import hashlib
 import io
 import lzma
+import os
 import stat
 import tarfile
 import zipfile
@@ -23,6 +25,7 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files.packing import Limits, Taken, copy_out, members, safe_path
 from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
+from tests.device_agents.tools.files.test_find import locked
 
 LIMITS = Limits(bytes=10_000_000, files=1000)
 
@@ -384,16 +387,94 @@ def test_a_changed_archive_never_does_more_than_fail(tmp_path: Path, data: st.Da
             copy_out(member, None)
 
 
-@pytest.mark.parametrize("name", ["zeile\numbruch.txt", "a\\b.txt", "c: notes.txt", "bell\a.txt"])
-def test_a_file_that_no_archive_may_have_is_left_out_by_name_and_the_rest_is_whole(device: Device, name: str) -> None:
-    """The whole backup failed at its read-back, and no file was named."""
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ("zeile\numbruch.txt", "zeile%0Aumbruch.txt"),
+        ("a\\b.txt", "a%5Cb.txt"),
+        ("c: notes.txt", "c%3A notes.txt"),
+        ("bell\a.txt", "bell%07.txt"),
+        (".starloom-files.json", ".starloom-files.json (2)"),
+    ],
+)
+def test_a_file_with_a_name_that_no_archive_may_have_is_backed_up_under_another(
+    device: Device, name: str, stored: str
+) -> None:
     (device.folder / "in").mkdir()
-    for one in (name, "b.txt"):
-        (device.folder / "in" / one).write_text("x")
+    (device.folder / "in" / name).write_text("mine")
+    device.write("in/b.txt", "b")
+    device.write("in/zeile%0Aumbruch (2).txt", "beside")
     packed = device.call("archive.pack", path="in")
-    assert (packed["files"], packed["unreadable_count"]) == (1, 1)
-    assert packed["unreadable"][0].endswith(": no archive may have such a name; rename it")
-    assert packed["summary"]["why"] == packed["unreadable"][0]
-    assert "\n" not in packed["unreadable"][0]
-    stored = device.call("fs.write", files=packed["archives"], under="out")
-    assert device.call("archive.verify", files=stored["files"])["ok"] is True
+    assert (packed["files"], packed["unreadable_count"], packed["summary"]["renamed"]) == (3, 0, 1)
+    (renamed,) = packed["renamed"]
+    assert renamed["stored"] == stored
+    assert "\n" not in renamed["path"]
+    assert device.call("archive.verify", files=packed["archives"])["ok"] is True
+    (folder,) = device.call("archive.unpack", files=packed["archives"], under="out")["folders"]
+    assert (device.folder / folder / stored).read_text() == "mine"
+
+
+def test_a_renamed_file_lies_over_no_other_in_its_archive(device: Device) -> None:
+    for name in ("a\\b", "a%5Cb", "a%5Cb (2)"):
+        device.write(f"in/{name}", name)
+    packed = device.call("archive.pack", path="in")
+    assert [item["stored"] for item in packed["renamed"]] == ["a%5Cb (3)"]
+    (folder,) = device.call("archive.unpack", files=packed["archives"], under="out")["folders"]
+    assert {path.name: path.read_text() for path in (device.folder / folder).iterdir()} == {
+        "a%5Cb": "a%5Cb",
+        "a%5Cb (2)": "a%5Cb (2)",
+        "a%5Cb (3)": "a\\b",
+    }
+
+
+def test_a_file_whose_name_is_no_text_is_backed_up_and_comes_back_byte_for_byte(device: Device) -> None:
+    names = [b"nur\xe9.png", b"ordner\xff/inner.txt", b"plain.txt"]
+    for name in names:
+        device.write(os.fsdecode(b"in/" + name), name)
+    packed = device.call("archive.pack", path="in")
+    assert (packed["files"], packed["unreadable_count"], packed["renamed"]) == (3, 0, [])
+    read = device.call("archive.verify", files=packed["archives"])
+    assert (read["ok"], read["archives"][0]["files"]) == (True, 3)
+    for _ in range(2):  # the same again takes no second folder
+        found = device.call("archive.unpack", files=packed["archives"], under="out")
+    (summary,) = found["summary"]
+    assert (summary["files"], summary["unnamed"], summary["missing"], summary["not_listed"]) == (3, 2, 0, 0)
+    assert [row["name"] for row in found["files"]] == ["plain.txt"]
+    root = device.folder / found["folders"][0]
+    back = {os.fsencode(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    assert back == {name: name for name in names}
+
+
+def test_a_name_that_this_device_cannot_store_is_left_out_by_name(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device.write(os.fsdecode(b"in/nur\xe9.png"), "x")
+    device.write("in/plain.txt", "y")
+    packed = device.call("archive.pack", path="in")
+    create = Beneath.create
+
+    def refuse(files: Beneath, path: Path) -> Any:
+        if b"\xe9" in os.fsencode(path):
+            raise OSError(errno.EILSEQ, "Illegal byte sequence", str(path))
+        return create(files, path)
+
+    monkeypatch.setattr(Beneath, "create", refuse)
+    found = device.call("archive.unpack", files=packed["archives"], under="out")
+    (summary,) = found["summary"]
+    assert (summary["files"], summary["missing"], summary["left_out"]) == (1, 1, 1)
+    assert summary["left_out_names"] == [r"nur\xe9.png: this device cannot store its name"]
+
+
+def test_nothing_of_the_trash_is_packed_or_counted(device: Device) -> None:
+    device.write("in/a.txt", "a")
+    device.write(os.fsdecode(b"in/.starloom-trash/t/nur\xe9.png"), "gone")
+    packed = device.call("archive.pack", path="in")
+    assert (packed["files"], packed["unreadable"], packed["unreadable_count"]) == (1, [], 0)
+
+
+def test_a_folder_that_cannot_be_read_is_named_by_a_backup(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    device.write("in/a.txt", "a")
+    locked(device, "in/locked", monkeypatch)
+    packed = device.call("archive.pack", path="in")
+    assert (packed["unreadable"], packed["unreadable_count"]) == (["locked: it cannot be read: Permission denied"], 1)
+    assert packed["summary"]["why"] == "locked: it cannot be read: Permission denied"

@@ -19,6 +19,7 @@ from starloom_agent.toolkit.files.naming import portable_name
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
+from tests.device_agents.tools.files.test_find import locked
 
 
 def sha(data: bytes) -> str:
@@ -388,3 +389,26 @@ def test_descriptors_of_a_call_are_closed_after_it(tmp_path: Path) -> None:
     del files
     gc.collect()
     assert held() == 0
+
+
+def test_a_comparison_names_what_it_could_not_read(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It said that no file was there twice, although the second one lay where it could not look."""
+    device.write("in/a.txt", "same")
+    hidden = device.write("in/b.txt", "same")
+    device.write(".starloom-trash/t/a.txt", "same")
+    device.write(os.fsdecode(b"in/nur\xe9.txt"), "same")
+    locked(device, "in/locked", monkeypatch)
+    opened = Beneath.open
+
+    def refuse(files: Beneath, path: Path) -> Any:
+        if path == hidden:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(files, path)
+
+    monkeypatch.setattr(Beneath, "open", refuse)
+    digest = hashlib.sha256(b"same").hexdigest()
+    found = device.call("fs.verify", catalogue=[{"path": "in/a.txt", "sha256": digest, "bytes": 4}], under=".")
+    assert (found["same"], found["twice"], found["unread_count"]) == (True, 0, 3)
+    assert [row["path"] for row in found["unread"]] == ["in/b.txt", r"in/nur\xe9.txt", "in/locked"]
+    assert "may not touch" in found["unread"][0]["reason"]
+    assert found["unread"][2]["reason"] == "it cannot be read: Permission denied"
