@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import tarfile
+
 from tests.recipes.fleet import Fleet
 
 BACKUP = "back up Papers of the laptop to the server and the phone, keep 2"
+
+
+def _archive_of(text: str) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        head = tarfile.TarInfo("a.txt")
+        head.size = len(text)
+        archive.addfile(head, io.BytesIO(text.encode()))
+    return gzip.compress(out.getvalue(), mtime=0)
 
 
 def test_a_backup_lies_on_two_devices_read_back_and_rotated(fleet: Fleet) -> None:
@@ -13,7 +26,7 @@ def test_a_backup_lies_on_two_devices_read_back_and_rotated(fleet: Fleet) -> Non
     laptop.write("Papers/2026/invoice.txt", "an invoice")
     old = [f"laptop-Papers-2025010{day}T000000Z.tar.gz" for day in (1, 2, 3)]
     for name in old:
-        server.write(f"Backups/{name}", name)
+        server.write(f"Backups/{name}", _archive_of(name))
     server.write("Backups/laptop-Music-20250101T000000Z.tar.gz", "of another folder")
     answer = fleet.submit(BACKUP)
     assert answer.state == "succeeded", answer.told()

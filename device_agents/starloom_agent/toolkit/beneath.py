@@ -17,10 +17,12 @@ import stat
 import struct
 import sys
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from starloom_agent.platforms import exchange
 
 _OPENAT2: Final = 437
 _NO_MAGIC_LINKS, _NO_LINKS, _BENEATH = 0x02, 0x04, 0x08
@@ -36,6 +38,7 @@ _FILE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FILE
 _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
 _DEFAULT_ACL: Final = "system.posix_acl_default"
+_State = tuple[int, int, int]
 
 
 class Beneath:
@@ -136,9 +139,13 @@ class Beneath:
             shutil.rmtree(name, dir_fd=folder)
 
     def rename(self, source: Path, target: Path) -> None:
-        """Give a file or folder another name in one step, over a file that has it."""
+        """Give a file or folder another name in one step.
+
+        Raises:
+            FileExistsError: something has that name.
+        """
         with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
-            os.replace(name, wanted, src_dir_fd=before, dst_dir_fd=after)
+            exchange.rename_free(before, name, after, wanted)
 
     def move(self, source: Path, target: Path) -> None:
         """As `rename`, also to another file system: there it is copied beside its place first."""
@@ -151,7 +158,7 @@ class Beneath:
                 part = _part_name()
                 try:
                     _copy_tree(before, name, after, part)
-                    os.replace(part, wanted, src_dir_fd=after, dst_dir_fd=after)
+                    exchange.rename_free(after, part, after, wanted)
                 except BaseException:
                     _discard(after, part)
                     raise
@@ -177,22 +184,51 @@ class Beneath:
             os.utime(file.fileno(), (mtime_s, mtime_s))
 
     def place(self, source: Path, target: Path, *, mode: int | None = None) -> int:
-        """Move a finished file to its place: it is there whole or not at all, also after a power cut. Return its size.
+        """Move a finished file to a free place: it is there whole or not at all, also after a power cut.
 
-        On one file system that is a rename out of the private folder. Elsewhere, and where files take their group or
-        rights from the folder they are made in, it is copied under a name that nobody can guess and then renamed.
+        Return its size. On one file system that is a rename out of the private folder. Elsewhere, and where files take
+        their group or rights from the folder they are made in, it is copied under a name that nobody can guess and
+        then renamed.
+
+        Raises:
+            FileExistsError: something is there; it and `source` are as before.
         """
         self.make_folder(target.parent)
-        with self.open(source) as made, self._parent(target, os.O_RDONLY | _FOLDER) as (folder, name):
-            if mode is not None:
-                os.fchmod(made.fileno(), mode)
-            os.fsync(made.fileno())
-            about = os.fstat(made.fileno())
-            if not (_made_alike(about, folder) and self._moved(source, folder, name)):
-                _copy_under(made, folder, name, mode)
-                self.remove(source)
+        with self._parent(target, os.O_RDONLY | _FOLDER) as (folder, name):
+            size = self._bring(source, folder, mode, lambda at, own, _: exchange.rename_free(at, own, folder, name))
             os.fsync(folder)
-        return about.st_size
+        return size
+
+    def place_over(self, source: Path, target: Path, kept: Path, *, mode: int | None = None) -> int:
+        """As `place`, where a file is: that one is at the free place `kept` afterwards, whoever wrote it last.
+
+        The two are exchanged in one step, so that neither a reader nor a cut finds the place empty. Where the file
+        system has no such step the old one is taken away first. If nothing is there any more, nothing is at `kept`.
+
+        Raises:
+            IsADirectoryError: a folder is there.
+            FileExistsError: another file came to the place when the old one had just gone to `kept`.
+        """
+        self.make_folder(target.parent)
+        with (
+            self._parent(target, os.O_RDONLY | _FOLDER) as (folder, name),
+            self._parent(kept, os.O_RDONLY | _FOLDER) as (shelf, old),
+        ):
+            if _is_folder(folder, name):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(target))
+
+            def bring(at: int, own: str, copied: bool) -> None:
+                try:
+                    _exchange_by_shelf(at, own, folder, name, shelf, old)
+                except OSError as error:
+                    if error.errno != errno.EXDEV or not copied:
+                        raise
+                    _exchange_by_copy(own, folder, name, shelf, old)
+
+            size = self._bring(source, folder, mode, bring)
+            os.fsync(folder)
+            os.fsync(shelf)
+        return size
 
     def building_place(self, target: Path) -> Path:
         """Return a new, empty folder from which `move` brings a whole folder to `target` in one step.
@@ -211,15 +247,34 @@ class Beneath:
 
     # -- descriptors
 
-    def _moved(self, source: Path, folder: int, name: str) -> bool:
-        try:
-            with self._parent(source) as (before, old):
-                os.replace(old, name, src_dir_fd=before, dst_dir_fd=folder)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
+    def _bring(self, source: Path, folder: int, mode: int | None, bring: Callable[[int, str, bool], None]) -> int:
+        """Let `bring` rename a finished file to its place in a folder; return its size.
+
+        `bring` is given an open folder and the name of the file there: its own, or, if that is on another file system,
+        the name of a copy in the folder of its place.
+        """
+        with self.open(source) as made, self._parent(source) as (private, own):
+            if mode is not None:
+                os.fchmod(made.fileno(), mode)
+            os.fsync(made.fileno())
+            about = os.fstat(made.fileno())
+            if _made_alike(about, folder):
+                try:
+                    bring(private, own, False)
+                except OSError as error:
+                    if error.errno != errno.EXDEV:
+                        raise
+                else:
+                    return about.st_size
+            part = _part_name()
+            try:
+                _copy_under(made, folder, part, mode)
+                bring(folder, part, True)
+            except BaseException:
+                _discard(folder, part)
                 raise
-            return False
-        return True
+            os.unlink(own, dir_fd=private)
+        return about.st_size
 
     @contextmanager
     def _below_writable(self, path: Path) -> Iterator[BinaryIO]:
@@ -347,21 +402,113 @@ def _made_alike(source: os.stat_result, folder: int) -> bool:
     return True
 
 
-def _copy_under(made: BinaryIO, folder: int, name: str, mode: int | None) -> None:
-    part, about = _part_name(), os.fstat(made.fileno())
-    handle = os.open(part, _MAKE, 0o666, dir_fd=folder)
+def _copy_under(made: BinaryIO, folder: int, part: str, mode: int | None) -> None:
+    about = os.fstat(made.fileno())
+    made.seek(0)
+    with os.fdopen(os.open(part, _MAKE, 0o666, dir_fd=folder), "wb") as out:
+        shutil.copyfileobj(made, out, _CHUNK_BYTES)
+        out.flush()
+        if mode is not None:
+            os.fchmod(out.fileno(), mode)
+        os.utime(out.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
+        os.fsync(out.fileno())
+
+
+def _is_folder(folder: int, name: str) -> bool:
     try:
-        with os.fdopen(handle, "wb") as out:
-            shutil.copyfileobj(made, out, _CHUNK_BYTES)
-            out.flush()
-            if mode is not None:
-                os.fchmod(out.fileno(), mode)
-            os.utime(out.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
-            os.fsync(out.fileno())
-        os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        _discard(folder, part)
+        return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _exchange_by_shelf(at: int, own: str, folder: int, name: str, shelf: int, old: str) -> None:
+    """Bring a file to a place by way of the shelf, where the file of that place is afterwards.
+
+    On failure the new file is where it was.
+    """
+    exchange.rename_free(at, own, shelf, old)
+    try:
+        try:
+            exchange.exchange_at(shelf, old, folder, name)
+        except FileNotFoundError:
+            exchange.rename_free(shelf, old, folder, name)
+    except OSError as error:
+        exchange.rename_free(shelf, old, at, own)
+        if error.errno not in exchange.LACKING:
+            raise
+        _take_away(folder, name, shelf, old)
+        _bring_or_put_back(at, own, folder, name, shelf, old)
+
+
+def _take_away(folder: int, name: str, shelf: int, old: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        exchange.rename_free(folder, name, shelf, old)
+
+
+def _bring_or_put_back(at: int, own: str, folder: int, name: str, shelf: int, old: str) -> None:
+    try:
+        exchange.rename_free(at, own, folder, name)
+    except FileExistsError:
+        raise  # another call was quicker: its file stays, and the older one is on the shelf
+    except OSError:
+        with contextlib.suppress(OSError):
+            exchange.rename_free(shelf, old, folder, name)
         raise
+
+
+def _exchange_by_copy(part: str, folder: int, name: str, shelf: int, old: str) -> None:
+    """As `_exchange_by_shelf`, for a shelf on another file system and a new file that lies beside its place.
+
+    The old file is on the shelf before its place changes; if another call has changed it meanwhile, then again.
+    """
+    before = _copied(folder, name, shelf, old)
+    # The caller discards `part` if this fails; the old file must not lie under that name.
+    taken = _part_name()
+    os.rename(part, taken, src_dir_fd=folder, dst_dir_fd=folder)
+    try:
+        exchange.exchange_at(folder, taken, folder, name)
+    except OSError as error:
+        os.rename(taken, part, src_dir_fd=folder, dst_dir_fd=folder)
+        if not (isinstance(error, FileNotFoundError) or error.errno in exchange.LACKING):
+            _discard(shelf, old)
+            raise
+        _take_away(folder, name, folder, taken)
+        try:
+            _bring_or_put_back(folder, part, folder, name, folder, taken)
+        except OSError:
+            _settle(before, folder, taken, shelf, old)
+            raise
+    _settle(before, folder, taken, shelf, old)
+
+
+def _settle(before: _State | None, folder: int, taken: str, shelf: int, old: str) -> None:
+    """Leave on the shelf what was taken from the place, and nothing beside it."""
+    state = _state(folder, taken)
+    if state != before:
+        _discard(shelf, old)
+        _copied(folder, taken, shelf, old)
+    _discard(folder, taken)
+
+
+def _copied(folder: int, name: str, shelf: int, old: str) -> _State | None:
+    """Copy a file to a shelf on another file system; return its state, None where nothing is."""
+    before = _state(folder, name)
+    if before is not None:
+        try:
+            _copy_tree(folder, name, shelf, old)
+            os.fsync(shelf)
+        except BaseException:
+            _discard(shelf, old)
+            raise
+    return before
+
+
+def _state(folder: int, name: str) -> _State | None:
+    try:
+        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return about.st_ino, about.st_size, about.st_mtime_ns
 
 
 def _copy_tree(before: int, name: str, after: int, wanted: str) -> None:

@@ -22,7 +22,8 @@ class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `device` is the name of the device it was found on, where that was asked for;
     `below` is its path from the folder that was asked for on, that folder's name first; `source` its first path.
-    `mode` are its permission bits, 0 where they are not known.
+    `mode` are its permission bits, 0 where they are not known; `replaced` is the ticket of the file that was there, now
+    in the trash.
     """
 
     artifact: Sha256 = ""
@@ -33,6 +34,7 @@ class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     mode: int = 0
     name: str = ""
     path: str = ""
+    replaced: str = ""
     sha256: Sha256 = ""
     source: str = ""
 

@@ -35,6 +35,22 @@ class StoredFrom(Stored):
     path: str
 
 
+class ReplacedFile(TypedDict):
+    """A path with a new file; `replaced` is the ticket in the trash of the file that was there."""
+
+    path: str
+    replaced: str
+
+
+Added = list[str | ReplacedFile]
+"""What `fs.trash` takes to undo a write: paths where nothing was, and files that replaced another."""
+
+
+def added_as(path: str, ticket: str) -> str | ReplacedFile:
+    """Return the item of `Added` for a path, with the ticket of the file that was there."""
+    return {"path": path, "replaced": ticket} if ticket else path
+
+
 class Finding(Named):
     """One thing that speaks against a machine, as recipes put those of several tools in one order."""
 

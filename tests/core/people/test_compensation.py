@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
 from starloom_protocol.records.entities import Answer as AnswerRecord
@@ -80,7 +82,7 @@ def test_work_that_changed_something_and_says_no_way_back_is_named() -> None:
 
 
 def test_work_that_added_nothing_is_not_said_to_be_taken_back() -> None:
-    """A copy that kept what was there, or a write over it, has nothing that its undo could take away."""
+    """A copy that kept what was there has nothing that its undo could take away."""
     driver = Driver("one", "two")
     driver.submit(plan(task("a", undo=BACK, tool="t.never"), task("b", undo=BACK, tool="t.never")))
     for dispatch in driver.take():
@@ -92,6 +94,29 @@ def test_work_that_added_nothing_is_not_said_to_be_taken_back() -> None:
     assert isinstance(told, AnswerRecord)
     assert told.sentence.startswith("test was done and then taken back: b.")
     assert "Nothing to take back, since it added nothing: a." in told.sentence
+
+
+@pytest.mark.parametrize(
+    ("reported", "said"),
+    [
+        (
+            {"items": [], "missing": ["a.txt"], "restored": [], "count": 0},
+            "Nothing was there any more to take back: a.",
+        ),
+        ({"items": [{"path": "a.txt", "ticket": "t", "moved": False}], "count": 1}, "Nothing was there any more"),
+        ({"items": [], "missing": [], "restored": ["a.txt"], "count": 0}, "Taken back afterwards: a."),
+        ({"items": [{"path": "a.txt", "ticket": "t"}], "restored": [], "count": 1}, "Taken back afterwards: a."),
+        ({"items": [{"path": "a.txt", "ticket": "t", "moved": True}], "count": 1}, "Taken back afterwards: a."),
+    ],
+)
+def test_the_answer_says_what_the_undo_reported(reported: dict[str, Any], said: str) -> None:
+    driver = moved(task("a", undo=BACK, tool="t.never"), task("b", undo=BACK, tool="t.never"))
+    undo(driver, "a")
+    for dispatch in driver.take():
+        driver.result(dispatch, reported)
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, AnswerRecord)
+    assert said in told.sentence
 
 
 def test_what_is_undone_is_not_undone_again() -> None:

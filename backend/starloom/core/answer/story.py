@@ -12,7 +12,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.roles import called, device_name, goals_without_answer, is_of_goal, successor
 from starloom_protocol.records.entities import Finding, TaskRecord
 from starloom_protocol.text.wording import found_by, listed, quoted
-from starloom_protocol.values import parse, point
+from starloom_protocol.values import MISSING, parse, point
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
 # Bound once, because an answer compares them with every task.
@@ -44,8 +44,9 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     if state is ConstellationState.SUCCEEDED and failed:
         unseen += f"; failed: {_few(constellation, fleet, failed)}"
     undone = _taken_back(constellation)
-    back = [task for task in undone if not _left_nothing(constellation, task)]
-    nothing = [task for task in undone if task not in back]
+    nothing = [task for task in undone if _left_nothing(constellation, task)]
+    gone = [task for task, undo in undone.items() if task not in nothing and _found_nothing(constellation, undo)]
+    back = [task for task in undone if task not in nothing and task not in gone]
     if state is ConstellationState.SUCCEEDED and back and not _stands(constellation):
         opening = f"{constellation.head.name} was done and then taken back: {_few(constellation, fleet, back)}"
         back = []
@@ -57,6 +58,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(
         [f"Nothing to take back, since it added nothing: {_few(constellation, fleet, nothing)}."] if nothing else []
     )
+    parts.extend([f"Nothing was there any more to take back: {_few(constellation, fleet, gone)}."] if gone else [])
     parts.extend(_checks(checked))
     parts.extend(_folders(constellation, fleet, [task for task in done if task not in undone]))
     parts.extend(_reused(constellation.progress.reused))
@@ -122,15 +124,15 @@ def _superseded(constellation: Constellation, fleet: Fleet, tasks: list[str]) ->
     return [*told, f"So it went with {len(tasks) - 3} more."] if len(tasks) > 3 else told
 
 
-def _taken_back(constellation: Constellation) -> list[str]:
-    """Return the tasks whose work was undone afterwards. Undoing that failed is among the failures."""
+def _taken_back(constellation: Constellation) -> dict[str, str]:
+    """Return the tasks whose work was undone afterwards, with their undo. One that failed is among the failures."""
     if constellation.head.undone_from is None:
-        return []
-    return [
-        spec.undoes
+        return {}
+    return {
+        spec.undoes: task
         for task, spec in constellation.specs.items()
         if spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED
-    ]
+    }
 
 
 def _left_nothing(constellation: Constellation, task: str) -> bool:
@@ -142,9 +144,21 @@ def _left_nothing(constellation: Constellation, task: str) -> bool:
     return all(point(value, pointer) in ([], {}, "") for pointer in undo.outputs.values())
 
 
+def _found_nothing(constellation: Constellation, undo: str) -> bool:
+    """Tell whether an undo reports that it moved nothing: its items were gone, or were brought back before."""
+    attempt = constellation.last_attempt(undo)
+    if attempt is None or attempt.value is None:
+        return False
+    value = parse(attempt.value)
+    items = point(value, "/items")
+    if not isinstance(items, list) or point(value, "/restored") not in ([], MISSING):
+        return False
+    return all(isinstance(item, dict) and item.get("moved") is False for item in items)
+
+
 def _stands(constellation: Constellation) -> bool:
     """Tell whether work that its plan says how to undo is done and not undone."""
-    undone = set(_taken_back(constellation))
+    undone = _taken_back(constellation)
     return any(
         spec.undo is not None and task not in undone and constellation.tasks[task].state is _SUCCEEDED
         for task, spec in constellation.specs.items()

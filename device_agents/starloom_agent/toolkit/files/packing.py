@@ -1,5 +1,7 @@
 """Writing and reading of archives: `.tar.gz` with a list of its files inside; only plain files are taken out.
 
+A name that is no text is stored byte for byte; in the list it stands as `shown_name` writes it. A name that no archive
+may have is stored in another form, with `%` and the number of each character that is not allowed.
 The same files give the same bytes. Archives may come from anyone: names that lead out, links, devices, doubled names
 and archives that grow beyond a limit are refused or left out here, so that no tool has to handle them.
 """
@@ -10,6 +12,7 @@ import bz2
 import gzip
 import hashlib
 import io
+import itertools
 import lzma
 import os
 import re
@@ -27,7 +30,7 @@ import msgspec
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.naming import NAME_BYTES_MOST
-from starloom_agent.toolkit.files.walking import Found
+from starloom_agent.toolkit.files.walking import Found, shown_name
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
@@ -85,7 +88,7 @@ class Taken:
     def leave_out(self, name: str, why: str) -> None:
         self.left_out_count += 1
         if len(self.left_out) < _LEFT_OUT_SHOWN:
-            self.left_out.append(f"{name[:200]}: {why}")
+            self.left_out.append(f"{shown_name(name[:200])}: {why}")
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,11 @@ class Member:
     bytes: int
     mtime_s: int
     data: Readable
+
+    @property
+    def listed_as(self) -> str:
+        """Its path in the list inside the archive. No two are the same: a path itself has no backslash."""
+        return shown_name(self.path)
 
 
 # -- writing
@@ -122,18 +130,26 @@ class _Hashed(io.RawIOBase):
         return data
 
 
-def write_archive(
-    files: Iterable[Found], into: Path, tell: Callable[[int, str], None], door: Beneath
-) -> tuple[list[Listed], list[str]]:
-    """Write files into an archive, in their order; return what it holds and which files could not be read.
+@dataclass
+class Written:
+    """An archive that was written: its list, the files that could not be read, and those with another name in it."""
+
+    listed: list[Listed] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+
+
+def write_archive(files: Iterable[Found], into: Path, tell: Callable[[int, str], None], door: Beneath) -> Written:
+    """Write files into an archive, in their order; return what it holds.
 
     `tell` is called with the bytes read so far and a name; `door` opens the files and the archive.
 
     Raises:
         ToolFailed: a file changed its size while it was read, or there is no room.
     """
-    listed: list[Listed] = []
-    unreadable: list[str] = []
+    written = Written()
+    files = list(files)
+    taken = {found.below for found in files}
     done = 0
     with plain(into, "writing"), door.create(into) as raw:
         with (
@@ -141,20 +157,18 @@ def write_archive(
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
         ):
             for found in files:
-                if found.below == LIST_NAME:
-                    unreadable.append(f"{found.below}: the archive needs this name for its own list")
-                    continue
-                if _is_odd(found.below):
-                    unreadable.append(f"{quoted(found.below)}: no archive may have such a name; rename it")
-                    continue
+                shown = shown_name(found.below)
                 try:
                     file = door.open(found.path)
                 except OSError as error:
-                    unreadable.append(f"{found.below}: {error.strerror}")
+                    written.unreadable.append(f"{shown}: {error.strerror}")
                     continue
+                stored = _stored_as(found.below, taken)
+                if stored != found.below:
+                    written.renamed.append((quoted(shown), shown_name(stored)))
                 with file:
                     about = os.fstat(file.fileno())
-                    head = tarfile.TarInfo(found.below)
+                    head = tarfile.TarInfo(stored)
                     head.size, head.mtime, head.mode = about.st_size, int(about.st_mtime), about.st_mode & 0o755
                     reader = _Hashed(file, found.path)
                     try:
@@ -162,19 +176,32 @@ def write_archive(
                     except OSError as error:
                         if reader.count < about.st_size and error.errno is None:
                             raise ToolFailed(
-                                Code.TOOL_FAILED, f"{found.below} became shorter while it was packed; retry"
+                                Code.TOOL_FAILED, f"{shown} became shorter while it was packed; retry"
                             ) from error
                         raise
-                listed.append(Listed(path=found.below, bytes=head.size, sha256=reader.digest.hexdigest()))
+                digest = reader.digest.hexdigest()
+                written.listed.append(Listed(path=shown_name(stored), bytes=head.size, sha256=digest))
                 done += head.size
-                tell(done, found.path.name)
-            contents = msgspec.json.encode(_Contents(files=listed))
+                tell(done, shown_name(found.path.name))
+            contents = msgspec.json.encode(_Contents(files=written.listed))
             head = tarfile.TarInfo(LIST_NAME)
             head.size, head.mode = len(contents), 0o644
             archive.addfile(head, io.BytesIO(contents))
         raw.flush()
         os.fsync(raw.fileno())
-    return listed, unreadable
+    return written
+
+
+def _stored_as(name: str, taken: set[str]) -> str:
+    """Return the path of a file in an archive: its own, or a free one where no archive may have that."""
+    if name != LIST_NAME and not _is_odd(name):
+        return name
+    clean = "".join(f"%{ord(char):02X}" if _is_odd_sign(char) else char for char in name)
+    clean = re.sub(r"^([A-Za-z]):", r"\1%3A", clean)
+    free = (clean if number == 1 else f"{clean} ({number})" for number in itertools.count(1))
+    stored = next(path for path in free if path != LIST_NAME and path not in taken)
+    taken.add(stored)
+    return stored
 
 
 # -- reading
@@ -201,11 +228,20 @@ class _Rationed(io.RawIOBase):
         return data
 
 
+def _is_odd_sign(char: str) -> bool:
+    """Tell whether a character leads elsewhere on some system or steers a terminal.
+
+    A byte that is no text stands as a lone surrogate of one range (`os.fsdecode`), and is allowed.
+    """
+    code = ord(char)
+    return code < 32 or code == 127 or char == "\\" or (0xD800 <= code <= 0xDFFF and not 0xDC80 <= code <= 0xDCFF)
+
+
 def _is_odd(name: str) -> bool:
     """Tell whether a path would lead out of its folder on some system, or has characters that no file should have."""
     path = PurePosixPath(name)
-    odd = any(ord(char) < 32 or ord(char) == 127 or 0xD800 <= ord(char) <= 0xDFFF for char in name)
-    return odd or "\\" in name or path.is_absolute() or ".." in path.parts or bool(re.match(r"[A-Za-z]:", name))
+    leads = path.is_absolute() or ".." in path.parts or bool(re.match(r"[A-Za-z]:", name))
+    return leads or any(map(_is_odd_sign, name))
 
 
 def safe_path(name: str) -> str:
@@ -216,13 +252,17 @@ def safe_path(name: str) -> str:
     """
     path = PurePosixPath(name)
     if _is_odd(name):
+        shown = quoted(shown_name(name[:200]))
         raise ToolFailed(
             Code.TOOL_FAILED,
-            f"the archive has a file {quoted(name[:200])}, whose name leads out of its folder or has signs that no "
-            "file should have: nothing is taken",
+            f"the archive has a file {shown}, whose name leads out of its folder or has signs that no file should "
+            "have: nothing is taken",
         )
-    if any(len(part.encode()) > NAME_BYTES_MOST for part in path.parts) or len(name.encode()) > _PATH_BYTES_MOST:
-        raise ToolFailed(Code.TOOL_FAILED, f"the archive has a file with too long a name ({name[:80]}...)")
+    if (
+        any(len(os.fsencode(part)) > NAME_BYTES_MOST for part in path.parts)
+        or len(os.fsencode(name)) > _PATH_BYTES_MOST
+    ):
+        raise ToolFailed(Code.TOOL_FAILED, f"the archive has a file with too long a name ({shown_name(name[:80])}...)")
     clean = "/".join(path.parts)
     if not clean:
         raise ToolFailed(Code.TOOL_FAILED, "the archive has a file without a name")
@@ -255,7 +295,7 @@ def members(path: Path, limits: Limits, taken: Taken, door: Beneath) -> Iterator
         total = 0
         for member in found:
             if member.path in seen:
-                raise ToolFailed(Code.TOOL_FAILED, f"the archive has {member.path} twice: nothing is taken")
+                raise ToolFailed(Code.TOOL_FAILED, f"the archive has {member.listed_as} twice: nothing is taken")
             seen.add(member.path)
             total += member.bytes
             if total > limits.bytes or len(seen) > limits.files:
@@ -284,7 +324,9 @@ def _from_tar(path: Path, raw: IO[bytes], start: bytes, limits: Limits, taken: T
                 ration.left += _HEAD_BYTES_EACH
                 continue
             if head.size > limits.bytes:
-                raise ToolFailed(Code.TOOL_FAILED, f"{head.name[:200]} alone is larger than {limits.bytes} bytes")
+                raise ToolFailed(
+                    Code.TOOL_FAILED, f"{shown_name(head.name[:200])} alone is larger than {limits.bytes} bytes"
+                )
             # Tar rounds members up to blocks and reads ahead of itself.
             ration.left += head.size + _HEAD_BYTES_EACH
             data = archive.extractfile(head)
@@ -348,5 +390,5 @@ def copy_out(member: Member, into: IO[bytes] | None) -> str:
         if into is not None:
             into.write(data)
     if count != member.bytes:
-        raise ToolFailed(Code.TOOL_FAILED, f"{member.path} has {count} bytes, not {member.bytes} as its head says")
+        raise ToolFailed(Code.TOOL_FAILED, f"{member.listed_as} has {count} bytes, not {member.bytes} as its head says")
     return digest.hexdigest()

@@ -1,24 +1,58 @@
-"""The placing of a finished file in one step, so that a reader never sees half of it."""
+"""The placing of a finished file in one step, so that a reader never sees half of it and no other file is lost."""
 
 from __future__ import annotations
 
 import os
+import stat
+from dataclasses import dataclass
 from pathlib import Path
 
-from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.trash import close_ticket, open_ticket
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 
+_CHUNK_BYTES = 1024 * 1024
 
-def place(context: ToolContext, source: Path, target: Path, *, mode: int | None = None) -> int:
-    """Move `source` to `target` so that it is there whole or not at all, also after a power cut; return its size.
 
-    Folders on the way are made. Neither two attempts nor two tasks that write equal bytes at once meet.
+@dataclass(frozen=True)
+class Placed:
+    """A file in its place; `ticket` is that of the file that it replaced, which lies in the trash."""
+
+    bytes: int
+    ticket: str = ""
+
+
+def place(context: ToolContext, source: Path, target: Path, *, mode: int | None = None) -> Placed:
+    """Move `source` to `target`; a file that is there goes into the trash in the same step.
+
+    Folders on the way are made. The target is the whole old file or the whole new one, also after a power cut, and of
+    several calls at once each has in the trash what it replaced.
 
     Raises:
-        ToolFailed: `no_space`, or `tool_failed` with the reason.
+        OSError: it cannot be written; the old file is in its place.
+        ToolFailed: the old file cannot go to the trash; it is in its place.
     """
-    with plain(target, "writing"):
-        return context.files.place(source, target, mode=mode)
+    try:
+        return Placed(context.files.place(source, target, mode=mode))
+    except FileExistsError:
+        ticket, kept = open_ticket(context, target)
+    try:
+        size = context.files.place_over(source, target, kept, mode=mode)
+    finally:
+        known = close_ticket(context, kept)
+    return Placed(size, ticket if known else "")
+
+
+def hold_the_same(context: ToolContext, one: Path, other: Path) -> bool:
+    """Tell whether two paths are files with the same contents."""
+    abouts = [context.files.status(path) for path in (one, other)]
+    sizes = {about.st_size if about is not None and stat.S_ISREG(about.st_mode) else -1 for about in abouts}
+    if len(sizes) > 1 or sizes == {-1}:
+        return False
+    with context.files.open(one) as first, context.files.open(other) as second:
+        while data := first.read(_CHUNK_BYTES):
+            if data != second.read(_CHUNK_BYTES):
+                return False
+        return not second.read(1)
 
 
 def readable_as(context: ToolContext, shown: str, real: Path) -> str:

@@ -1,4 +1,4 @@
-"""The walk through folders without following links, in a stable order; unreadable entries are counted, not hidden."""
+"""The walk through folders without following links, in a stable order; what cannot be read is named, not hidden."""
 
 from __future__ import annotations
 
@@ -9,9 +9,23 @@ from pathlib import Path
 from typing import Final
 
 from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.files.trash import TRASH
 
-UNNAMED_MOST: Final = 1_000
+MISSED_MOST: Final = 1_000
 """Paths that are named to a person, one by one."""
+UNNAMED: Final = "its name is no text (UTF-8); rename it"
+
+
+@dataclass(frozen=True)
+class Missed:
+    """An entry that a walk could not take, and why; bytes of its path that are no text stand as `\\xff`.
+
+    A `file` is one for sure; something else may be a folder, with files in it.
+    """
+
+    below: str
+    why: str
+    file: bool = False
 
 
 @dataclass(frozen=True)
@@ -28,20 +42,31 @@ class Found:
 class Walk:
     """Yields the files below a root, folder by folder and by name; `unreadable` counts what was refused.
 
-    A name that is not text counts as refused, too, and a folder that lies deeper than `depth`. `links` and `empty` are
-    the paths below the root of links, which are left out, and of folders in which nothing is. `unnamed` are the first
-    paths whose last name is not text, with its other bytes as `\\xff`.
+    A name that is not text counts as refused, too, unless `any_name` is wanted, and a folder that lies deeper than
+    `depth`. `missed` are the first of all these. `links` and `empty` are the paths below the root of links, which are
+    not followed, and of folders in which nothing is. Without `trash` no trash is looked into.
     """
 
-    def __init__(self, files: Beneath, root: Path, *, hidden: bool = False, depth: int = 64) -> None:
+    def __init__(
+        self,
+        files: Beneath,
+        root: Path,
+        *,
+        hidden: bool = False,
+        depth: int = 64,
+        trash: bool = True,
+        any_name: bool = False,
+    ) -> None:
         self._files = files
         self._root = root
         self._hidden = hidden
         self._depth = depth
+        self._trash = trash
+        self._any_name = any_name
         self.unreadable = 0
         self.folders = 0
         self.links: list[str] = []
-        self.unnamed: list[str] = []
+        self.missed: list[Missed] = []
         self.empty: list[str] = []
 
     def __iter__(self) -> Iterator[Found]:
@@ -53,7 +78,8 @@ class Walk:
             found, inner = self._look(folder, below)
             yield from found
             if depth >= self._depth:
-                self.unreadable += len(inner)
+                for name in inner:
+                    self._miss(f"{below}/{name}", "it lies too deep")
             else:
                 pending.extend((folder / name, f"{below}/{name}" if below else name, depth + 1) for name in inner[::-1])
 
@@ -68,16 +94,16 @@ class Walk:
                     count += 1
                     if not self._hidden and entry.name.startswith("."):
                         continue
-                    if not _is_text(entry.name):
-                        self.unreadable += 1
-                        if len(self.unnamed) < UNNAMED_MOST:
-                            self.unnamed.append(f"{below}/{shown_name(entry.name)}".lstrip("/"))
+                    if not self._trash and entry.name == TRASH:
                         continue
                     name = f"{below}/{entry.name}" if below else entry.name
                     try:
                         about = entry.stat(follow_symlinks=False)
-                    except OSError:
-                        self.unreadable += 1
+                    except OSError as error:
+                        self._miss(name, _said(error))
+                        continue
+                    if not (self._any_name or is_text(entry.name)):
+                        self._miss(name, UNNAMED, file=stat.S_ISREG(about.st_mode))
                         continue
                     if stat.S_ISLNK(about.st_mode):
                         self.links.append(name)
@@ -86,18 +112,27 @@ class Walk:
                     elif stat.S_ISREG(about.st_mode):
                         mode = stat.S_IMODE(about.st_mode)
                         files.append(Found(folder / entry.name, name, about.st_size, int(about.st_mtime), mode))
-        except OSError:
-            self.unreadable += 1
+        except OSError as error:
+            self._miss(below or ".", _said(error))
             return [], []
         if not count and below:
             self.empty.append(below)
         return sorted(files, key=lambda found: found.path.name), sorted(folders)
 
+    def _miss(self, name: str, why: str, *, file: bool = False) -> None:
+        self.unreadable += 1
+        if len(self.missed) < MISSED_MOST:
+            self.missed.append(Missed(shown_name(name), why, file))
+
+
+def _said(error: OSError) -> str:
+    return f"it cannot be read: {error.strerror or error}"
+
 
 def shown_name(name: str) -> str:
-    """Return a name of the file system as text; bytes that are no UTF-8 stand as `\\xff`, and no tool takes it so."""
+    """Return a name or path as text; bytes that are no UTF-8 stand as `\\xff`, and no tool takes it so."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _is_text(name: str) -> bool:
+def is_text(name: str) -> bool:
     return not any(0xD800 <= ord(char) <= 0xDFFF for char in name)

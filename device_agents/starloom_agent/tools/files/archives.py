@@ -9,23 +9,25 @@ import contextlib
 import os
 import re
 import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, BinaryIO, TypedDict
 
 import msgspec
 
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.naming import RENAMES_MOST
-from starloom_agent.toolkit.files.packing import Limits, Listed, Taken, copy_out, members, write_archive
+from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST
+from starloom_agent.toolkit.files.packing import Limits, Listed, Member, Taken, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
-from starloom_agent.toolkit.files.walking import Found, Walk
+from starloom_agent.toolkit.files.walking import Found, Walk, is_text, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Named, Stored
 from starloom_agent.tools.files.digest import sha256_of
-from starloom_agent.tools.files.shift import TRASH, Trash, trash
+from starloom_agent.tools.files.shift import Trash, trash
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _STAMP = "%Y%m%dT%H%M%SZ"
@@ -33,6 +35,9 @@ _NAMED = re.compile(r"(?P<series>.+)-(?P<stamp>\d{8}T\d{6}Z)(?: \(\d+\))?\.tar\.
 _WRONG_SHOWN = 100
 _WHY_SHOWN = 5
 """A person reads the first of them; the count says how many there are."""
+_ANY_BYTES = 1024**4
+_ANY_FILES = 1_000_000
+"""Archives of our own may be as large as these."""
 
 MostBytes = Annotated[int, msgspec.Meta(ge=1)]
 MostFiles = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
@@ -45,6 +50,7 @@ def _plain_name(text: str) -> str:
 class Pack(Args, frozen=True, kw_only=True):
     """Pack a folder (or one file) with all that is in it, hidden files too; links are left out, the trash as well.
 
+    A name that is no text is kept byte for byte; one with characters that no archive may have is `renamed` in it.
     The archive is called `DEVICE-FOLDER-TIME.tar.gz`; `device_name` is the first part. The same files give the same
     bytes. It lies at the hub afterwards, not on this device.
     """
@@ -61,16 +67,25 @@ class PackedSummary(Named):
     files: int
     folder: str
     packed_bytes: int
+    renamed: int
     unpacked_bytes: int
     unreadable: int
     why: str
     """The first files that are not in the archive, each with the reason."""
 
 
+class RenamedFile(TypedDict):
+    """A file with a name that no archive may have, and its name there."""
+
+    path: str
+    stored: str
+
+
 class Packed(TypedDict):
     archives: list[PackedFile]
     bytes: int
     files: int
+    renamed: list[RenamedFile]
     summary: PackedSummary
     unpacked_bytes: int
     unreadable: list[str]
@@ -82,11 +97,11 @@ def pack(context: ToolContext, args: Pack) -> Packed:
     with plain(real, "looking at", effect=False):
         about = context.files.status(real)
     if about is not None and stat.S_ISDIR(about.st_mode):
-        walk = Walk(context.files, real, hidden=True)
-        files = [found for found in walk if TRASH not in found.below.split("/")]
-        unnamed, skipped = walk.unnamed, walk.unreadable - len(walk.unnamed)
+        walk = Walk(context.files, real, hidden=True, trash=False, any_name=True)
+        files = list(walk)
+        missed, skipped = [f"{missed.below}: {missed.why}" for missed in walk.missed], walk.unreadable
     elif about is not None and stat.S_ISREG(about.st_mode):
-        files, unnamed, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], [], 0
+        files, missed, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], [], 0
     else:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
     total = sum(found.bytes for found in files)
@@ -95,8 +110,9 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
 
     made = context.workdir / "archive.tar.gz"
-    listed, refused = write_archive(files, made, tell, context.files)
-    unreadable = [*(f"{name}: its name is no text" for name in unnamed), *refused]
+    written = write_archive(files, made, tell, context.files)
+    listed, unreadable = written.listed, [*missed, *written.unreadable]
+    count = skipped + len(written.unreadable)
     parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
     name = "-".join(part for part in parts if part) + ".tar.gz"
     kept = context.put(made, name=name, media="application/gzip")
@@ -107,14 +123,16 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         "unpacked_bytes": sum(item.bytes for item in listed),
         "bytes": kept["bytes"],
         "unreadable": unreadable[:_WRONG_SHOWN],
-        "unreadable_count": len(unreadable) + skipped,
+        "unreadable_count": count,
+        "renamed": [{"path": path, "stored": stored} for path, stored in written.renamed[:_WRONG_SHOWN]],
         "summary": {
             **named,
             "folder": args.path,
             "files": len(listed),
             "unpacked_bytes": sum(item.bytes for item in listed),
             "packed_bytes": kept["bytes"],
-            "unreadable": len(unreadable) + skipped,
+            "renamed": len(written.renamed),
+            "unreadable": count,
             "why": "; ".join(unreadable[:_WHY_SHOWN]),
         },
     }
@@ -137,7 +155,8 @@ class Unpack(Args, frozen=True, kw_only=True):
     """Unpack archives (tar, tar.gz, tar.bz2, tar.xz, zip), each into a folder of its own below `under`.
 
     Only plain files come out. An archive with a name that leads out, a name twice, or more than the limits is refused
-    as a whole. `files` in the answer carry the hashes that the archive's own list has, so that they can be compared.
+    as a whole. `files` in the answer carry the hashes that the archive's own list has, so that they can be compared;
+    those whose names are no text are unpacked, and counted as `unnamed`, because no tool takes such a name.
     """
 
     files: tuple[FileRef, ...]
@@ -155,20 +174,35 @@ def _put_out(local: Path, half: Path, limits: Limits, taken: Taken, context: Too
     done = 0
     for member in members(local, limits, taken, context.files):
         target = half / member.path
-        with plain(target, "unpacking"):
-            context.files.make_folder(target.parent)
-            with context.files.create(target) as out:
+        with plain(shown_name(os.fspath(target)), "unpacking"):
+            out = _created(context, target, member)
+            if out is None:
+                taken.leave_out(member.path, "this device cannot store its name")
+                copy_out(member, None)
+                continue
+            with out:
                 digest = copy_out(member, out)
             if member.mtime_s > 0:
                 context.files.set_mtime(target, member.mtime_s)
-        written[member.path] = Listed(path=member.path, bytes=member.bytes, sha256=digest)
+        written[member.listed_as] = Listed(path=member.listed_as, bytes=member.bytes, sha256=digest)
         done += member.bytes
-        context.progress(done_bytes=done, note=target.name)
+        context.progress(done_bytes=done, note=shown_name(target.name))
     return written
 
 
+def _created(context: ToolContext, target: Path, member: Member) -> BinaryIO | None:
+    """Make the file of a member; None if its name is no text and this file system takes texts only."""
+    try:
+        context.files.make_folder(target.parent)
+        return context.files.create(target)
+    except OSError as error:
+        if is_text(member.path) or error.errno not in REFUSED_NAME:
+            raise
+        return None
+
+
 def _holds_the_same(files: Beneath, folder: Path, written: dict[str, Listed]) -> bool:
-    there = {found.below: found for found in Walk(files, folder, hidden=True)}
+    there = {shown_name(found.below): found for found in Walk(files, folder, hidden=True, any_name=True)}
     return there.keys() == written.keys() and all(
         there[path].bytes == item.bytes and sha256_of(files, there[path].path)[0] == item.sha256
         for path, item in written.items()
@@ -191,6 +225,7 @@ class UnpackedArchive(TypedDict):
     missing: int
     name: str
     not_listed: int
+    unnamed: int
 
 
 class Unpacked(TypedDict):
@@ -220,16 +255,20 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
                 context.files.remove_tree(half)
         folders.append(shown)
         expected = taken.listed if taken.listed is not None else written
+        # A name that is text has no backslash in an archive.
+        unnamed = {path for path in written if "\\" in path}
+        lost = {path for path in unnamed & expected.keys() if expected[path].sha256 != written[path].sha256}
         summary.append(
             {
                 "name": file.shown_name,
                 "folder": shown,
                 "files": len(written),
                 "bytes": sum(item.bytes for item in written.values()),
-                "missing": len(expected.keys() - written.keys()),
+                "missing": len(expected.keys() - written.keys()) + len(lost),
                 "not_listed": len(written.keys() - expected.keys()),
                 "left_out": taken.left_out_count,
                 "left_out_names": taken.left_out,
+                "unnamed": len(unnamed),
             }
         )
         rows.extend(
@@ -240,6 +279,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
                 "sha256": expected[path].sha256 if path in expected else item.sha256,
             }
             for path, item in sorted(written.items())
+            if path not in unnamed
         )
     return {
         "folders": folders,
@@ -257,8 +297,12 @@ def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Lis
         real = context.resolve_write(shown)
         with plain(real, "unpacking"):
             if not context.files.exists(real):
-                context.files.move(half, real)
-                return readable_as(context, shown, real)
+                try:
+                    context.files.move(half, real)
+                except FileExistsError:
+                    pass  # another call was quicker
+                else:
+                    return readable_as(context, shown, real)
             if context.files.is_folder(real) and _holds_the_same(context.files, real, written):
                 return readable_as(context, shown, real)
     raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {RENAMES_MOST} versions; clear the folder")
@@ -268,8 +312,8 @@ class Verify(Args, frozen=True, kw_only=True):
     """Read archives to their end and compare every file in them with the list inside, and each with its own hash."""
 
     files: tuple[FileRef, ...]
-    most_bytes: MostBytes = 1024**4
-    most_files: MostFiles = 1_000_000
+    most_bytes: MostBytes = _ANY_BYTES
+    most_files: MostFiles = _ANY_FILES
     device_name: str = ""
 
 
@@ -337,8 +381,8 @@ def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudg
     found: dict[str, str] = {}
     try:
         for member in members(local, limits, taken, context.files):
-            found[member.path] = copy_out(member, None)
-            context.progress(note=member.path.rpartition("/")[2])
+            found[member.listed_as] = copy_out(member, None)
+            context.progress(note=member.listed_as.rpartition("/")[2])
     except ToolFailed as failure:
         return {**row, "ok": False, "why": failure.detail, "files": len(found)}
     expected = {path: item.sha256 for path, item in (taken.listed or {}).items()}
@@ -355,7 +399,8 @@ class Rotate(Args, frozen=True, kw_only=True):
     """Keep the newest `keep` archives of each series that `files` name; older ones go to the trash.
 
     A series is the archives of one device and folder, as `archive.pack` names them. Only what carries such a name is
-    touched, and nothing is deleted: `fs.restore` brings it back. A new archive that equals the one before it takes its
+    touched, and nothing is deleted: `fs.restore` brings it back. An archive counts only if it can be read to its end
+    and is as its list says; one that cannot stays and is named. A new archive that equals the one before it takes its
     place among the kept ones: a folder that nobody changed does not push out older states.
     """
 
@@ -377,16 +422,29 @@ class RotatedArchive(Named):
 
 
 class Rotated(TypedDict):
+    """`bad` archives cannot be read back: they count neither as kept nor as trashed."""
+
+    bad: int
     kept: int
     rows: list[RotatedArchive]
     tickets: list[str]
     trashed: int
 
 
+@dataclass(frozen=True)
+class _Series:
+    """One series by what happens to it: its newest whole archives, those that are no archive any more, and the rest."""
+
+    kept: tuple[Path, ...]
+    bad: dict[Path, str]
+    old: frozenset[Path]
+    twin: Path | None
+
+
 def rotate(context: ToolContext, args: Rotate) -> Rotated:
     folder = context.resolve_write(args.under)
     named: Named = {"device": args.device_name} if args.device_name else {}
-    new = {file.shown_name for file in args.files}
+    new = {Path(file.path).name or file.shown_name: file for file in args.files}
     wanted = {found["series"] for name in new if (found := _NAMED.fullmatch(name))}
     series: dict[str, list[tuple[str, Path]]] = {}
     sizes: dict[Path, int] = {}
@@ -397,13 +455,13 @@ def rotate(context: ToolContext, args: Rotate) -> Rotated:
                 series.setdefault(found["series"], []).append((found["stamp"], folder / entry.name))
                 sizes[folder / entry.name] = entry.stat(follow_symlinks=False).st_size
     rows: list[RotatedArchive] = []
+    bad = 0
     for name, archives in sorted(series.items()):
         archives.sort(key=lambda item: (item[0], item[1].name), reverse=True)
-        twin = _twin_before(context.files, [path for _, path in archives], new)
-        old = {path for _, path in [item for item in archives if item[1] != twin][args.keep :]}
-        old |= {twin} if twin is not None else set()
-        gone = trash(context, Trash(paths=[os.fspath(path) for path in sorted(old)]))
+        sorted_out = _sorted_out(context, [path for _, path in archives], new, args.keep)
+        gone = trash(context, Trash(paths=[os.fspath(path) for path in sorted(sorted_out.old)]))
         tickets = {item["path"]: item["ticket"] for item in gone["items"]}
+        bad += len(sorted_out.bad)
         rows.extend(
             {
                 **named,
@@ -411,40 +469,68 @@ def rotate(context: ToolContext, args: Rotate) -> Rotated:
                 "archive": path.name,
                 "made_s": int(datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC).timestamp()),
                 "bytes": sizes[path],
-                "state": _state(path, old, new, twin),
+                "state": _state(path, sorted_out, new),
                 "ticket": tickets.get(os.fspath(path), ""),
             }
             for stamp, path in archives
+            if os.fspath(path) not in gone["missing"]
         )
+    trashed = sum(bool(row["ticket"]) for row in rows)
     return {
         "rows": rows,
         "tickets": [row["ticket"] for row in rows if row["ticket"]],
-        "kept": sum(not row["ticket"] for row in rows),
-        "trashed": sum(bool(row["ticket"]) for row in rows),
+        "bad": bad,
+        "kept": len(rows) - trashed - bad,
+        "trashed": trashed,
     }
 
 
-def _state(path: Path, old: set[Path], new: set[str], twin: Path | None) -> str:
-    if path in old:
-        return "same as the new one, in the trash" if path == twin else "in the trash"
+def _state(path: Path, series: _Series, new: Mapping[str, FileRef]) -> str:
+    if path in series.bad:
+        return f"damaged, does not count: {series.bad[path]}"
+    if path in series.old:
+        return "same as the new one, in the trash" if path == series.twin else "in the trash"
     return "new" if path.name in new else "kept"
 
 
-def _twin_before(files: Beneath, archives: list[Path], new: set[str]) -> Path | None:
-    """Return the archive before the newest if that is new and both are equal; their bytes are one file from then on.
+def _sorted_out(context: ToolContext, archives: list[Path], new: Mapping[str, FileRef], keep: int) -> _Series:
+    """Decide which archives of a series, the newest first, stay: each one that counts was read back to its end.
 
-    So a folder that stays as it is fills neither the kept places nor, night by night, the disk.
+    Reading stops at the last one that is kept. An older one goes unread, since enough whole ones are newer.
     """
-    if len(archives) < 2 or archives[0].name not in new:
-        return None
-    newest, before = archives[:2]
-    sizes = {about.st_size for path in (newest, before) if (about := files.status(path)) is not None}
-    if len(sizes) > 1 or sha256_of(files, newest) != sha256_of(files, before):
-        return None
-    # The older file stays and the newer name points to it: so it is one file over any number of nights.
-    with contextlib.suppress(OSError):  # a file system without links keeps both; nothing else depends on it
-        files.link(before, newest)
-    return before
+    kept: list[Path] = []
+    bad: dict[Path, str] = {}
+    twin, newest = None, ""
+    for path in archives:
+        may_be_twin = len(kept) == 1 and twin is None and kept[0].name in new
+        if len(kept) == keep and not may_be_twin:
+            break
+        digest, why = _read_back(context, path, new.get(path.name))
+        if why:
+            bad[path] = why
+        elif may_be_twin and digest == newest:
+            twin = path
+        elif len(kept) < keep:
+            newest = newest or digest
+            kept.append(path)
+        else:
+            break
+    if twin is not None:
+        # The older file stays and the newer name points to it: so it is one file over any number of nights.
+        with contextlib.suppress(OSError):  # a file system without links keeps both; nothing else depends on it
+            context.files.link(twin, kept[0])
+    return _Series(tuple(kept), bad, frozenset(archives) - {*kept, *bad}, twin)
+
+
+def _read_back(context: ToolContext, path: Path, stored: FileRef | None) -> tuple[str, str]:
+    """Return the hash of an archive, and why it does not count; empty if it is whole."""
+    limits = Limits(bytes=_ANY_BYTES, files=_ANY_FILES)
+    sha256 = stored.sha256 if stored is not None else ""
+    try:
+        found = _judged(context, FileRef(path=os.fspath(path), sha256=sha256), limits)
+    except ToolFailed as failure:
+        return "", failure.detail
+    return found["sha256"], found["why"]
 
 
 TOOLS = (

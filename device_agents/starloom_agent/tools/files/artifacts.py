@@ -8,11 +8,10 @@ from typing import NotRequired, TypedDict
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
-from starloom_agent.toolkit.files.placing import place
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, media_of
-from starloom_agent.toolkit.results import StoredFrom
-from starloom_agent.tools.files.write import OnClash, choose
+from starloom_agent.toolkit.results import Added, StoredFrom
+from starloom_agent.tools.files.write import OnClash, settle
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 
@@ -88,9 +87,9 @@ class Get(Args, frozen=True, kw_only=True):
 
 
 class FetchedFile(TypedDict):
-    """`added` is the path if nothing was there: what `fs.trash` may take to undo it."""
+    """`added` is what `fs.trash` takes to undo it; a file that was replaced is in the trash."""
 
-    added: list[str]
+    added: Added
     bytes: int
     name: str
     path: str
@@ -105,12 +104,11 @@ def get(context: ToolContext, args: Get) -> FetchedFile:
         )
     fetched = context.fetch(ref.hash)
     size = fetched.stat().st_size
-    chosen = choose(context, Path(args.to), ref.hash, size, args.on_clash)
-    if not chosen.same:
-        place(context, fetched, chosen.real)
+    with plain(args.to, "writing"):
+        chosen = settle(context, lambda: fetched, Path(args.to), ref.hash, size, args.on_clash)
     path = args.to if chosen.number == 1 else chosen.shown
-    added = [path] if chosen.free else []
-    return {"path": path, "bytes": size, "sha256": ref.hash, "name": chosen.real.name, "added": added}
+    name, added = chosen.real.name, chosen.added(path)
+    return {"path": path, "bytes": size, "sha256": ref.hash, "name": name, "added": added}
 
 
 TOOLS = (

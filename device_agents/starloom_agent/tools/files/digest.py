@@ -264,7 +264,10 @@ class FilesToSend(TypedDict):
 
 
 class Verified(TypedDict, total=False):
-    """Of a `catalogue` what is wrong; of `folders` what is missing here, as it is to be sent and made."""
+    """Of a `catalogue` what is wrong; of `folders` what is missing here, as it is to be sent and made.
+
+    `unread` could not be looked at: `twice` does not count what is in it.
+    """
 
     again: list[str]
     bytes: Required[int]
@@ -276,6 +279,8 @@ class Verified(TypedDict, total=False):
     to_make: list[FolderRef]
     to_send: list[FilesToSend]
     twice: int
+    unread: list[WrongFile]
+    unread_count: int
     wrong: list[WrongFile]
 
 
@@ -302,7 +307,7 @@ def verify(context: ToolContext, args: Verify) -> Verified:
         elif file.path not in wanted:
             wanted[file.path] = found
             sizes += about.st_size
-    twice = _copies_beyond_one(context, root, set(wanted.values()), args.catalogue, hashes)
+    twice, unread, unread_count = _copies_beyond_one(context, root, set(wanted.values()), args.catalogue, hashes)
     return {
         "same": not wrong,
         "twice": len(twice),
@@ -311,6 +316,8 @@ def verify(context: ToolContext, args: Verify) -> Verified:
         "read_bytes": hashes.bytes,
         "wrong": wrong[:100],
         "again": twice[:100],
+        "unread": unread[:100],
+        "unread_count": unread_count,
     }
 
 
@@ -323,23 +330,33 @@ def _status(context: ToolContext, path: Path) -> os.stat_result | None:
 
 def _copies_beyond_one(
     context: ToolContext, root: Path, wanted: set[str], catalogue: Sequence[FileRef], hashes: _HashesByPath
-) -> list[str]:
-    """Return files that hold again what the catalogue has once; only files of a listed size are read."""
+) -> tuple[list[str], list[WrongFile], int]:
+    """Return files that hold again what the catalogue has once; only files of a listed size are read.
+
+    With them the first entries that could not be looked at, and their number.
+    """
     sizes = {file.bytes for file in catalogue}
     if not context.files.is_folder(root):
-        return []
+        return [], [], 0
     seen: set[str] = set()
     again: list[str] = []
-    for found in Walk(context.files, root, hidden=True):
+    unread: list[WrongFile] = []
+    walk = Walk(context.files, root, hidden=True, trash=False)
+    for found in walk:
         if found.bytes not in sizes:
             continue
-        digest = hashes.of(found.path)
+        try:
+            digest = hashes.of(found.path)
+        except ToolFailed as failure:
+            unread.append({"path": found.below, "reason": failure.detail})
+            continue
         if digest not in wanted:
             continue
         if digest in seen:
             again.append(found.below)
         seen.add(digest)
-    return again
+    unread += [{"path": missed.below, "reason": missed.why} for missed in walk.missed]
+    return again, unread, len(unread) - len(walk.missed) + walk.unreadable
 
 
 def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _HashesByPath) -> Verified:

@@ -16,12 +16,11 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
-from starloom_agent.toolkit.files.walking import Found, Walk, shown_name
+from starloom_agent.toolkit.files.walking import Found, Missed, Walk, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
 from starloom_agent.toolkit.results import Named
 from starloom_agent.toolkit.text.durations import begin_of
-from starloom_agent.tools.files.shift import TRASH
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _MONTHS = (
@@ -30,7 +29,6 @@ _MONTHS = (
 )
 _WORD = re.compile(r"[^\W_]+")
 _FILLER = frozenset(_WORD.findall("a an the my our of in on at for from with and or to is are that this file files"))
-UNNAMED = "its name is no text (UTF-8); rename it"
 _NAMED_MOST = 5
 """The paths stand in an error text, for a person who then names the folder, too."""
 
@@ -222,7 +220,7 @@ class FoundFolder(TypedDict):
     path: str
 
 
-class LeftOut(TypedDict):
+class LeftOut(Named):
     path: str
     why: str
 
@@ -230,7 +228,8 @@ class LeftOut(TypedDict):
 class FoundFiles(TypedDict):
     """`files`, or with `group_by: folder` the `folders` that hold them.
 
-    `left_out` names files whose names are no text, which no tool can take, and with `whole` links.
+    `left_out` names what no tool can take or look into: names that are no text, folders that this user may not read or
+    that lie too deep; with `whole` links, too. A file that would not have fitted is not among them.
     """
 
     count: int
@@ -244,16 +243,22 @@ class FoundFiles(TypedDict):
 
 def _fits(found: Found, args: Find) -> bool:
     """Whether a file fits every condition but those of time."""
-    name = found.path.name
+    if not _name_fits(found.path.name, found.below, args):
+        return False
+    return found.bytes >= args.min_bytes and (args.max_bytes is None or found.bytes <= args.max_bytes)
+
+
+def _name_fits(name: str, below: str, args: Find) -> bool:
     if args.kinds and kind_of(name) not in args.kinds:
         return False
     if args.what and not sort_fits(args.what, name):
         return False
-    if args.file and found.below != os.path.normpath(args.file) and name != args.file:
+    if args.file and below != os.path.normpath(args.file) and name != args.file:
         return False
-    if args.pattern and not (fnmatch.fnmatch(name, args.pattern) or fnmatch.fnmatch(found.below, args.pattern)):
-        return False
-    return found.bytes >= args.min_bytes and (args.max_bytes is None or found.bytes <= args.max_bytes)
+    return not args.pattern or fnmatch.fnmatch(name, args.pattern) or fnmatch.fnmatch(below, args.pattern)
+
+
+_LINK = "a link is not copied"
 
 
 class _Search:
@@ -271,31 +276,44 @@ class _Search:
         self.count = 0
         self.bytes = 0
         self.unreadable = 0
-        self.links: list[str] = []
-        self.unnamed: list[str] = []
+        self.missed: list[LeftOut] = []
         self.empty: list[FoundFolder] = []
 
     def look(self, root: Path, shown: str) -> None:
-        walk = Walk(self._context.files, root, hidden=self._args.hidden or self._args.whole)
+        args = self._args
+        walk = Walk(self._context.files, root, hidden=args.hidden or args.whole, trash=not args.whole)
         for found in walk:
             points = score(found.below, self._words) if self._words else 1
             if self._left_out is not None and self._left_out in found.path.parents:
                 continue
-            if self._args.whole and TRASH in found.below.split("/"):
-                continue
             if points and self._is_of_time(found) and _fits(found, self._args):
                 self._take(found, points, root, shown)
         self.unreadable += walk.unreadable
-        self.unnamed += [
-            os.path.normpath(f"{shown}/{below}") for below in walk.unnamed if TRASH not in below.split("/")
+        self.missed += [
+            self._left_out_row(shown, missed.below, missed.why) for missed in walk.missed if self._may_fit(missed)
         ]
-        if self._args.whole:
-            self.links += [os.path.normpath(f"{shown}/{below}") for below in walk.links]
+        if args.whole:
+            self.missed += [self._left_out_row(shown, below, _LINK) for below in walk.links]
             self.empty += [
                 {"path": os.path.normpath(f"{shown}/{below}"), "below": f"{root.name}/{below}", "files": [], "bytes": 0}
                 for below in walk.empty
-                if TRASH not in below.split("/")
             ]
+
+    def _left_out_row(self, shown: str, below: str, why: str) -> LeftOut:
+        row: LeftOut = {"path": os.path.normpath(f"{shown}/{below}"), "why": why}
+        if self._args.device_name:
+            row["device"] = self._args.device_name
+        return row
+
+    def _may_fit(self, missed: Missed) -> bool:
+        """Tell whether the search may lack something for this: a file by its name, a folder in any case."""
+        args = self._args
+        if not missed.file:
+            return True
+        name = missed.below.rpartition("/")[2]
+        if args.words and not score(missed.below, self._words):
+            return False
+        return _name_fits(name, missed.below, args)
 
     def take_file(self, file: Path, shown: str) -> None:
         """Take the root itself, which is a file."""
@@ -330,7 +348,8 @@ class _Search:
         if not rows:
             everywhere = self._args.root in ("", ".")
             where = "the folders that this device allows" if everywhere else self._args.root
-            raise ToolFailed(Code.FILE_NOT_FOUND, f"there is no file {wanted} in {where}", effect=False)
+            unseen = self._unseen()
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"there is no file {wanted} in {where}{unseen}", effect=False)
         if len(rows) > 1:
             named = ", ".join(row["path"] for row in rows[:_NAMED_MOST])
             raise ToolFailed(
@@ -339,7 +358,14 @@ class _Search:
                 effect=False,
             )
         self.rows, self.count, self.bytes = rows, 1, rows[0]["bytes"]
-        self.links, self.empty, self.unnamed = [], [], []
+        self.empty, self.missed = [], []
+
+    def _unseen(self) -> str:
+        """Return the words on what the file may be among."""
+        if not self.missed:
+            return ""
+        named = "; ".join(f"{row['path']}: {row['why']}" for row in self.missed[:_NAMED_MOST])
+        return f", as far as it can be read ({named})"
 
     def _take(self, found: Found, points: int, root: Path, shown: str) -> None:
         self.count += 1
@@ -401,14 +427,15 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
     if args.same_size:
         search.keep_same_sizes()
     rows = (_best(search.rows, args) if args.words or args.largest else search.rows)[: args.limit]
+    missed = sorted(search.missed, key=lambda row: row["path"])
     result: FoundFiles = {
         "total_bytes": search.bytes,
         "count": search.count,
         "truncated": search.count > len(rows),
         "unreadable": search.unreadable,
         "left_out": [
-            *(LeftOut(path=path, why=UNNAMED) for path in sorted(search.unnamed)),
-            *(LeftOut(path=path, why="a link is not copied") for path in sorted(search.links)),
+            *(row for row in missed if row["why"] != _LINK),
+            *(row for row in missed if row["why"] == _LINK),
         ],
     }
     if args.group_by == "folder":

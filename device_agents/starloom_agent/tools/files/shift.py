@@ -1,7 +1,6 @@
 """`fs.copy`, `fs.move`, `fs.trash`, `fs.restore`: files changing places inside the granted folders of one device.
 
-Nothing is deleted: what goes lies in the trash of its granted folder (`.starloom-trash`) until it is restored. A
-restored ticket stays known, so that an undo may be repeated.
+Nothing is deleted: what goes, and what is replaced, lies in the trash of its granted folder until it is restored.
 """
 
 from __future__ import annotations
@@ -9,34 +8,30 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import time
-import uuid
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
-import msgspec
-
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.placing import place
+from starloom_agent.toolkit.files.placing import Placed, place, readable_as
+from starloom_agent.toolkit.files.trash import TRASH, lies_in_trash, remove
+from starloom_agent.toolkit.files.trash import restore as bring_back
 from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
+from starloom_agent.toolkit.results import Added, added_as
 from starloom_agent.tools.files.digest import sha256_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
-TRASH = ".starloom-trash"
-_NOTE = "from.json"
-_RESTORED = ".restored"
-"""Notes of the tickets that were restored; no ticket begins with a dot."""
-RESTORED_MOST = 1000
-"""An undo is repeated soon or never; older tickets are no longer known then."""
 _CHUNK_BYTES = 1024 * 1024
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 
 
 class Copy(Args, frozen=True, kw_only=True):
-    """Copy a file or folder to `to`. A file that has the same contents there is kept; `on_clash` decides the rest."""
+    """Copy a file or folder to `to`. A file that has the same contents there is kept; `on_clash` decides the rest.
+
+    A replaced file goes into the trash. `added` is what `fs.trash` takes to undo it.
+    """
 
     path: str
     to: str
@@ -46,6 +41,7 @@ class Copy(Args, frozen=True, kw_only=True):
 class Copied(TypedDict):
     """`kept` files were there with the same contents."""
 
+    added: Added
     bytes: int
     files: int
     kept: int
@@ -73,6 +69,7 @@ def copy(context: ToolContext, args: Copy) -> Copied:
             Code.TOOL_FAILED, f"{clashes[0]} exists with other contents; allow on_clash: replace", effect=False
         )
     done = 0
+    added: Added = []
     for number, (file, to) in enumerate(pairs):
         if to in same:
             continue
@@ -82,9 +79,23 @@ def copy(context: ToolContext, args: Copy) -> Copied:
             about = os.fstat(taken.fileno())
             made.flush()
             os.utime(made.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
-        done += place(context, half, to, mode=stat.S_IMODE(about.st_mode) & ~_SET_ID)
+        placed = _put(context, half, to, stat.S_IMODE(about.st_mode) & ~_SET_ID, args)
+        done += placed.bytes
+        shown = os.path.normpath(Path(args.to) / to.relative_to(target))
+        added.append(added_as(readable_as(context, shown, to), placed.ticket))
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
-    return {"path": args.to, "files": len(pairs), "kept": len(same), "bytes": done}
+    return {"path": args.to, "files": len(pairs), "kept": len(same), "bytes": done, "added": added}
+
+
+def _put(context: ToolContext, half: Path, to: Path, mode: int, args: Copy) -> Placed:
+    with plain(to, "writing"):
+        if args.on_clash == "replace":
+            return place(context, half, to, mode=mode)
+        try:
+            return Placed(context.files.place(half, to, mode=mode))
+        except FileExistsError:
+            reason = f"{to} was made by something else meanwhile; allow on_clash: replace"
+            raise ToolFailed(Code.TOOL_FAILED, reason) from None
 
 
 def _below(files: Beneath, source: Path, target: Path, named: str) -> list[tuple[Path, Path]]:
@@ -135,13 +146,12 @@ def move(context: ToolContext, args: Move) -> Moved:
 
 
 class Trash(Args, frozen=True, kw_only=True):
-    """Put files or folders into the trash of their granted folder; `fs.restore` brings them back."""
+    """Put files or folders into the trash of their granted folder; `fs.restore` brings them back.
+
+    The file that an item had `replaced` (as the `added` of a write says) comes back in its place.
+    """
 
     paths: list[str | FileRef]
-
-
-def _root_of(context: ToolContext, path: Path) -> Path:
-    return max((root for root in context.folders.write if path.is_relative_to(root)), key=lambda root: len(root.parts))
 
 
 class TrashedItem(TypedDict):
@@ -151,11 +161,12 @@ class TrashedItem(TypedDict):
 
 
 class Trashed(TypedDict):
-    """`tickets` bring the items back; `missing` were not there."""
+    """`tickets` bring the items back; `missing` were not there; on the paths `restored` the replaced file is again."""
 
     count: int
     items: list[TrashedItem]
     missing: list[str]
+    restored: list[str]
     tickets: list[str]
 
 
@@ -169,26 +180,25 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} is in the trash already", effect=False)
     items: list[TrashedItem] = []
     missing: list[str] = []
+    restored: list[str] = []
     for file, (path, at) in zip(files, real, strict=True):
+        if file.replaced and not lies_in_trash(context, file.replaced):
+            restored.append(path)  # an earlier attempt has done it, and the old file is in its place again
+            continue
         with plain(at, "looking at"):
             there = context.files.exists(at)
-        if not there:
+        if there:
+            item: TrashedItem = {"path": path, "ticket": remove(context, at)}
+            if file.device:
+                item["device"] = file.device
+            items.append(item)
+        elif not file.replaced:
             missing.append(path)
-            continue
-        ticket = f"{int(time.time())}-{uuid.uuid4().hex[:12]}"
-        home = _root_of(context, at) / TRASH / ticket
-        with plain(home, "moving to the trash"):
-            context.files.make_folder(home)
-            # What it was is written first: a cut leaves at worst a note without a file, never a file without a note.
-            with context.files.create(home / _NOTE) as note:
-                note.write(msgspec.json.encode({"path": os.fspath(at)}))
-            context.files.rename(at, home / at.name)
-        item: TrashedItem = {"path": path, "ticket": ticket}
-        if file.device:
-            item["device"] = file.device
-        items.append(item)
+        if file.replaced:
+            bring_back(context, file.replaced)
+            restored.append(path)
     tickets = [item["ticket"] for item in items]
-    return {"items": items, "missing": missing, "count": len(items), "tickets": tickets}
+    return {"items": items, "missing": missing, "restored": restored, "count": len(items), "tickets": tickets}
 
 
 class Restore(Args, frozen=True, kw_only=True):
@@ -198,26 +208,6 @@ class Restore(Args, frozen=True, kw_only=True):
     """
 
     tickets: list[str]
-
-
-class _Origin(msgspec.Struct, frozen=True):
-    path: str
-
-
-def _note_of(context: ToolContext, ticket: str) -> tuple[Path, Path]:
-    """Return the trash that knows a ticket, and the note on it there.
-
-    Raises:
-        ToolFailed: no trash knows it.
-    """
-    if ticket and "/" not in ticket and "\0" not in ticket and not ticket.startswith("."):
-        for root in context.folders.write:
-            trash_of_root = root / TRASH
-            with plain(trash_of_root, "looking into the trash"):
-                for note in (trash_of_root / ticket / _NOTE, trash_of_root / _RESTORED / ticket):
-                    if context.files.is_file(note):
-                        return trash_of_root, note
-    raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
 
 
 class RestoredItem(TypedDict):
@@ -236,36 +226,9 @@ class Restored(TypedDict):
 def restore(context: ToolContext, args: Restore) -> Restored:
     back: list[RestoredItem] = []
     for ticket in args.tickets:
-        trash_of_root, at = _note_of(context, ticket)
-        files = context.files
-        home, moved = trash_of_root / ticket, False
-        with plain(home, "restoring"):
-            with files.open(at) as note:
-                origin = note.read()
-            target = context.resolve_write(msgspec.json.decode(origin, type=_Origin).path)
-            kept = home / target.name
-            if files.exists(kept):
-                if files.exists(target):
-                    raise ToolFailed(Code.TOOL_FAILED, f"{target} exists again; move it away first")
-                files.make_folder(target.parent)
-                files.rename(kept, target)
-                moved = True
-            if at.parent == home:
-                _keep_note(context, at, trash_of_root / _RESTORED)
-            files.remove_tree(home)
+        target, moved = bring_back(context, ticket)
         back.append({"path": os.fspath(target), "ticket": ticket, "moved": moved})
     return {"items": back, "count": len(back)}
-
-
-def _keep_note(context: ToolContext, note: Path, folder: Path) -> None:
-    """Keep what a restored ticket stood for; of the newest tickets only, so that this stays small."""
-    files = context.files
-    files.make_folder(folder)
-    files.rename(note, folder / note.parent.name)
-    with files.scan(folder) as entries:
-        known = sorted(entry.name for entry in entries)
-    for name in known[:-RESTORED_MOST]:
-        files.remove(folder / name)
 
 
 def _writes(name: str, title: str, args: type[Args], run: Any, repeatability: Repeatability) -> Tool:

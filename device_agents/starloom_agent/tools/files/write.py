@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal, NotRequired, TypedDict
 
@@ -22,6 +23,7 @@ from starloom_agent.toolkit.files.naming import (
 from starloom_agent.toolkit.files.placing import place, readable_as
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, FolderRef
+from starloom_agent.toolkit.results import Added, added_as
 from starloom_agent.tools.files.digest import place_of, sha256_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -30,12 +32,13 @@ OnClash = Literal["rename", "replace", "fail"]
 
 class Write(Args, frozen=True, kw_only=True):
     """Give `files` (as `artifact.put` gives them) with `under`, or `path` with `text`; empty `folders` are made, too.
-    `added` are the paths where nothing stood before this attempt: what `fs.trash` may take to undo it.
+    `added` is what `fs.trash` takes to undo it.
 
     A file with the same contents in the same place is kept; one with other contents keeps its name, and the new one
-    gets a number (`on_clash`), for a text as for files. `name_by` hash makes one file of equal contents; `path` keeps
-    the folders that `fs.find` saw (or those below `strip`); `origin` puts the name of the device it came from before
-    its own. Names and modes stay as they are; `changed` names what this system cannot store so.
+    gets a number (`on_clash`), for a text as for files; a replaced one goes into the trash. `name_by` hash makes one
+    file of equal contents; `path` keeps the folders that `fs.find` saw (or those below `strip`); `origin` puts the name
+    of the device it came from before its own. Names and modes stay as they are; `changed` names what this system
+    cannot store so.
     """
 
     files: tuple[FileRef, ...] = ()
@@ -67,13 +70,22 @@ def _inside(place: str, args: Write) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a file: its shown and its real path; `same`: the same bytes are there; `free`: nothing is there."""
+    """The place of a file: its shown and its real path; `same`: the same bytes are there; `free`: nothing is there.
+
+    Of a file that was put there: its size, and the `ticket` of the file that it replaced.
+    """
 
     shown: str
     real: Path
     same: bool
     number: int
     free: bool = False
+    bytes: int = 0
+    ticket: str = ""
+
+    def added(self, path: str) -> Added:
+        """Return what an undo takes away again, under the path that a later call reads."""
+        return [added_as(path, self.ticket)] if self.free or self.ticket else []
 
 
 def choose(
@@ -105,6 +117,37 @@ def choose(
     raise ToolFailed(Code.TOOL_FAILED, reason)
 
 
+def settle(
+    context: ToolContext,
+    made: Callable[[], Path],
+    wanted: Path,
+    digest: str,
+    size: int | None,
+    on_clash: OnClash,
+    *,
+    keep: bool = True,
+    mode: int | None = None,
+) -> Place:
+    """Put a finished file with this hash where `choose` says; `made` gives it, if the same contents are not there.
+
+    A file that comes to the chosen place meanwhile is not written over: the place is chosen again.
+
+    Raises:
+        OSError: it cannot be written.
+        ToolFailed: as `choose`, or the old file cannot go to the trash.
+    """
+    for _ in range(RENAMES_MOST):
+        chosen = choose(context, wanted, digest, size, on_clash, keep=keep)
+        if chosen.same:
+            return chosen
+        if not chosen.free:
+            placed = place(context, made(), chosen.real, mode=mode)
+            return replace(chosen, bytes=placed.bytes, ticket=placed.ticket, free=not placed.ticket)
+        with suppress(FileExistsError):
+            return replace(chosen, bytes=context.files.place(made(), chosen.real, mode=mode))
+    raise ToolFailed(Code.TOOL_FAILED, f"{wanted} is written by others again and again; retry later")
+
+
 class WrittenFile(TypedDict):
     """`source` is its path on the device that it came from."""
 
@@ -131,9 +174,9 @@ class Changed(TypedDict):
 
 
 class Written(TypedDict):
-    """`added` are the paths that are new here."""
+    """`added` is what is new here."""
 
-    added: list[str]
+    added: Added
     bytes: int
     changed: list[Changed]
     files: list[WrittenFile]
@@ -147,7 +190,7 @@ def write(context: ToolContext, args: Write) -> Written:
         return _write_text(context, args)
     rows: list[WrittenFile] = []
     changed: list[Changed] = []
-    added: list[str] = []
+    added: Added = []
     written_bytes = 0
     for file in args.files:
         if not file.hash:
@@ -157,7 +200,7 @@ def write(context: ToolContext, args: Write) -> Written:
         written_bytes += 0 if chosen.same else size
         context.progress(done_bytes=written_bytes, note=file.shown_name)
         path = readable_as(context, chosen.shown, chosen.real)
-        added += [path] if chosen.free else []
+        added += chosen.added(path)
         changed += [{"file": wanted, "path": path, "why": why} for why in _changes(context, wanted, chosen, file, args)]
         row: WrittenFile = {
             "path": path,
@@ -200,10 +243,12 @@ def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tu
     # Under its hash, other contents can only be a damaged copy.
     clash = "replace" if args.name_by == "hash" else args.on_clash
     wanted = Path(args.under) / stored
-    chosen = choose(context, wanted, file.hash, file.bytes or None, clash, keep=args.on_same_hash == "keep")
-    mode = kept_mode(file.mode)
+    mode, keep = kept_mode(file.mode), args.on_same_hash == "keep"
+    chosen = settle(
+        context, lambda: context.fetch(file.hash), wanted, file.hash, file.bytes or None, clash, keep=keep, mode=mode
+    )
     if not chosen.same:
-        return chosen, context.files.place(context.fetch(file.hash), chosen.real, mode=mode)
+        return chosen, chosen.bytes
     about = context.files.status(chosen.real)
     if mode is not None and about is not None and not mode_fits(about, file.mode):
         with suppress(PermissionError):
@@ -226,7 +271,7 @@ def _changes(context: ToolContext, wanted: str, chosen: Place, file: FileRef, ar
 
 
 def _make_folder(
-    context: ToolContext, folder: FolderRef, args: Write, changed: list[Changed], added: list[str]
+    context: ToolContext, folder: FolderRef, args: Write, changed: list[Changed], added: Added
 ) -> WrittenFolder:
     wanted = _inside(place_of(FileRef(path=folder.path, below=folder.below), args.strip), args)
     portable = portable_path(wanted)
@@ -257,9 +302,9 @@ def _write_text(context: ToolContext, args: Write) -> Written:
         made.write((args.text or "").encode())
     digest, _ = sha256_of(context.files, half)
     size = half.stat().st_size
-    chosen = choose(context, Path(args.path), digest, size, args.on_clash, keep=args.on_same_hash == "keep")
-    if not chosen.same:
-        place(context, half, chosen.real)
+    with plain(args.path, "writing"):
+        keep = args.on_same_hash == "keep"
+        chosen = settle(context, lambda: half, Path(args.path), digest, size, args.on_clash, keep=keep)
     first = chosen.number == 1
     shown = args.path if first else chosen.shown
     changed: list[Changed] = [] if first else [{"file": args.path, "path": shown, "why": "another file has its name"}]
@@ -274,7 +319,7 @@ def _write_text(context: ToolContext, args: Write) -> Written:
         "files": [row],
         "folders": [],
         "changed": changed,
-        "added": [shown] if chosen.free else [],
+        "added": chosen.added(shown),
         "written": 0 if chosen.same else 1,
         "kept": 1 if chosen.same else 0,
         "bytes": 0 if chosen.same else size,

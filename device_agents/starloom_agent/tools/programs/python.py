@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
 
@@ -19,7 +19,7 @@ from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.laying_out import names_of
-from starloom_agent.toolkit.files.walking import Walk
+from starloom_agent.toolkit.files.walking import Walk, is_text
 from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, media_of
 from starloom_agent.toolkit.results import Named, Stored
@@ -104,15 +104,20 @@ def _value(context: ToolContext, home: Path) -> Any:
         raise ToolFailed(Code.TOOL_FAILED, f"result.json is not JSON: {error}") from error
 
 
-def _files_out(context: ToolContext, root: Path) -> list[Stored]:
+def _files_out(context: ToolContext, root: Path) -> tuple[list[Stored], list[LeftBehind]]:
+    """Return what the program left in `out/`, and what of it cannot be taken."""
     with plain(root, "looking at"):
         if not context.files.is_folder(root):
-            return []
+            return [], []
     # the walk does not follow links
-    found = sorted(entry.path for entry in Walk(context.files, root, hidden=True))
+    walk = Walk(context.files, root, hidden=True)
+    found = sorted(entry.path for entry in walk)
+    left = [LeftBehind(path=missed.below, why=missed.why) for missed in walk.missed]
+    left += [LeftBehind(path=below, why="a link is not taken") for below in walk.links if is_text(below)]
     if len(found) > _FILES_MOST:
         raise ToolFailed(Code.OUTPUT_TOO_BIG, f"out/ has {len(found)} files; at most {_FILES_MOST} are taken")
-    return [context.put(path, name=path.relative_to(root).as_posix(), media=media_of(path.name)) for path in found]
+    kept = [context.put(path, name=path.relative_to(root).as_posix(), media=media_of(path.name)) for path in found]
+    return kept, left[:_FILES_MOST]
 
 
 def _beside(context: ToolContext, home: Path) -> str:
@@ -123,11 +128,20 @@ def _beside(context: ToolContext, home: Path) -> str:
     return f" (beside it: {shown})" if shown else " (beside it: no file)"
 
 
+class LeftBehind(TypedDict):
+    path: str
+    why: str
+
+
 class ProgramResult(Named):
-    """`value` is what the program wrote to `result.json`, `files` what it left in `out/`."""
+    """`value` is what the program wrote to `result.json`, `files` what it left in `out/`.
+
+    `left_out` names what lies in `out/` and could not be taken.
+    """
 
     exit_code: int
     files: list[Stored]
+    left_out: NotRequired[list[LeftBehind]]
     lost_bytes: int
     stderr: str
     stdout: str
@@ -154,14 +168,17 @@ def run(context: ToolContext, args: Run) -> ProgramResult:
         said = said_by(ran, 800)
         beside = _beside(context, home) if "FileNotFoundError" in said else ""
         raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}{beside}: {ended_by(ran, 800)}")
+    files, left_out = _files_out(context, home / "out")
     row: ProgramResult = {
         "exit_code": ran.exit_code,
         "stdout": ran.stdout,
         "stderr": ran.stderr,
         "lost_bytes": ran.lost_bytes,
         "value": _value(context, home),
-        "files": _files_out(context, home / "out"),
+        "files": files,
     }
+    if left_out:
+        row["left_out"] = left_out
     if args.device_name:
         row["device"] = args.device_name
     return row

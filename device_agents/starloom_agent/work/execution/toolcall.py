@@ -22,7 +22,8 @@ import msgspec
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox import confinement
 from starloom_agent.toolkit.beneath import outermost
-from starloom_agent.toolkit.files.placing import place
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.placing import hold_the_same, place
 from starloom_agent.toolkit.interface import (
     NO_PERMITS,
     ArtifactPort,
@@ -250,7 +251,14 @@ def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> None:
     if ref is MISSING or not isinstance(sha256, str):
         raise ToolFailed(Code.NO_VALUE, f"files_out: {pointer} names no artifact in the result")
     target = context.resolve_write(to)
-    place(context, context.fetch(sha256), target)
+    fetched = context.fetch(sha256)
+    with plain(target, "writing"):
+        if not hold_the_same(context, fetched, target):
+            ticket = place(context, fetched, target).ticket
+            if ticket:
+                context.log(
+                    f"the file that was at {to} is in the trash; fs.restore brings it back by its ticket {ticket}"
+                )
 
 
 def _stay_confined() -> None:

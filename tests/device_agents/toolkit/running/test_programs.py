@@ -152,6 +152,22 @@ def test_a_python_program_takes_and_gives_files_and_a_value(device: Device) -> N
     assert found["files"][0]["name"] == "twice.txt"
 
 
+def test_a_result_of_a_program_that_cannot_be_taken_is_named(device: Device) -> None:
+    code = (
+        "import os, pathlib\n"
+        "pathlib.Path('out/good.txt').write_text('x')\n"
+        "open(b'out/nur\\xe9.txt', 'wb').close()\n"
+        "os.symlink('/etc/passwd', 'out/link')\n"
+    )
+    ran = device.call("python.run", code=code)
+    assert [file["name"] for file in ran["files"]] == ["good.txt"]
+    assert ran["left_out"] == [
+        {"path": r"nur\xe9.txt", "why": "its name is no text (UTF-8); rename it"},
+        {"path": "link", "why": "a link is not taken"},
+    ]
+    assert "left_out" not in device.call("python.run", code="print(1)")
+
+
 def test_a_python_program_that_fails_says_its_last_words(device: Device) -> None:
     with pytest.raises(ToolFailed, match="ZeroDivisionError"):
         device.call("python.run", code="1 / 0")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import hashlib
 import io
 import lzma
+import os
 import stat
 import tarfile
 import zipfile
@@ -23,6 +25,7 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files.packing import Limits, Taken, copy_out, members, safe_path
 from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
+from tests.device_agents.tools.files.test_find import locked
 
 LIMITS = Limits(bytes=10_000_000, files=1000)
 
@@ -45,6 +48,10 @@ def tar_of(*entries: tuple[str, bytes | str], into: Callable[[tarfile.TarInfo], 
 
 def unpack(device: Device, data: bytes, name: str = "given.tar", **more: Any) -> Any:
     return device.call("archive.unpack", files=[device.store.take(data, name=name)], under="Out", **more)
+
+
+def archive_of(text: str) -> bytes:
+    return gzip.compress(tar_of(("a.txt", text.encode())), mtime=0)
 
 
 def there(device: Device) -> list[str]:
@@ -235,7 +242,7 @@ def test_verify_compares_with_the_list_inside_and_with_the_stored_hash(device: D
 def test_rotation_keeps_the_newest_of_each_series_and_the_rest_can_come_back(device: Device) -> None:
     names = [f"box-Papers-2026010{day}T000000Z.tar.gz" for day in range(1, 6)]
     for name in (*names, "box-Other-20260101T000000Z.tar.gz", "mine.tar.gz"):
-        device.write(f"Backups/{name}", name)
+        device.write(f"Backups/{name}", archive_of(name))
     found = device.call("archive.rotate", under="Backups", files=[{"name": names[4]}], keep=2, device_name="nas")
     assert [(row["archive"], row["state"]) for row in found["rows"]] == [
         (names[4], "new"),
@@ -245,7 +252,7 @@ def test_rotation_keeps_the_newest_of_each_series_and_the_rest_can_come_back(dev
     left = sorted(path.name for path in (device.folder / "Backups").iterdir() if path.is_file())
     assert left == sorted([*names[3:], "box-Other-20260101T000000Z.tar.gz", "mine.tar.gz"])
     device.call("fs.restore", tickets=[found["rows"][2]["ticket"]])
-    assert (device.folder / "Backups" / names[2]).read_text() == names[2]
+    assert (device.folder / "Backups" / names[2]).read_bytes() == archive_of(names[2])
     again = device.call("archive.rotate", under="Backups", files=[{"name": "mine.tar.gz"}], keep=1)
     assert again["rows"] == []
 
@@ -253,7 +260,7 @@ def test_rotation_keeps_the_newest_of_each_series_and_the_rest_can_come_back(dev
 def test_a_folder_that_nobody_changed_uses_up_no_place(device: Device) -> None:
     def night(day: int, contents: str) -> dict[str, Any]:
         name = f"box-Docs-202601{day:02}T000000Z.tar.gz"
-        device.write(f"Backups/{name}", contents)
+        device.write(f"Backups/{name}", archive_of(contents))
         found: dict[str, Any] = device.call("archive.rotate", under="Backups", files=[{"name": name}], keep=2)
         return found
 
@@ -273,7 +280,7 @@ def test_a_folder_that_nobody_changed_uses_up_no_place(device: Device) -> None:
     assert left() == ["05", "06"]
     device.call("fs.restore", tickets=[third["rows"][1]["ticket"]])
     brought_back = device.folder / "Backups" / "box-Docs-20260102T000000Z.tar.gz"
-    assert brought_back.read_text() == "other"
+    assert brought_back.read_bytes() == archive_of("other")
     assert brought_back.stat().st_nlink > 1
 
 
@@ -284,10 +291,66 @@ def test_where_files_cannot_be_linked_both_stay_whole(device: Device, monkeypatc
     monkeypatch.setattr("os.link", refused)
     for day in (1, 2):
         name = f"box-Docs-202601{day:02}T000000Z.tar.gz"
-        device.write(f"Backups/{name}", "same")
+        device.write(f"Backups/{name}", archive_of("same"))
         found = device.call("archive.rotate", under="Backups", files=[{"name": name}], keep=2)
     assert [row["state"] for row in found["rows"]] == ["new", "same as the new one, in the trash"]
     assert sorted(path.name for path in (device.folder / "Backups").iterdir() if path.is_file()) == [name]
+
+
+def rotated(device: Device, archives: dict[int, bytes], *, keep: int, new: int) -> dict[int, str]:
+    """Return the state of each day's archive after a rotation for the newest."""
+    name = "box-Docs-202601{:02}T000000Z.tar.gz"
+    for day, data in archives.items():
+        device.write(f"Backups/{name.format(day)}", data)
+    stored = {"path": f"Backups/{name.format(new)}", "sha256": hashlib.sha256(archives[new]).hexdigest()}
+    found = device.call("archive.rotate", under="Backups", files=[stored], keep=keep)
+    states = {int(row["archive"][15:17]): row["state"] for row in found["rows"]}
+    assert found["bad"] == sum(state.startswith("damaged, does not count: ") for state in states.values())
+    assert found["kept"] + found["trashed"] + found["bad"] == len(states)
+    left = {int(path.name[15:17]) for path in (device.folder / "Backups").iterdir() if path.is_file()}
+    assert left == {day for day, state in states.items() if not state.endswith("in the trash")}
+    return {day: state.partition(":")[0] for day, state in states.items()}
+
+
+def test_a_damaged_archive_pushes_out_no_whole_one(device: Device) -> None:
+    whole = {day: archive_of(f"day {day}") for day in (1, 2, 5)}
+    broken = {3: whole[1][:-9], 4: b""}
+    assert rotated(device, whole | broken, keep=2, new=5) == {
+        5: "new",
+        4: "damaged, does not count",
+        3: "damaged, does not count",
+        2: "kept",
+        1: "in the trash",
+    }
+
+
+def test_a_new_archive_that_is_not_as_it_was_stored_pushes_out_none(device: Device) -> None:
+    name = "box-Docs-20260102T000000Z.tar.gz"
+    device.write("Backups/box-Docs-20260101T000000Z.tar.gz", archive_of("one"))
+    device.write(f"Backups/{name}", archive_of("other bytes"))
+    stored = {"path": f"Backups/{name}", "sha256": hashlib.sha256(archive_of("two")).hexdigest()}
+    found = device.call("archive.rotate", under="Backups", files=[stored], keep=1)
+    assert (found["bad"], found["kept"], found["trashed"]) == (1, 1, 0)
+    assert found["rows"][0]["state"] == "damaged, does not count: its bytes are not those that were stored"
+
+
+def test_two_damaged_archives_that_are_equal_stay_both(device: Device) -> None:
+    broken = archive_of("x")[:-9]
+    assert rotated(device, {1: archive_of("one"), 2: broken, 3: broken}, keep=1, new=3) == {
+        3: "damaged, does not count",
+        2: "damaged, does not count",
+        1: "kept",
+    }
+
+
+def test_the_same_folder_is_seen_past_a_damaged_archive(device: Device) -> None:
+    same = archive_of("same")
+    assert rotated(device, {1: archive_of("one"), 2: same, 3: b"damaged", 4: same}, keep=2, new=4) == {
+        4: "new",
+        3: "damaged, does not count",
+        2: "same as the new one, in the trash",
+        1: "kept",
+    }
 
 
 @given(st.text(max_size=60))
@@ -324,16 +387,94 @@ def test_a_changed_archive_never_does_more_than_fail(tmp_path: Path, data: st.Da
             copy_out(member, None)
 
 
-@pytest.mark.parametrize("name", ["zeile\numbruch.txt", "a\\b.txt", "c: notes.txt", "bell\a.txt"])
-def test_a_file_that_no_archive_may_have_is_left_out_by_name_and_the_rest_is_whole(device: Device, name: str) -> None:
-    """The whole backup failed at its read-back, and no file was named."""
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ("zeile\numbruch.txt", "zeile%0Aumbruch.txt"),
+        ("a\\b.txt", "a%5Cb.txt"),
+        ("c: notes.txt", "c%3A notes.txt"),
+        ("bell\a.txt", "bell%07.txt"),
+        (".starloom-files.json", ".starloom-files.json (2)"),
+    ],
+)
+def test_a_file_with_a_name_that_no_archive_may_have_is_backed_up_under_another(
+    device: Device, name: str, stored: str
+) -> None:
     (device.folder / "in").mkdir()
-    for one in (name, "b.txt"):
-        (device.folder / "in" / one).write_text("x")
+    (device.folder / "in" / name).write_text("mine")
+    device.write("in/b.txt", "b")
+    device.write("in/zeile%0Aumbruch (2).txt", "beside")
     packed = device.call("archive.pack", path="in")
-    assert (packed["files"], packed["unreadable_count"]) == (1, 1)
-    assert packed["unreadable"][0].endswith(": no archive may have such a name; rename it")
-    assert packed["summary"]["why"] == packed["unreadable"][0]
-    assert "\n" not in packed["unreadable"][0]
-    stored = device.call("fs.write", files=packed["archives"], under="out")
-    assert device.call("archive.verify", files=stored["files"])["ok"] is True
+    assert (packed["files"], packed["unreadable_count"], packed["summary"]["renamed"]) == (3, 0, 1)
+    (renamed,) = packed["renamed"]
+    assert renamed["stored"] == stored
+    assert "\n" not in renamed["path"]
+    assert device.call("archive.verify", files=packed["archives"])["ok"] is True
+    (folder,) = device.call("archive.unpack", files=packed["archives"], under="out")["folders"]
+    assert (device.folder / folder / stored).read_text() == "mine"
+
+
+def test_a_renamed_file_lies_over_no_other_in_its_archive(device: Device) -> None:
+    for name in ("a\\b", "a%5Cb", "a%5Cb (2)"):
+        device.write(f"in/{name}", name)
+    packed = device.call("archive.pack", path="in")
+    assert [item["stored"] for item in packed["renamed"]] == ["a%5Cb (3)"]
+    (folder,) = device.call("archive.unpack", files=packed["archives"], under="out")["folders"]
+    assert {path.name: path.read_text() for path in (device.folder / folder).iterdir()} == {
+        "a%5Cb": "a%5Cb",
+        "a%5Cb (2)": "a%5Cb (2)",
+        "a%5Cb (3)": "a\\b",
+    }
+
+
+def test_a_file_whose_name_is_no_text_is_backed_up_and_comes_back_byte_for_byte(device: Device) -> None:
+    names = [b"nur\xe9.png", b"ordner\xff/inner.txt", b"plain.txt"]
+    for name in names:
+        device.write(os.fsdecode(b"in/" + name), name)
+    packed = device.call("archive.pack", path="in")
+    assert (packed["files"], packed["unreadable_count"], packed["renamed"]) == (3, 0, [])
+    read = device.call("archive.verify", files=packed["archives"])
+    assert (read["ok"], read["archives"][0]["files"]) == (True, 3)
+    for _ in range(2):  # the same again takes no second folder
+        found = device.call("archive.unpack", files=packed["archives"], under="out")
+    (summary,) = found["summary"]
+    assert (summary["files"], summary["unnamed"], summary["missing"], summary["not_listed"]) == (3, 2, 0, 0)
+    assert [row["name"] for row in found["files"]] == ["plain.txt"]
+    root = device.folder / found["folders"][0]
+    back = {os.fsencode(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    assert back == {name: name for name in names}
+
+
+def test_a_name_that_this_device_cannot_store_is_left_out_by_name(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device.write(os.fsdecode(b"in/nur\xe9.png"), "x")
+    device.write("in/plain.txt", "y")
+    packed = device.call("archive.pack", path="in")
+    create = Beneath.create
+
+    def refuse(files: Beneath, path: Path) -> Any:
+        if b"\xe9" in os.fsencode(path):
+            raise OSError(errno.EILSEQ, "Illegal byte sequence", str(path))
+        return create(files, path)
+
+    monkeypatch.setattr(Beneath, "create", refuse)
+    found = device.call("archive.unpack", files=packed["archives"], under="out")
+    (summary,) = found["summary"]
+    assert (summary["files"], summary["missing"], summary["left_out"]) == (1, 1, 1)
+    assert summary["left_out_names"] == [r"nur\xe9.png: this device cannot store its name"]
+
+
+def test_nothing_of_the_trash_is_packed_or_counted(device: Device) -> None:
+    device.write("in/a.txt", "a")
+    device.write(os.fsdecode(b"in/.starloom-trash/t/nur\xe9.png"), "gone")
+    packed = device.call("archive.pack", path="in")
+    assert (packed["files"], packed["unreadable"], packed["unreadable_count"]) == (1, [], 0)
+
+
+def test_a_folder_that_cannot_be_read_is_named_by_a_backup(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    device.write("in/a.txt", "a")
+    locked(device, "in/locked", monkeypatch)
+    packed = device.call("archive.pack", path="in")
+    assert (packed["unreadable"], packed["unreadable_count"]) == (["locked: it cannot be read: Permission denied"], 1)
+    assert packed["summary"]["why"] == "locked: it cannot be read: Permission denied"

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.files import trash
 from starloom_agent.toolkit.files.naming import portable_name
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_agent.tools.files import shift
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
+from tests.device_agents.tools.files.test_find import locked
 
 
 def sha(data: bytes) -> str:
@@ -129,7 +130,8 @@ def test_a_text_replaces_no_other_file_unless_it_is_asked_to(device: Device) -> 
     assert device.call("fs.write", path="notes.txt", text="old", on_clash="fail")["kept"] == 1
     assert old.read_text() == "old"
     replaced = device.call("fs.write", path="notes.txt", text="new", on_clash="replace")
-    assert (replaced["written"], replaced["added"], old.read_text()) == (1, [], "new")
+    assert (replaced["written"], old.read_text()) == (1, "new")
+    assert [item["path"] for item in replaced["added"]] == ["notes.txt"]
 
 
 def test_an_artifact_replaces_no_other_file_unless_it_is_asked_to(device: Device) -> None:
@@ -230,7 +232,7 @@ def test_a_restore_may_be_repeated(device: Device) -> None:
 
 
 def test_restored_tickets_are_remembered_up_to_a_limit(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shift, "RESTORED_MOST", 2)
+    monkeypatch.setattr(trash, "RESTORED_MOST", 2)
     # A ticket begins with its second; these are as old as their order.
     tickets = []
     for second in range(4):
@@ -369,7 +371,8 @@ def test_only_paths_where_nothing_stood_are_added(device: Device) -> None:
     assert found["added"] == ["in/new.txt"]
     assert device.call("fs.write", files=files, under="in")["added"] == []
     assert device.call("fs.write", path="note.txt", text="a")["added"] == ["note.txt"]
-    assert device.call("fs.write", path="note.txt", text="b", on_clash="replace")["added"] == []
+    (replaced,) = device.call("fs.write", path="note.txt", text="b", on_clash="replace")["added"]
+    assert replaced.keys() == {"path", "replaced"}
 
 
 def test_descriptors_of_a_call_are_closed_after_it(tmp_path: Path) -> None:
@@ -386,3 +389,26 @@ def test_descriptors_of_a_call_are_closed_after_it(tmp_path: Path) -> None:
     del files
     gc.collect()
     assert held() == 0
+
+
+def test_a_comparison_names_what_it_could_not_read(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It said that no file was there twice, although the second one lay where it could not look."""
+    device.write("in/a.txt", "same")
+    hidden = device.write("in/b.txt", "same")
+    device.write(".starloom-trash/t/a.txt", "same")
+    device.write(os.fsdecode(b"in/nur\xe9.txt"), "same")
+    locked(device, "in/locked", monkeypatch)
+    opened = Beneath.open
+
+    def refuse(files: Beneath, path: Path) -> Any:
+        if path == hidden:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(files, path)
+
+    monkeypatch.setattr(Beneath, "open", refuse)
+    digest = hashlib.sha256(b"same").hexdigest()
+    found = device.call("fs.verify", catalogue=[{"path": "in/a.txt", "sha256": digest, "bytes": 4}], under=".")
+    assert (found["same"], found["twice"], found["unread_count"]) == (True, 0, 3)
+    assert [row["path"] for row in found["unread"]] == ["in/b.txt", r"in/nur\xe9.txt", "in/locked"]
+    assert "may not touch" in found["unread"][0]["reason"]
+    assert found["unread"][2]["reason"] == "it cannot be read: Permission denied"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.interface import Folders, ToolFailed
 from starloom_agent.tools.files.find import score, search_words
 from starloom_protocol.vocabulary import Code
@@ -314,6 +315,49 @@ def test_a_file_whose_name_is_no_text_is_named_as_left_out(device: Device, args:
     found = device.call("fs.find", root="in", **args)
     assert (found["count"], found["unreadable"]) == (1, 1)
     assert found["left_out"] == [{"path": r"in/nur\xe9.png", "why": "its name is no text (UTF-8); rename it"}]
-    packed = device.call("archive.pack", path="in")
-    assert packed["unreadable"] == [r"nur\xe9.png: its name is no text"]
-    assert (packed["files"], packed["unreadable_count"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("args", "missed"),
+    [
+        ({}, ["in/locked", r"in/nur\xe9.png"]),
+        ({"kinds": ["document"]}, ["in/locked"]),
+        ({"what": "PDFs"}, ["in/locked"]),
+        ({"words": "picture"}, ["in/locked"]),
+        ({"words": "nur"}, ["in/locked", r"in/nur\xe9.png"]),
+    ],
+)
+def test_what_cannot_be_searched_is_named_unless_it_would_not_fit(
+    device: Device, args: dict[str, Any], missed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device.write("in/plain.png", b"x")
+    (device.folder / "in" / os.fsdecode(b"nur\xe9.png")).write_bytes(b"x")
+    locked(device, "in/locked", monkeypatch)
+    found = device.call("fs.find", root="in", device_name="nas", **args)
+    assert [(row["path"], row["device"]) for row in found["left_out"]] == [(path, "nas") for path in missed]
+    assert found["left_out"][0]["why"] == "it cannot be read: Permission denied"
+
+
+def test_a_file_that_is_not_found_may_be_in_a_folder_that_cannot_be_read(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device.write("in/other.txt", b"x")
+    locked(device, "in/locked", monkeypatch)
+    with pytest.raises(
+        ToolFailed, match=r"there is no file a\.txt in in, as far as it can be read \(in/locked: it cannot"
+    ):
+        device.call("fs.find", root="in", file="a.txt")
+
+
+def locked(device: Device, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a folder that cannot be read, whoever runs the test."""
+    folder = device.folder / path
+    folder.mkdir(parents=True)
+    scan = Beneath.scan
+
+    def refuse(files: Beneath, at: Path) -> Any:
+        if at == folder:
+            raise PermissionError(13, "Permission denied", str(at))
+        return scan(files, at)
+
+    monkeypatch.setattr(Beneath, "scan", refuse)

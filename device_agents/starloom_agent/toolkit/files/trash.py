@@ -1,0 +1,158 @@
+"""The trash of a granted folder: what a tool removes or replaces lies in it under a ticket until it is restored.
+
+Each granted folder has one of its own (`.starloom-trash`). A ticket is a folder there, with the file and a note of its
+place. A ticket that was restored stays known, so that an undo may be repeated. Nothing is deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.interface import ToolContext, ToolFailed
+from starloom_protocol.vocabulary import Code
+
+TRASH: Final = ".starloom-trash"
+_NOTE: Final = "from.json"
+_RESTORED: Final = ".restored"
+"""Notes of the tickets that were restored; no ticket begins with a dot."""
+RESTORED_MOST: Final = 1000
+"""An undo is repeated soon or never; older tickets are no longer known then."""
+
+
+class _Origin(msgspec.Struct, frozen=True):
+    path: str
+
+
+@dataclass(frozen=True)
+class _Ticket:
+    """A ticket that a trash knows. `kept` is the place of its file there, where it lies until it is restored."""
+
+    trash: Path
+    home: Path
+    note: Path
+    origin: Path
+
+    @property
+    def kept(self) -> Path:
+        return self.home / _kept_name(self.origin.name)
+
+
+def remove(context: ToolContext, path: Path) -> str:
+    """Put a file or folder into the trash of its granted folder; return its ticket.
+
+    Raises:
+        ToolFailed: it cannot be moved there; it is where it was.
+    """
+    ticket, kept = open_ticket(context, path)
+    try:
+        with plain(kept, "moving to the trash"):
+            context.files.move(path, kept)
+    finally:
+        close_ticket(context, kept)
+    return ticket
+
+
+def restore(context: ToolContext, ticket: str) -> tuple[Path, bool]:
+    """Bring back the file or folder of a ticket; return its place, and whether it was moved just now.
+
+    Raises:
+        ToolFailed: no trash knows the ticket, or something is in its place.
+    """
+    known = _known(context, ticket)
+    files = context.files
+    target = context.resolve_write(known.origin)
+    moved = False
+    with plain(known.home, "restoring"):
+        if files.exists(known.kept):
+            files.make_folder(target.parent)
+            try:
+                files.move(known.kept, target)
+            except FileExistsError:
+                raise ToolFailed(Code.TOOL_FAILED, f"{target} exists again; move it away first") from None
+            moved = True
+        if known.note.parent == known.home:
+            _keep_note(context, known.note, known.trash / _RESTORED)
+        files.remove_tree(known.home)
+    return target, moved
+
+
+def lies_in_trash(context: ToolContext, ticket: str) -> bool:
+    """Tell whether the file of a ticket was not brought back yet.
+
+    Raises:
+        ToolFailed: no trash knows the ticket.
+    """
+    known = _known(context, ticket)
+    with plain(known.home, "looking into the trash"):
+        return context.files.exists(known.kept)
+
+
+def open_ticket(context: ToolContext, path: Path) -> tuple[str, Path]:
+    """Make a ticket for a path, with its note; return it with the free place of the file there.
+
+    Raises:
+        ToolFailed: nothing can be put into the trash.
+    """
+    ticket = f"{int(time.time())}-{uuid.uuid4().hex[:12]}"
+    home = _root_of(context, path) / TRASH / ticket
+    with plain(home, "moving to the trash"):
+        context.files.make_folder(home)
+        # The note is written first: a cut leaves at worst a note without a file, never a file without a note.
+        with context.files.create(home / _NOTE) as note:
+            note.write(msgspec.json.encode(_Origin(os.fspath(path))))
+            note.flush()
+            os.fsync(note.fileno())
+    return ticket, home / _kept_name(path.name)
+
+
+def _kept_name(name: str) -> str:
+    """Return the name of a file in its ticket: its own, or another where that is the name of the note."""
+    return f"{name}.kept" if name == _NOTE else name
+
+
+def _root_of(context: ToolContext, path: Path) -> Path:
+    roots = (*context.folders.write, context.workdir, context.workdir.resolve())
+    return max((root for root in roots if path.is_relative_to(root)), key=lambda root: len(root.parts))
+
+
+def close_ticket(context: ToolContext, kept: Path) -> bool:
+    """Tell whether a file came to the trash; a ticket without a file is removed."""
+    with contextlib.suppress(OSError):
+        if context.files.exists(kept):
+            return True
+        context.files.remove_tree(kept.parent)
+        return False
+    return True
+
+
+def _known(context: ToolContext, ticket: str) -> _Ticket:
+    if ticket and "/" not in ticket and "\0" not in ticket and not ticket.startswith("."):
+        for root in context.folders.write:
+            trash = root / TRASH
+            with plain(trash, "looking into the trash"):
+                for note in (trash / ticket / _NOTE, trash / _RESTORED / ticket):
+                    if context.files.is_file(note):
+                        with context.files.open(note) as file:
+                            origin = msgspec.json.decode(file.read(), type=_Origin)
+                        return _Ticket(trash, trash / ticket, note, Path(origin.path))
+    raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
+
+
+def _keep_note(context: ToolContext, note: Path, folder: Path) -> None:
+    """Keep what a restored ticket stood for; of the newest tickets only, so that this stays small."""
+    files = context.files
+    files.make_folder(folder)
+    files.rename(note, folder / note.parent.name)
+    with files.scan(folder) as entries:
+        known = sorted(entry.name for entry in entries)
+    for name in known[:-RESTORED_MOST]:
+        files.remove(folder / name)
