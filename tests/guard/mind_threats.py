@@ -18,6 +18,7 @@ _STEPS = "tests/core/plan/goals/test_steps.py::"
 _TIERS = "tests/guard/test_hostile_tiers.py::"
 _OWN_COMMAND = "tests/guard/test_own_command.py::"
 _PROMPT_PREVIEW = "tests/edge/routes/requests/test_prompt_preview.py::"
+_SHARING = "tests/guard/test_narrower_sharing.py::"
 _TERMINAL = "tests/guard/test_terminal_texts.py::"
 _UNCLAIMED = "tests/guard/test_unclaimed.py::"
 
@@ -296,5 +297,16 @@ MIND_THREATS = (
             _HUB_CALLS + "test_t142_what_else_a_plan_does_is_said_beside_the_devices_that_it_controls",
         ),
         part="more than five devices are counted in the sentence; the plan below it names them all",
+    ),
+    Threat(
+        "T140",
+        "work that goes on from a request that shares less with a model, a fork or a schedule that repeats it, shows "
+        "the model what the person kept from it",
+        "a fork and each firing have the bound of the request that they come from, whoever begins them",
+        (
+            _SHARING + "test_t140_a_fork_shares_no_more_than_its_origin",
+            _SHARING + "test_t140_a_firing_shares_no_more_than_what_it_repeats",
+        ),
+        part="words that are typed again are a new request, with its own choice",
     ),
 )

@@ -290,6 +290,7 @@ def _head(work: Work, item: ForkRequested, head: Head) -> Head:
         recipe=head.recipe,
         request=head.request,
         results=head.results,
+        sharing=head.sharing,
         state=ConstellationState.PLANNING,
         version=item.version,
     )
