@@ -102,4 +102,16 @@ DEVICE_THREATS = (
         ("tests/guard/test_waits.py::test_t146_",),
         part="a person may have many tokens; how many connections an address has is bounded by the listener",
     ),
+    Threat(
+        "T143",
+        "a file that is called like the trash's own note replaces it: an undo says that the file is back while it is "
+        "gone for good, and its contents choose where a restored file goes",
+        "the file lies beside its note under another name, and a ticket whose note does not fit is refused, never "
+        "cleared",
+        (
+            "tests/guard/test_trash_notes.py::test_t143_",
+            "tests/guard/test_links.py::test_a_linked_trash_moves_nothing_out",
+        ),
+        part="who may write a granted folder may exchange a note there; it leads to places in the grants alone",
+    ),
 )

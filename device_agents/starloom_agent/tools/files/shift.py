@@ -144,6 +144,11 @@ def _root_of(context: ToolContext, path: Path) -> Path:
     return max((root for root in context.folders.write if path.is_relative_to(root)), key=lambda root: len(root.parts))
 
 
+def _kept_in(home: Path, name: str) -> Path:
+    """Return where a trashed file of this name lies: beside its note, whose name it may have itself."""
+    return home / (f"_{name}" if name.casefold() == _NOTE else name)
+
+
 class TrashedItem(TypedDict):
     device: NotRequired[str]
     path: str
@@ -182,7 +187,7 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
             # What it was is written first: a cut leaves at worst a note without a file, never a file without a note.
             with context.files.create(home / _NOTE) as note:
                 note.write(msgspec.json.encode({"path": os.fspath(at)}))
-            context.files.rename(at, home / at.name)
+            context.files.rename(at, _kept_in(home, at.name))
         item: TrashedItem = {"path": path, "ticket": ticket}
         if file.device:
             item["device"] = file.device
@@ -243,8 +248,10 @@ def restore(context: ToolContext, args: Restore) -> Restored:
             with files.open(at) as note:
                 origin = note.read()
             target = context.resolve_write(msgspec.json.decode(origin, type=_Origin).path)
-            kept = home / target.name
-            if files.exists(kept):
+            kept = _kept_in(home, target.name)
+            if at.parent == home and not files.exists(kept):
+                _require_only_note(files, home)
+            elif files.exists(kept):
                 if files.exists(target):
                     raise ToolFailed(Code.TOOL_FAILED, f"{target} exists again; move it away first")
                 files.make_folder(target.parent)
@@ -255,6 +262,19 @@ def restore(context: ToolContext, args: Restore) -> Restored:
             files.remove_tree(home)
         back.append({"path": os.fspath(target), "ticket": ticket, "moved": moved})
     return {"items": back, "count": len(back)}
+
+
+def _require_only_note(files: Beneath, home: Path) -> None:
+    """Refuse to clear the folder of a ticket that holds more than its note: the note is not that of what lies there.
+
+    Raises:
+        ToolFailed: it does.
+    """
+    with files.scan(home) as entries:
+        others = sorted(entry.name for entry in entries if entry.name != _NOTE)
+    if others:
+        reason = f"the note of this ticket does not name {others[0]}, which lies in {TRASH}/{home.name}"
+        raise ToolFailed(Code.TOOL_FAILED, f"{reason}; move it from there")
 
 
 def _keep_note(context: ToolContext, note: Path, folder: Path) -> None:
