@@ -114,4 +114,13 @@ DEVICE_THREATS = (
         ),
         part="who may write a granted folder may exchange a note there; it leads to places in the grants alone",
     ),
+    Threat(
+        "T141",
+        "a folder of recordings that somebody else made writes terminal commands into the output of the suite, or "
+        "holds it up with a pipe or a file without end; another user of the computer reads what was recorded",
+        "the suite prints by the function that writes such signs out, and reads regular files of a bounded size; a "
+        "recording and a saved transcript are new files of their owner",
+        ("tests/guard/test_hostile_recordings.py::test_t141_",),
+        part="the replies of a recording are those of a model: they run plans in the suite's own world",
+    ),
 )
