@@ -123,4 +123,13 @@ DEVICE_THREATS = (
         ("tests/guard/test_hostile_recordings.py::test_t141_",),
         part="the replies of a recording are those of a model: they run plans in the suite's own world",
     ),
+    Threat(
+        "T144",
+        "bytes, a pipe, a device or a link in the place of the file with the hub's port stop each command of the hub, "
+        "or have a start write over another file",
+        "a few bytes of a regular file are read, and anything but a port counts as none; a start puts a new file of "
+        "its own there, in the place of a link",
+        ("tests/guard/test_kept_port.py::test_t144_",),
+        part="who may write the hub's home chooses its port",
+    ),
 )
