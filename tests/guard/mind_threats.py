@@ -309,4 +309,16 @@ MIND_THREATS = (
         ),
         part="words that are typed again are a new request, with its own choice",
     ),
+    Threat(
+        "T145",
+        "a server or a program that fails puts orders into the reason of its failure or its last output, which the "
+        "model of a goal reads, and the goal counts as one that has read no stranger",
+        "a call that ran counts as a stranger's text however it ended; only one that was refused or never started "
+        "has the device's own words",
+        (
+            "tests/guard/test_failed_calls.py::test_t145_after_a_failed_page_a_send_is_refused_without_a_question",
+            "tests/guard/test_failed_calls.py::test_t145_a_call_that_never_ran_has_read_nobody",
+        ),
+        part="a device that lies about a refusal is believed",
+    ),
 )
