@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import ctypes
 import decimal
 import io
 import json
+import mimetypes
 import os
 import resource
 import signal
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -199,16 +202,24 @@ def _leave_memory(_: ToolContext) -> None:
 
 _LEFT: Final[dict[str, Callable[[ToolContext], object]]] = {
     "child": _leave_child,
+    "decimals": lambda _: setattr(decimal.DefaultContext, "prec", 3),
     "descriptor": lambda _: os.open(os.devnull, os.O_RDONLY),
+    "dialect": lambda _: csv.register_dialect("excel", delimiter=";"),
+    "digits": lambda _: sys.set_int_max_str_digits(700),
+    "field": lambda _: csv.field_size_limit(5),
     "file": lambda context: (context.workdir / "left").write_text("left", encoding="utf-8"),
     "folder": lambda _: os.chdir("/"),
+    "finder": lambda _: sys.meta_path.insert(0, object()),  # type: ignore[arg-type]
     "handler": lambda _: signal.signal(signal.SIGUSR1, lambda *_: None),
     "limit": lambda _: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
     "mask": lambda _: os.umask(0o077),
+    "media": lambda _: mimetypes.add_type("text/evil", ".txt"),
     "memory": _leave_memory,
     "name": _leave_name,
     "name of ours": _leave_name_of_ours,
     "name of a class": _leave_name_of_class,
+    "name of a class of Python": lambda _: setattr(Path, "exists", lambda *_: True),
+    "name of a class of JSON": lambda _: setattr(json.JSONEncoder, "default", lambda *_: "evil"),
     "nothing": lambda _: None,
     "output": _leave_output,
     "path": lambda _: sys.path.insert(0, "/nowhere"),
@@ -217,6 +228,7 @@ _LEFT: Final[dict[str, Callable[[ToolContext], object]]] = {
     "thread": _leave_thread,
     "timer": _leave_timer,
     "tracer": lambda _: sys.setprofile(lambda *_: None),
+    "warnings": lambda _: warnings.simplefilter("error"),
     "variable": lambda _: os.environ.__setitem__("LEFT", "left"),
 }
 LEFT: Final = tuple(_LEFT)

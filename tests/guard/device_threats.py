@@ -102,4 +102,34 @@ DEVICE_THREATS = (
         ("tests/guard/test_waits.py::test_t146_",),
         part="a person may have many tokens; how many connections an address has is bounded by the listener",
     ),
+    Threat(
+        "T143",
+        "a file that is called like the trash's own note replaces it: an undo says that the file is back while it is "
+        "gone for good, and its contents choose where a restored file goes",
+        "the file lies beside its note under another name, and a ticket whose note does not fit is refused, never "
+        "cleared",
+        (
+            "tests/guard/test_trash_notes.py::test_t143_",
+            "tests/guard/test_links.py::test_a_linked_trash_moves_nothing_out",
+        ),
+        part="who may write a granted folder may exchange a note there; it leads to places in the grants alone",
+    ),
+    Threat(
+        "T141",
+        "a folder of recordings that somebody else made writes terminal commands into the output of the suite, or "
+        "holds it up with a pipe or a file without end; another user of the computer reads what was recorded",
+        "the suite prints by the function that writes such signs out, and reads regular files of a bounded size; a "
+        "recording and a saved transcript are new files of their owner",
+        ("tests/guard/test_hostile_recordings.py::test_t141_",),
+        part="the replies of a recording are those of a model: they run plans in the suite's own world",
+    ),
+    Threat(
+        "T144",
+        "bytes, a pipe, a device or a link in the place of the file with the hub's port stop each command of the hub, "
+        "or have a start write over another file",
+        "a few bytes of a regular file are read, and anything but a port counts as none; a start puts a new file of "
+        "its own there, in the place of a link",
+        ("tests/guard/test_kept_port.py::test_t144_",),
+        part="who may write the hub's home chooses its port",
+    ),
 )

@@ -18,6 +18,7 @@ _STEPS = "tests/core/plan/goals/test_steps.py::"
 _TIERS = "tests/guard/test_hostile_tiers.py::"
 _OWN_COMMAND = "tests/guard/test_own_command.py::"
 _PROMPT_PREVIEW = "tests/edge/routes/requests/test_prompt_preview.py::"
+_SHARING = "tests/guard/test_narrower_sharing.py::"
 _TERMINAL = "tests/guard/test_terminal_texts.py::"
 _UNCLAIMED = "tests/guard/test_unclaimed.py::"
 
@@ -309,5 +310,28 @@ MIND_THREATS = (
             "tests/core/answer/test_stated.py::test_a_plan_that_a_model_changed_states_nothing",
             "tests/core/answer/test_stated.py::test_a_text_from_a_device_stays_in_its_quotes",
         ),
+    ),
+    Threat(
+        "T140",
+        "work that goes on from a request that shares less with a model, a fork or a schedule that repeats it, shows "
+        "the model what the person kept from it",
+        "a fork and each firing have the bound of the request that they come from, whoever begins them",
+        (
+            _SHARING + "test_t140_a_fork_shares_no_more_than_its_origin",
+            _SHARING + "test_t140_a_firing_shares_no_more_than_what_it_repeats",
+        ),
+        part="words that are typed again are a new request, with its own choice",
+    ),
+    Threat(
+        "T145",
+        "a server or a program that fails puts orders into the reason of its failure or its last output, which the "
+        "model of a goal reads, and the goal counts as one that has read no stranger",
+        "a call that ran counts as a stranger's text however it ended; only one that was refused or never started "
+        "has the device's own words",
+        (
+            "tests/guard/test_failed_calls.py::test_t145_after_a_failed_page_a_send_is_refused_without_a_question",
+            "tests/guard/test_failed_calls.py::test_t145_a_call_that_never_ran_has_read_nobody",
+        ),
+        part="a device that lies about a refusal is believed",
     ),
 )

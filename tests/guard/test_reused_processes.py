@@ -14,8 +14,10 @@ from typing import Any, Final
 
 import pytest
 
+from starloom_agent.sandbox import usage
 from starloom_agent.toolkit.messages import CallSpec, Order
 from starloom_agent.work.calls import runners
+from starloom_agent.work.execution.tool_process import resident_pages
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.device_agents.played_call import Call, Loop
 from tests.guard.attacking_tools import LEFT, attacked_by
@@ -23,6 +25,8 @@ from tests.guard.test_runners import agent, gone, lines, told
 from tests.waiting import until
 
 KEY: Final = "key of a constellation"
+FEW_PAGES: Final = 1024
+"""4 MiB: what the interpreter itself takes up."""
 
 Play = Callable[..., Call]
 
@@ -145,6 +149,24 @@ def test_t138_no_other_call_gets_into_a_process(play: Play, reuse: str) -> None:
     assert other["pid"] != first["pid"]
     assert other["workdir"] != first["workdir"]
     gone(first["pid"])
+
+
+def test_t138_many_constellations_leave_one_process_of_a_slot(play: Play, tmp_path: Path) -> None:
+    seen = [served(play(reuse=f"key {number}")) for number in range(40)]
+    assert len({one["pid"] for one in seen}) == 40
+    until(lambda: usage.children(seen[-1]["runner"]) == [seen[-1]["pid"]], "the others have ended")
+    assert {one["runner"] for one in seen} == {seen[-1]["runner"]}
+    until(lambda: len([*tmp_path.glob("work-*")]) == 1, "their folders are gone")
+
+
+def test_t138_many_calls_keep_no_memory(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runners, "_REUSE_WITHIN_S", 60.0)
+    first = served(play())
+    pages = resident_pages(first["pid"])
+    seen = [served(play()) for _ in range(60)]
+    assert {one["pid"] for one in seen} == {first["pid"]}
+    assert resident_pages(first["pid"]) - pages < FEW_PAGES
+    assert len(usage.children(first["runner"])) == 1
 
 
 def test_t138_a_process_takes_no_call_with_other_grants(play: Play, tmp_path: Path) -> None:

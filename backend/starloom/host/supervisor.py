@@ -106,9 +106,15 @@ def _check_port(settings: Settings) -> None:
 def _keep_port(settings: Settings) -> None:
     """Keep the port for the next start, which takes it unless another one is named."""
     file = settings.home / PORT_FILE
-    told = f"{settings.port}\n"
-    if not file.is_file() or file.read_text() != told:
-        file.write_text(told)
+    told = f"{settings.port}\n".encode()
+    if file.is_symlink() or not file.is_file() or file.read_bytes() != told:
+        # Whole or not at all, and in the place of a link, not through it.
+        part = file.with_name(f".{PORT_FILE}.part")
+        part.unlink(missing_ok=True)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as made:
+            made.write(told)
+        part.replace(file)
 
 
 def home_of(address: HubAddress) -> Path | None:

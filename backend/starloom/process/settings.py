@@ -26,6 +26,7 @@ FILE_NAME = "starloom.toml"
 PORT_FILE = "port"
 """The file in the home with the port of the last start: devices, pages and links know the hub by it."""
 KEPT = "the last start"
+_PORT_BYTES_MOST = 16
 OTHER_VARIABLES = frozenset({"AGENT_HOME", "CONFIG", "FENCE", "TOKEN", "URL"})
 """Variables of clients and tools that share the prefix and are not settings of the hub."""
 
@@ -331,8 +332,11 @@ def _near(name: str, names: set[str]) -> str:
 
 
 def _kept_port(home: Path) -> dict[str, Any]:
+    # A home that was copied or mounted may have anything there: a link, a pipe, bytes that are no text.
     try:
-        text = (home / PORT_FILE).read_text().strip()
+        descriptor = os.open(home / PORT_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            text = file.read(_PORT_BYTES_MOST).decode("ascii", "replace").strip()
     except OSError:
         return {}
     return {"port": int(text)} if text.isascii() and text.isdigit() and len(text) < 6 and 0 < int(text) < 65_536 else {}

@@ -382,6 +382,8 @@ export interface Schedule {
   request?: string;
   /** The constellations of its firings that go on, each with its due moment. */
   running?: Record<string, number>;
+  /** The narrower bound, on the part of results that a model is shown, of the request that it repeats. */
+  sharing?: Sharing | null;
   /** The number of moments since its creation that were missed, left out or refused. */
   skipped?: number;
   state?: ScheduleState;

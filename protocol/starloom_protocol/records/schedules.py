@@ -13,6 +13,7 @@ from starloom_protocol.vocabulary import (
     NotifyWhen,
     Overlap,
     ScheduleState,
+    Sharing,
 )
 
 
@@ -100,6 +101,8 @@ class Schedule(Record, frozen=True, kw_only=True):
     """The words that it runs; empty: a recipe, or a plan."""
     running: dict[str, int] = {}
     """The constellations of its firings that go on, each with its due moment."""
+    sharing: Sharing | None = None
+    """The narrower bound, on the part of results that a model is shown, of the request that it repeats."""
     skipped: int = 0
     """The number of moments since its creation that were missed, left out or refused."""
     state: ScheduleState = ScheduleState.ACTIVE

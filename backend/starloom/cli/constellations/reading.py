@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from dataclasses import dataclass
@@ -240,9 +241,7 @@ def transcript(
     chosen = run.newest(identity)
     found = run.client.get(get_constellation_transcript(chosen, texts=True))
     if save is not None:
-        if save.exists():
-            raise usage(f"{save} exists already", "Choose another file, or remove that one first.")
-        save.write_bytes(recording(found))
+        _save_own(save, recording(found))
         say(f"wrote {counted(len(found['calls']), 'call')} to {save}")
         say(f"A hub repeats them with: STARLOOM_LLM_URL=recorded:{save.absolute()} starloom up")
         return
@@ -252,6 +251,16 @@ def transcript(
     # Not by `say`: these are texts of others, and commands in them stay as they were sent.
     for line in lines(chosen, found):
         print(line)
+
+
+def _save_own(path: Path, data: bytes) -> None:
+    """Write a new file that nobody else of this computer reads: it has what a model was told of its devices."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise usage(f"{path} exists already", "Choose another file, or remove that one first.") from error
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
 
 
 def report(

@@ -17,6 +17,7 @@ import typer
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
+from starloom.client.terminal.escaping import escaped_text, tell
 
 if TYPE_CHECKING:
     from starloom.lab.nebula.planners.live_model import LiveModel
@@ -223,7 +224,8 @@ def _print_report(report: Report, *, compared: bool) -> None:
         _print_table(report.conditions())
     if compared:
         _print_table(report.costs())
-    print("\n".join(report.summary()))
+    for line in report.summary():
+        tell(line)
 
 
 def _own_model(tokens: int, tokens_per_task: int) -> LiveModel:
@@ -287,7 +289,7 @@ def _own_hub(run: Invocation) -> None:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(escaped_text(text) + "\n")
     sys.stderr.flush()
 
 
@@ -295,7 +297,7 @@ def _print_table(rows: list[list[str]]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        print("  ".join([*cells, row[-1]]).rstrip())
+        tell("  ".join([*cells, row[-1]]).rstrip())
 
 
 def _interrupted(_number: int, _frame: FrameType | None) -> None:

@@ -31,7 +31,8 @@ def lines(constellation: str, found: TranscriptJson) -> Iterator[str]:
         return
     for number, item in enumerate(calls, start=1):
         call = item["call"]
-        yield f"{number}. {_STAGES.get(call['stage'], call['stage'])}: {_head(call)}"
+        stage = _STAGES.get(call["stage"], call["stage"])
+        yield escaped(f"{number}. {stage}: {_head(call)}")
         yield from _indented(_asked(item.get("prompt_text")), "told")
         if fault := call.get("fault"):
             yield f"   no reply: {escaped(fault)}"

@@ -232,6 +232,7 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
             recipe=schedule.recipe,
             request=schedule.request,
             roll=work.roll,
+            sharing=schedule.sharing,
         )
         open_request(work, request, author=schedule.author, schedule=schedule.id)
     except Refusal as refusal:

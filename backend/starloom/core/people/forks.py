@@ -291,6 +291,7 @@ def _head(work: Work, item: ForkRequested, head: Head) -> Head:
         request=head.request,
         results=head.results,
         sentences=head.sentences,
+        sharing=head.sharing,
         state=ConstellationState.PLANNING,
         version=item.version,
     )

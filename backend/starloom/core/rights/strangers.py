@@ -7,20 +7,34 @@ servers. Owns the walk from a result to its origins, findings included; `envelop
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from starloom.core.rights.envelope import by_a_stranger
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.findings import sources_of
-from starloom_protocol.vocabulary import TaskState
+from starloom_protocol.vocabulary import AttemptEnd, TaskState
+
+_SILENT: Final = (None, AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
+"""Ends of an attempt that did not run, or still does: the device alone gives their reason."""
 
 
 def stranger_in(fleet: Fleet, constellation: Constellation, tasks: Iterable[str]) -> str:
-    """Return the first of some tasks whose result a stranger may have written; empty if none has such a one."""
+    """Return the first of some tasks by whose end a stranger may have said something; empty if none is such a one.
+
+    A model reads the result of a task, or the reason and the last output of one that failed: a server and a program
+    write these, too.
+    """
     for task in tasks:
         record, spec = constellation.tasks.get(task), constellation.specs.get(task)
-        if record is None or spec is None or record.state is not TaskState.SUCCEEDED:
+        if record is None or spec is None:
             continue
-        offer = fleet.tools.get(record.device or "", {}).get(spec.tool or "")
+        if record.state is TaskState.SUCCEEDED:
+            device = record.device or ""
+        elif (last := constellation.last_attempt(task)) is not None and last.end not in _SILENT:
+            device = last.device
+        else:
+            continue
+        offer = fleet.tools.get(device, {}).get(spec.tool or "")
         if offer is None or by_a_stranger(offer):
             return task
     return ""

@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_protocol.vocabulary import Code
@@ -79,6 +80,8 @@ def restore(context: ToolContext, ticket: str) -> tuple[Path, bool]:
             except FileExistsError:
                 raise ToolFailed(Code.TOOL_FAILED, f"{target} exists again; move it away first") from None
             moved = True
+        elif known.note.parent == known.home:
+            _require_only_note(files, known.home)
         if known.note.parent == known.home:
             _keep_note(context, known.note, known.trash / _RESTORED)
         files.remove_tree(known.home)
@@ -116,7 +119,7 @@ def open_ticket(context: ToolContext, path: Path) -> tuple[str, Path]:
 
 def _kept_name(name: str) -> str:
     """Return the name of a file in its ticket: its own, or another where that is the name of the note."""
-    return f"{name}.kept" if name == _NOTE else name
+    return f"{name}.kept" if name.casefold() == _NOTE else name
 
 
 def _root_of(context: ToolContext, path: Path) -> Path:
@@ -145,6 +148,19 @@ def _known(context: ToolContext, ticket: str) -> _Ticket:
                             origin = msgspec.json.decode(file.read(), type=_Origin)
                         return _Ticket(trash, trash / ticket, note, Path(origin.path))
     raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
+
+
+def _require_only_note(files: Beneath, home: Path) -> None:
+    """Refuse to clear the folder of a ticket that holds more than its note: the note is not that of what lies there.
+
+    Raises:
+        ToolFailed: it does.
+    """
+    with files.scan(home) as entries:
+        others = sorted(entry.name for entry in entries if entry.name != _NOTE)
+    if others:
+        reason = f"the note of this ticket does not name {others[0]}, which lies in {TRASH}/{home.name}"
+        raise ToolFailed(Code.TOOL_FAILED, f"{reason}; move it from there")
 
 
 def _keep_note(context: ToolContext, note: Path, folder: Path) -> None:

@@ -252,7 +252,7 @@ def table(context: ToolContext, args: Table) -> ShownTable:
         body.append(shown)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([title for _, title, _ in fields])
+    writer.writerow([spreadsheet_text(title) for _, title, _ in fields])
     writer.writerows([_csv_cell(row.get(field, MISSING), show) for field, _, show in fields] for row in given)
     path = context.workdir / "table.csv"
     with plain(path, "writing"):

@@ -1,17 +1,22 @@
 """The comparison of a tool's process after a call with what it was before: a process that differs serves no other call.
 
-It covers what the process can see of itself: variables, folder, signals, limits, threads, and the names of our own
-modules and of those of Python that tools work with. Its runner looks at it from outside for what holds or runs.
+It covers what the process can see of itself: variables, folder, signals, limits, threads, settings of libraries, and
+the names of our own modules and of those of Python that tools work with. Its runner looks at it from outside for what
+holds or runs.
 """
 
 from __future__ import annotations
 
+import csv
+import decimal
 import gc
 import locale
+import mimetypes
 import os
 import signal
 import sys
 import threading
+import warnings
 from types import ModuleType
 from typing import Any, Final
 
@@ -21,8 +26,13 @@ if sys.platform != "win32":
 _OURS: Final = ("starloom_agent.", "starloom_protocol.")
 _TOOLS: Final = "starloom_agent.tools."
 _OF_PYTHON: Final = (
-    "builtins", "codecs", "io", "json", "msgspec", "os", "pathlib", "posixpath", "random", "re", "select", "signal",
-    "socket", "stat", "subprocess", "sys", "tempfile", "time",
+    "builtins", "codecs", "csv", "io", "json", "json.decoder", "json.encoder", "mimetypes", "msgspec", "os", "pathlib",
+    "posixpath", "random", "re", "select", "signal", "socket", "stat", "subprocess", "sys", "tempfile", "time",
+)  # fmt: skip
+_READS_AND_WRITES: Final = ("json.decoder", "json.encoder", "pathlib")
+"""Modules of Python whose classes are looked at, too: those of all would cost each call a tenth of its time."""
+_OF_A_DIALECT: Final = (
+    "delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting", "skipinitialspace", "strict",
 )  # fmt: skip
 _SIGNALS: Final = tuple(sorted(signal.valid_signals()))
 _LIMITS: Final = (
@@ -38,10 +48,10 @@ def remember_names() -> None:
     """Take down what the names of modules and classes mean now, for all processes that are forked from this one."""
     _names.clear()
     for name, module in list(sys.modules.items()):
-        if name in _OF_PYTHON:
-            _names.append(_names_of(name, module))
-        elif name.startswith(_OURS):
-            classes = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == name]
+        if name in _OF_PYTHON or name.startswith(_OURS):
+            with_classes = name in _READS_AND_WRITES or name.startswith(_OURS)
+            held = vars(module).values() if with_classes else ()
+            classes = [one for one in held if isinstance(one, type) and one.__module__ == name]
             _names.append(_names_of(name, module))
             _names.extend(_names_of(name, one) for one in classes)
 
@@ -87,4 +97,22 @@ def _seen() -> tuple[object, ...]:
         (sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.getswitchinterval()),
         (gc.isenabled(), gc.get_threshold(), list(gc.callbacks)),
         locale.setlocale(locale.LC_ALL),
+        _settings(),
     )
+
+
+def _settings() -> tuple[object, ...]:
+    """Return what libraries keep for a whole process, where a call could change how the next one reads and writes."""
+    return (
+        sys.get_int_max_str_digits(),
+        (list(sys.meta_path), list(sys.path_hooks)),
+        csv.field_size_limit(),
+        [(name, _spelled(csv.get_dialect(name))) for name in csv.list_dialects()],
+        repr(decimal.DefaultContext),
+        list(warnings.filters),
+        (dict(mimetypes.types_map), dict(mimetypes.common_types), dict(mimetypes.encodings_map)),
+    )
+
+
+def _spelled(dialect: object) -> tuple[object, ...]:
+    return tuple(getattr(dialect, name) for name in _OF_A_DIALECT)

@@ -94,6 +94,15 @@ def test_a_file_of_a_table_holds_dates_and_a_cell_that_is_cut_says_so(device: De
     assert found["rows"][0]["out"] == "x" * 199 + "\N{HORIZONTAL ELLIPSIS}"
 
 
+def test_a_name_of_a_field_is_no_formula_in_the_file(device: Device) -> None:
+    name = "=HYPERLINK(1,2)"
+    bare = device.call("data.table", rows=[{name: 1, "@sum": 2}])
+    titled = device.call("data.table", rows=[{"n": 1}], columns=[{"field": "n", "title": "+1"}])
+    assert device.store.read(bare["csv"]).decode().splitlines()[0] == f"\"'{name}\",'@sum"
+    assert device.store.read(titled["csv"]).decode().splitlines()[0] == "'+1"
+    assert [column["field"] for column in bare["columns"]] == [name, "@sum"]
+
+
 def test_a_table_of_nothing_is_a_table(device: Device) -> None:
     found = device.call("data.table", rows=[])
     assert (found["rows"], found["columns"], found["count"]) == ([], [], 0)

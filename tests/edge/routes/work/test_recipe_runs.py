@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 import pytest
 from msgspec.structs import replace
@@ -88,3 +90,43 @@ async def test_a_recipe_that_is_not_there_has_no_runs(world: World, made: list[s
     async with world.client() as http:
         answer = await http.get("/api/v1/recipes/nowhere/runs")
     assert (answer.status_code, answer.json()["code"], made) == (404, "not_found", [])
+
+
+async def ended_runs(world: World, made: list[str], count: int) -> None:
+    agent = await world.join("one")
+    await agent.connect(world, offer=an_offer("t.one"))
+    for _ in range(count):
+        made.append((await world.submit(chain("t.one")))["id"])
+        await agent.done(await agent.next(f.Dispatch))
+        await settle()
+
+
+async def test_requests_at_once_read_each_run_once(
+    world: World, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ended_runs(world, made, 6)
+    monkeypatch.setattr(route, "KEPT_MOST", 1)
+    events, asked = world.hub.reads.events, []
+
+    async def counted(stream: str, after: int, limit: int) -> list[bytes]:
+        asked.append(stream)
+        return await events(stream, after, limit)
+
+    monkeypatch.setattr(world.hub.reads, "events", counted)
+    found = await asyncio.gather(*(read(world) for _ in range(8)))
+    assert {len(trend.runs) for trend in found} == {6}
+    assert sorted(asked) == sorted(made)
+
+
+async def test_a_run_that_is_pruned_meanwhile_is_left_out(
+    world: World, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ended_runs(world, made, 2)
+    of, times = world.hub.headlines.of, [0]
+
+    async def pruned(stream: str) -> tuple[Head, Answer | None] | None:
+        times[0] += stream == made[0]
+        return None if stream == made[0] and times[0] > 1 else await of(stream)
+
+    monkeypatch.setattr(world.hub.headlines, "of", pruned)
+    assert [run.constellation for run in (await read(world)).runs] == made[1:]

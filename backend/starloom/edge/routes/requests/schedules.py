@@ -6,6 +6,7 @@ its `plan_hash` approves every firing that reaches no further.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -39,7 +40,7 @@ from starloom_protocol.records.entities import Fault
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, Gate
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, Gate, Sharing
 
 Action = Literal["pause", "resume", "run", "seen"]
 _S = V1 + "/schedules"
@@ -49,13 +50,14 @@ _plan_decoder = msgspec.json.Decoder(LoweredPlan)
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The work of a schedule; `keep`: it runs exactly this plan."""
+    """The work of a schedule; `keep`: it runs exactly this plan; `sharing` is that of the request that it repeats."""
 
     plan: LoweredPlan
     keep: bool
     request: str = ""
     recipe: str | None = None
     params: str = "{}"
+    sharing: Sharing | None = None
 
 
 class Schedules:
@@ -149,6 +151,7 @@ class Schedules:
                 params=work.params,
                 recipe=work.recipe,
                 request=work.request,
+                sharing=work.sharing,
                 token=_token(request),
                 zone=body.zone or hub_zone(),
             )
@@ -269,10 +272,11 @@ class Schedules:
             reason = f"{state}; what has ended can be repeated" if head.version else f"{state} and never had a plan"
             raise Problem(Code.ILLEGAL_CONTROL, reason)
         if head.recipe is not None:
-            return await self._asked(request, Asked(recipe=head.recipe, params=entity_json.value_of(head.params)), 0)
+            asked = Asked(recipe=head.recipe, params=entity_json.value_of(head.params))
+            return dataclasses.replace(await self._asked(request, asked, 0), sharing=head.sharing)
         _, entities = await self._constellations.entities(constellation, 1)
         plan = first_plan(constellation, entities)
-        return _Work(plan=plan, keep=True, params=plan.params)
+        return _Work(plan=plan, keep=True, params=plan.params, sharing=head.sharing)
 
     async def _changed_work(self, request: Request, found: Schedule, body: PatchSchedule, size: int) -> _Work:
         if body.request is not None or body.plan is not None or body.recipe is not None:

@@ -68,7 +68,7 @@ class ReportRoute:
         if not saved and self._hub.planner.recipe(name) is None:
             raise Problem(Code.NOT_FOUND, f"there is no recipe {name[:64]}")
         ended, more = await self._ended_runs(name, limit)
-        lines = [await self._line(run) for run in ended]
+        lines = [line for run in ended if (line := await self._line(run)) is not None]
         return json_reply(RecipeTrend(more=more, recipe=name, runs=lines, sentence=sentence(lines)))
 
     async def _ended_runs(self, recipe: str, limit: int) -> tuple[list[Head], bool]:
@@ -91,17 +91,23 @@ class ReportRoute:
             before = (rows[-1].created_ms, rows[-1].id)
         return found, True
 
-    async def _line(self, head: Head) -> TrendRun:
+    async def _line(self, head: Head) -> TrendRun | None:
+        """Return the line of an ended run, None if it was pruned meanwhile."""
         key = f"{head.id} {head.ended_ms}"  # a retry or an undo opens an ended run again
-        line = self._lines.get(key)
-        if line is None:
-            async with self._reading:
-                fold = await self._folded(head.id)
-                line = trend_run(await asyncio.to_thread(_report, fold, self._hub.now_ms(), {}, False))
-            self._lines[key] = line
-            while len(self._lines) > LINES_MOST:
-                self._lines.popitem(last=False)
-        return line
+        if key in self._lines:
+            return self._lines[key]
+        async with self._reading:
+            if key not in self._lines:  # else another request has read it while this one waited
+                try:
+                    fold = await self._folded(head.id)
+                except Problem as problem:
+                    if problem.code is not Code.NOT_FOUND:
+                        raise
+                    return None
+                self._lines[key] = trend_run(await asyncio.to_thread(_report, fold, self._hub.now_ms(), {}, False))
+                while len(self._lines) > LINES_MOST:
+                    self._lines.popitem(last=False)
+            return self._lines[key]
 
     async def _folded(self, constellation: str) -> Fold:
         fold = self._kept.pop(constellation, None) or Fold()

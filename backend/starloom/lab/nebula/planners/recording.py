@@ -9,6 +9,8 @@ found by its prompt, or by its stage and turn; a prompt that differs otherwise i
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +29,8 @@ OWN_FILE_MODE: Final = 0o600
 LINE_CHARS: Final = 120
 NO_WORDS: Final = WorldWords({})
 NO_KEYS: Final = KeyMask()
+BYTES_MOST: Final = 64 * 1024 * 1024
+"""A run of a model has at most some hundred calls of some ten thousand bytes each."""
 
 
 class RecordingInvalid(Exception):
@@ -92,12 +96,9 @@ def read_recording(file: Path, words: WorldWords = NO_WORDS) -> Replay:
     """Return a recording to say again.
 
     Raises:
-        RecordingInvalid: there is none, or a line is no call.
+        RecordingInvalid: there is none, it is no file or too large, or a line is no call.
     """
-    try:
-        lines = file.read_bytes().splitlines()
-    except OSError as error:
-        raise RecordingInvalid(f"the recording {file.name} cannot be read ({error.strerror})") from error
+    lines = _bytes_of(file).splitlines()
     calls = []
     for number, line in enumerate(lines, start=1):
         try:
@@ -105,6 +106,21 @@ def read_recording(file: Path, words: WorldWords = NO_WORDS) -> Replay:
         except msgspec.DecodeError as error:
             raise RecordingInvalid(f"{file.name}, line {number} is no recorded call: {error}") from error
     return Replay(calls, words)
+
+
+def _bytes_of(file: Path) -> bytes:
+    # A folder of somebody else may have a pipe there, which nobody writes to, or a device without an end.
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as opened:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                raise RecordingInvalid(f"the recording {file.name} is no file")
+            if about.st_size > BYTES_MOST:
+                raise RecordingInvalid(f"the recording {file.name} has more than {BYTES_MOST} bytes")
+            return opened.read(BYTES_MOST)
+    except OSError as error:
+        raise RecordingInvalid(f"the recording {file.name} cannot be read ({error.strerror})") from error
 
 
 @dataclass
