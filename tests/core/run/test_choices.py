@@ -14,9 +14,11 @@ from starloom.core.run import judgement
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer, SendDispatch, StartJob
 from starloom_protocol.plan import check_edit
+from starloom_protocol.records.edits import AddDependency, AddTask
 from starloom_protocol.records.entities import Cite
 from starloom_protocol.values import parse, point
 from starloom_protocol.vocabulary import Code, Outcome, Reason, TaskState
+from tests.builders import edge, task
 from tests.core.plan.test_inverse import edit, undo
 from tests.core.plan.test_votes import made, offers, texts, voted
 from tests.core.watched import WatchedDriver
@@ -104,8 +106,8 @@ def test_none_of_them_ends_the_vote_without_a_winner() -> None:
 def test_a_call_that_failed_is_no_choice() -> None:
     one = Choosing()
     one.end("a", None, "c")
-    for task in ("q-calls.2", "q-choice", "use", "q-calls"):
-        assert one.choose(task).faults, f"{task} was chosen"
+    for name in ("q-calls.2", "q-choice", "use", "q-calls"):
+        assert one.choose(name).faults, f"{name} was chosen"
     assert one.choice.reason is Reason.JUDGE
     assert not one.choose("q-calls.3").faults
     assert one.choice.state is TaskState.SUCCEEDED
@@ -189,6 +191,27 @@ def test_a_call_made_again_is_chosen_again() -> None:
     assert one.choose("q-calls.1", job=old).value == {"accepted": False}
     one.choose("q-calls.2")
     assert chosen(one.count()) == "q-calls.2"
+    one.folded_equals_state()
+
+
+@pytest.mark.parametrize("asked", ["the judge", "a person"])
+def test_a_choice_that_an_edit_holds_back_is_asked_once_more(asked: str) -> None:
+    one = Choosing()
+    one.end("a", "b", "c")
+    old = judgement.open_jobs(one.made)[-1].id
+    if asked == "a person":
+        one.choose(None, "unclear")
+    assert not edit(one, AddTask(spec=task("first")), AddDependency(dependency=edge("first>q-choice"))).faults
+    assert one.choice.state is TaskState.WAITING
+    (first,) = one.take()
+    one.result(first, {})
+    assert [job.id for job in judgement.open_jobs(one.made)] == ["judge-2"]
+    assert not one.made.open_questions
+    assert one.choose(None, "unclear", job=old).value == {"accepted": False}
+    one.choose("q-calls.3")
+    one.result(one.count(), {"winner": "c"})
+    one.result(one.take()[0], {})
+    assert (one.state(), list(one.made.open_questions)) == ("succeeded", [])
     one.folded_equals_state()
 
 

@@ -22,7 +22,7 @@ from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.tasks.gates import successes
 from starloom.core.state.tasks.roles import called
 from starloom.core.state.tasks.shown import shown_beside
-from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, fault, moved
+from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, close_question, fault, moved
 from starloom_protocol.records.entities import (
     Attempt,
     Choice,
@@ -99,6 +99,11 @@ def ask_about(work: Work, constellation: Constellation, spec: TaskSpec, record: 
 def choose(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
     """Ask the judge of a vote which result is taken; where no call gave one, the vote has no winner."""
     record = constellation.tasks[spec.id]
+    # An edit may have had it wait once more, with its judge or a person asked already.
+    for job in open_jobs(constellation):
+        if job.tasks == [f"{spec.id}/{record.round}/{record.attempt}"]:
+            close(work, constellation, job, "it is asked again")
+    close_question(work, constellation, spec.id)
     if branches(constellation, spec):
         ask_about(work, constellation, spec, record, note=spec.person or "")
         return
