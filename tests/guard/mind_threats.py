@@ -6,6 +6,7 @@ from tests.guard.threat import Threat
 
 _FINDINGS = "tests/guard/test_findings.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
+_CHOICES = "tests/guard/test_hostile_choices.py::"
 _HUB_CALLS = "tests/core/fleet/test_hub_calls.py::"
 _INJECTIONS = "tests/guard/test_injections.py::"
 _KEPT = "tests/guard/test_kept_recipes.py::"
@@ -333,5 +334,20 @@ MIND_THREATS = (
             "tests/guard/test_failed_calls.py::test_t145_a_call_that_never_ran_has_read_nobody",
         ),
         part="a device that lies about a refusal is believed",
+    ),
+    Threat(
+        "T148",
+        "a result that is voted on asks its judge to be chosen, or a judge that obeys it answers something else",
+        "the judge sees each result in one line before the plan's question; its answer is the name of a call of the "
+        "vote that gave a result, or *none*, and anything else leaves the choice to a person",
+        (
+            _CHOICES + "test_t148_a_result_that_asks_to_be_chosen_stays_one_line_of_data",
+            _CHOICES + "test_t148_a_judge_that_obeys_a_text_chooses_nothing_and_does_nothing",
+            _CHOICES + "test_t148_the_value_of_a_choice_is_the_name_of_a_call_and_its_words_are_data",
+            _CHOICES + "test_t148_no_other_worker_and_no_machine_chooses",
+            _CHOICES + "test_t148_an_honest_choice_is_taken",
+            "tests/core/run/test_choices.py",
+        ),
+        part="a model may be talked into another of the results; the vote gives no value that no call gave",
     ),
 )

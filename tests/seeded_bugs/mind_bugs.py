@@ -329,6 +329,21 @@ MIND_BUGS = [
         CORE,
         "tests/core/run/test_judgement.py",
     ),
+    Bug(
+        "a judge chooses a call of the vote that gave no result",
+        f"{_CORE}run/judgement.py",
+        "    return successes(constellation, spec.shows.source)\n",
+        "    return constellation.leaves(spec.shows.source)\n",
+        CORE,
+        "tests/core/run/test_choices.py",
+    ),
+    Bug(
+        "a judge chooses something else than a call of the vote",
+        f"{_CORE}run/judgement.py",
+        "        if len(item.cites) != 1 or item.cites[0].task not in known:\n",
+        "        if len(item.cites) != 1:\n",
+        MINDS,
+    ),
     # -- experience
     Bug(
         "a pace is learned from an attempt that failed",

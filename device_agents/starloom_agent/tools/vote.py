@@ -27,6 +27,7 @@ class Vote(Args, frozen=True, kw_only=True):
     A winner has more than half of `of` votes (absent: of all ballots), or with `ahead_by` that many more than the next.
     Without `tolerance` values must be equal; with it they are numbers, and all that agree lie within it. A ballot
     without such a value agrees with none. `voters` has a row for each ballot, in the same order: its task and device.
+    With `chosen`, the ballot of that task wins, as a judge or a person decided, and the others are only counted.
     """
 
     class Voter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,6 +40,7 @@ class Vote(Args, frozen=True, kw_only=True):
     of: Annotated[int, msgspec.Meta(ge=1, le=BALLOTS_MOST)] | None = None
     ahead_by: Annotated[int, msgspec.Meta(ge=1, le=BALLOTS_MOST)] | None = None
     tolerance: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    chosen: str | None = None
 
 
 class Cast(TypedDict):
@@ -122,6 +124,8 @@ def vote(_context: ToolContext, args: Vote) -> Winner:
     of = args.of if args.of is not None else len(ballots)
     if of < len(ballots):
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{len(ballots)} ballots were cast, and only {of} were asked for")
+    if args.chosen is not None:
+        return _by_choice(ballots, of, args)
     camps = _camps(ballots, args.tolerance)
     if not camps:
         raise _no_winner(ballots, of, "no ballot has a value to compare")
@@ -136,13 +140,28 @@ def vote(_context: ToolContext, args: Vote) -> Winner:
         lead = f"the most are {len(most)} and the next {next_most}"
         raise _no_winner(ballots, of, f"{lead}, and a lead of {args.ahead_by} is needed")
     # Of numbers that agree the middle one wins: it was cast, and no other is further from the rest.
-    chosen = most[(len(most) - 1) // 2]
+    return _won(ballots, of, most[(len(most) - 1) // 2], most)
+
+
+def _by_choice(ballots: Sequence[_Ballot], of: int, args: Vote) -> Winner:
+    if args.tolerance is not None or args.ahead_by is not None:
+        raise ToolFailed(Code.BAD_ARGUMENTS, "`chosen` goes with neither `tolerance` nor `ahead_by`")
+    taken = [ballot for ballot in ballots if ballot.cast["task"] == args.chosen]
+    if len(taken) != 1:
+        raise _no_winner(ballots, of, f"{args.chosen or 'nothing'} was chosen, and {len(taken)} ballots are its own")
+    (chosen,) = taken
+    alike = [ballot for ballot in ballots if ballot is chosen or (ballot.key is not None and ballot.key == chosen.key)]
+    return _won(ballots, of, chosen, alike)
+
+
+def _won(ballots: Sequence[_Ballot], of: int, chosen: _Ballot, alike: Sequence[_Ballot]) -> Winner:
+    agreed = {id(ballot) for ballot in alike}
     return {
         "winner": chosen.cast["value"],
         "result": chosen.whole,
-        "count": len(most),
+        "count": len(alike),
         "of": of,
-        "unanimous": len(most) == of,
+        "unanimous": len(alike) == of,
         "ballots": [ballot.cast for ballot in ballots],
         "dissent": [ballot.cast for ballot in ballots if id(ballot) not in agreed],
     }

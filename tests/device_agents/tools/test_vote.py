@@ -139,3 +139,31 @@ def test_numbers_that_agree_lie_within_the_tolerance(ballots: list[int], toleran
         within = [sum(0 <= other - least <= tolerance for other in ballots) for least in ballots]
         tied = len({tuple(sorted(o for o in ballots if 0 <= o - least <= tolerance)) for least in ballots}) > 1
         assert max(within) * 2 <= len(ballots) or tied
+
+
+def test_a_chosen_ballot_wins_and_the_rest_are_counted(device: Device) -> None:
+    found = device.call(
+        "data.vote",
+        ballots=[{"sha": "x"}, {"sha": "y"}, {"sha": "x"}, {}],
+        voters=[{"task": f"t.{number}", "device": "nas"} for number in range(1, 5)],
+        on="/sha",
+        of=5,
+        chosen="t.2",
+    )
+    assert (found["winner"], found["result"]) == ("y", {"sha": "y"})
+    assert (found["count"], found["of"], found["unanimous"]) == (1, 5, False)
+    assert sorted(cast["task"] for cast in found["dissent"]) == ["t.1", "t.3", "t.4"]
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        ({"chosen": "t.9"}, Code.NO_WINNER),
+        ({"chosen": ""}, Code.NO_WINNER),
+        ({"chosen": "t.1", "ahead_by": 1}, Code.BAD_ARGUMENTS),
+        ({"chosen": "t.1", "tolerance": 1}, Code.BAD_ARGUMENTS),
+    ],
+)
+def test_a_choice_of_no_ballot_has_no_winner(args: dict[str, Any], code: Code) -> None:
+    voters = [votes.Vote.Voter(task="t.1"), votes.Vote.Voter(task="t.2")]
+    assert counted([1, 2], voters=voters, **args) is code

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from starloom_protocol.records.entities import decode_entity
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 from starloom_protocol.values import canonical, parse
 from tests.sim.agent import World
@@ -151,6 +152,8 @@ def _votes(world: World) -> Iterator[str]:
         whose = [ballot.get("who") for ballot in ballots if isinstance(ballot, dict) and "who" in ballot]
         if len(whose) == len(voters) and whose != voters:
             yield f"{at} counts ballots of {whose} as those of {voters}"
+        if "chosen" in given and given["chosen"] not in voters:
+            yield f"{at} counts a vote for {given['chosen']}, which is none of {voters}"
 
 
 # -- judgements
@@ -166,6 +169,9 @@ def _judged(name: str, event: Event, puts: dict[str, Any], records: dict[str, An
         was = records.get(key)
         if record.state != "succeeded" or (was is not None and was.state == "succeeded"):
             continue
+        if spec.person is not None and event.kind != EventKind.TASK_MARKED:
+            yield from _choice(name, spec, record, {**records, **puts})
+            continue
         if event.by.startswith("person:"):
             continue
         about = f"{task}/{record.round}/{record.attempt}"
@@ -173,3 +179,17 @@ def _judged(name: str, event: Event, puts: dict[str, Any], records: dict[str, An
         given = [one.verdict for key, one in now.items() if key.startswith("job/") and one and one.tasks == [about]]
         if not any(verdict is not None and verdict.holds == "yes" for verdict in given):
             yield f"{name}/{task} has succeeded without a yes of its judge: {canonical([str(one) for one in given])}"
+
+
+def _choice(name: str, spec: Any, record: Any, now: dict[str, Any]) -> Iterator[str]:
+    """A vote with a judge takes one of its calls that gave a result, by the newest verdict on this very round."""
+    taken = parse(record.marked)["value"]
+    about = [f"{spec.id}/{record.round}/{record.attempt}"]
+    given = [one.verdict for key, one in now.items() if key.startswith("job/") and one and one.tasks == about]
+    if not any(
+        one is not None and one.holds == "yes" and [cite.task for cite in one.cites] == [taken] for one in given
+    ):
+        yield f"{name}/{spec.id} took {taken} without a verdict for it: {canonical([str(one) for one in given])}"
+    call, ended = now.get(f"spec/{taken}"), now.get(f"task/{taken}")
+    if call is None or call.group != spec.shows.source or ended is None or ended.state != "succeeded":
+        yield f"{name}/{spec.id} took {taken}, which is no call of the vote that gave a result"

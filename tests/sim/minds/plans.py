@@ -13,6 +13,8 @@ from starloom_protocol.vocabulary import Effect, Repeatability
 
 READ, STRANGER, NOTE, ONCE, COUNT = "t.pure", "web.page", "fs.note", "t.never", "data.vote"
 FOLDER: Final = "notes"
+VOTERS_COUNTED: Final = 2
+"""Votes of more calls have a judge, which chooses between them."""
 _PLACE: Final = '{"properties":{"path":{"type":"string"}},"type":"object"}'
 OFFERS: Final = [
     ToolOffer(name=STRANGER, repeatability=Repeatability.PURE, effects=[Effect.READ]),
@@ -89,7 +91,10 @@ def _repeat(chance: random.Random, name: str, _devices: Sequence[str]) -> list[d
 
 
 def _vote(chance: random.Random, name: str, _devices: Sequence[str]) -> list[dict[str, Any]]:
-    vote = {"n": chance.randint(2, 4), "on": "/v"}
+    vote: dict[str, Any] = {"n": chance.randint(2, 4), "on": "/v"}
+    if vote["n"] > VOTERS_COUNTED:
+        # Drawn from nothing, so that every known seed keeps the rest of its plan.
+        vote["rule"] = {"judge": {"question": "Which is right?", "unclear": "ask" if vote["n"] == 3 else "fail"}}
     tasks = [{"id": name, "tool": READ, "args": {"voices": True, **_takes(chance)}, "vote": vote}]
     if chance.random() < 0.5:
         tasks.append(

@@ -337,7 +337,7 @@ class Worker:
         await self._use(constellation, job.id)
         task = job.tasks[0].rpartition("/")[0].rpartition("/")[0]
         holds = self._chance.choices(["yes", "no", "unclear", ""], [55, 20, 15, 10])[0]
-        cited = [Cite(task=task)] if holds == "yes" else []
+        cited = [Cite(task=self._taken(task, records))] if holds == "yes" else []
         item = i.VerdictGiven(
             because="so it seems",
             by=f"worker:{self._name}",
@@ -349,3 +349,11 @@ class Worker:
             worker=self._name,
         )
         await self._ask(item)
+
+    def _taken(self, task: str, records: dict[str, Any]) -> str:
+        """Return the result that a yes cites: the judged one; of a vote one of its calls, or now and then the vote."""
+        shows = records[f"spec/{task}"].shows
+        if shows is None:
+            return task
+        calls = [found.id for found in records.values() if isinstance(found, TaskSpec) and found.group == shows.source]
+        return self._chance.choice([*calls, *calls, *calls, task])

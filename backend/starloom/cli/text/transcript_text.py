@@ -17,6 +17,7 @@ _STAGES: Final = {
     "reviewing": "Review",
     "answering": "Answer",
     "judging": "Judgement",
+    "choosing": "Choice",
     "working": "Goal",
     "tiered": "Goal",
 }

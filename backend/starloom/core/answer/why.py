@@ -47,6 +47,7 @@ from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.text.wording import found_by
 from starloom_protocol.tools.profiles import TAB_OS
+from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     CODES,
     CONTROLS,
@@ -453,6 +454,8 @@ def _held_back(
     match reason:
         case Reason.JUDGE:
             question = spec.judge.question if spec.judge is not None else ""
+            if spec.person is not None:
+                return f"{spec.id} waits for its judge to choose a result: {question}", []
             return f"{spec.id} has its result and waits for its judge: {question}", []
         case Reason.PERSON if spec.judge is not None and record.code is None:
             return f"{spec.id} waits for a person, since its judge did not say: {spec.judge.question}", ["answer"]
@@ -538,6 +541,13 @@ def _time(at_ms: int) -> str:
     return f"{at:%H:%M:%S} UTC on {at.day} {at:%B}"
 
 
+def _of_a_choice(constellation: Constellation, task: str, record: TaskRecord) -> str:
+    """Return why a vote took no result, in the words of its judge or of a person; empty for any other task."""
+    if constellation.specs[task].judge is None or record.code is not Code.NO_WINNER or record.marked is None:
+        return ""
+    return str(parse(record.marked)["text"])
+
+
 def _no_time(constellation: Constellation, task: str, record: TaskRecord) -> str:
     moment = constellation.specs[task].not_before
     try:
@@ -594,7 +604,7 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             return f"{task} was skipped because {words}.", _ways_of_a_skipped(constellation, task)
         case TaskState.FAILED:
             title = CODES[record.code].title if record.code else "it failed"
-            said = attempt.detail if attempt is not None and attempt.detail else ""
+            said = (attempt.detail if attempt is not None else "") or _of_a_choice(constellation, task, record)
             hint = _hint(record.code, said)
             detail = f": {said.rstrip().removesuffix('.')}" if said else ""
             if record.code is Code.MOMENT_OUTSIDE:

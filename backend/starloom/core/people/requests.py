@@ -240,7 +240,10 @@ def _planning_failed(work: Work, constellation: Constellation, why: Fault) -> No
 
 
 def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
-    """Ask, durably, the question of a `person:` task whose gates are open."""
+    """Ask, durably, the question of a `person:` task whose gates are open; that of a vote goes to its judge first."""
+    if spec.judge is not None:
+        judgement.choose(work, constellation, spec)
+        return
     record = constellation.tasks[spec.id]
     try:
         shown = shown_of(constellation, spec.shows) if spec.shows is not None else None

@@ -53,7 +53,9 @@ def behind(fleet: Fleet, constellation: Constellation, starts: Iterable[str]) ->
                 found = stranger_in(fleet, constellation, [task])
                 if found:
                     return found
-            for source in sources_of(constellation, spec):
+            # The words of a judge about results are as much a stranger's as these.
+            read = [spec.shows.source] if spec.shows is not None and spec.judge is not None else []
+            for source in [*sources_of(constellation, spec), *read]:
                 if source not in seen:
                     seen[source] = None
                     ahead.append(source)

@@ -3,8 +3,9 @@
 Owns the job of a judgement, its time and its rounds, and the consequence of a verdict, for a task and for the whole
 answer. A task that is judged has its result and is not done: it is ready with the reason `judge`. Only *yes* lets it
 succeed, from its judge or from a person who is asked where the verdict is unclear. No verdict in time is unclear. *No*
-fails the task as a failed check does; its attempt keeps its end and its value. The text of a judge is data: it decides
-nothing but its verdict.
+fails the task as a failed check does; its attempt keeps its end and its value. A judge may also choose one result of a
+vote: its *yes* cites that result and no other, *no* is none of them. The text of a judge is data: it decides nothing
+but its verdict.
 """
 
 from __future__ import annotations
@@ -18,11 +19,24 @@ from starloom.core.run import recovery
 from starloom.core.state.inputs import TimerFired, VerdictGiven
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
+from starloom.core.state.tasks.gates import successes
 from starloom.core.state.tasks.roles import called
-from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, fault, moved
-from starloom_protocol.records.entities import Attempt, Choice, Job, Judge, Question, TaskRecord, TaskSpec, Verdict
+from starloom.core.state.tasks.shown import shown_beside
+from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, close_question, fault, moved
+from starloom_protocol.records.entities import (
+    Attempt,
+    Choice,
+    Cite,
+    Job,
+    Judge,
+    Question,
+    TaskRecord,
+    TaskSpec,
+    Verdict,
+)
 from starloom_protocol.stream.authors import ENGINE, MODEL
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     Attention,
     Code,
@@ -45,6 +59,8 @@ CITES_MOST: Final = 40
 YES, NO, UNCLEAR = "yes", "no", "unclear"
 _WHOLE: Final = "whole "
 _CHOICES: Final = (Choice(label="It holds", value=YES), Choice(fails=True, label="It does not hold", value=NO))
+NONE: Final = "none"
+"""The answer of a judge or a person that no result of a vote is taken; the id of a call is never this word."""
 
 
 def _jobs(constellation: Constellation) -> list[Job]:
@@ -78,6 +94,30 @@ def ask_about(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     job = _job(work, constellation, f"{spec.id}/{record.round}/{record.attempt}")
     change_task(work, constellation, spec.id, EventKind.JUDGE_ASKED, waits, ("job", job.id, job), note=note, by=ENGINE)
     _start(work, constellation, job)
+
+
+def choose(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
+    """Ask the judge of a vote which result is taken; where no call gave one, the vote has no winner."""
+    record = constellation.tasks[spec.id]
+    # An edit may have had it wait once more, with its judge or a person asked already.
+    for job in open_jobs(constellation):
+        if job.tasks == [f"{spec.id}/{record.round}/{record.attempt}"]:
+            close(work, constellation, job, "it is asked again")
+    close_question(work, constellation, spec.id)
+    if branches(constellation, spec):
+        ask_about(work, constellation, spec, record, note=spec.person or "")
+        return
+    failed = moved(work, record, TaskState.FAILED, code=Code.NO_WINNER, checked=False)
+    note = "no call of the vote gave a result"
+    change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, note=note, by=ENGINE)
+    work.rules_due.append((constellation.name, spec.id, "failed"))
+
+
+def branches(constellation: Constellation, spec: TaskSpec) -> list[str]:
+    """Return the results between which a choice is made, in order; empty for a task that is no choice."""
+    if spec.person is None or spec.judge is None or spec.shows is None:
+        return []
+    return successes(constellation, spec.shows.source)
 
 
 def last_words(constellation: Constellation, task: str) -> str:
@@ -156,6 +196,11 @@ def on_given(work: Work, item: VerdictGiven) -> None:
             raise Refusal(fault(Code.NOT_FOUND, f"there is no task {cite.task[:80]}", f"cites[{at}]"))
     if item.holds == YES and not item.cites:
         raise Refusal(fault(Code.MODEL_ANSWER, "a yes cites the result that it rests on", "cites"))
+    choice = constellation.specs.get(_waiting(constellation, job) or "")
+    if item.holds == YES and choice is not None and choice.person is not None:
+        known = branches(constellation, choice)
+        if len(item.cites) != 1 or item.cites[0].task not in known:
+            raise Refusal(fault(Code.MODEL_ANSWER, f"a choice is one of {', '.join(known)}, or none", "cites"))
     by = MODEL if item.holds else ENGINE
     verdict = Verdict(because=item.because, by=by, cites=item.cites, holds=item.holds or UNCLEAR)
     _take(work, constellation, job, verdict)
@@ -193,6 +238,9 @@ def _waiting(constellation: Constellation, job: Job) -> str | None:
 def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdict) -> None:
     """Let a task succeed by a yes, or fail its check by anything else."""
     spec, record = constellation.specs[task], constellation.tasks[task]
+    if spec.person is not None:
+        _chosen(work, constellation, spec, record, verdict)
+        return
     if verdict.holds == YES:
         done = moved(work, record, TaskState.SUCCEEDED, judged=record.attempt)
         change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, by=verdict.by)
@@ -209,6 +257,25 @@ def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdi
     ended = replace(attempt, code=Code.CHECK_FAILED, detail=words(spec.judge, verdict)[:2000])
     last = sum(job.tasks[0].startswith(f"{task}/{record.round}/") for job in _jobs(constellation)) >= ROUNDS_MOST
     recovery.broke(work, constellation, spec, record, ended, last=last)
+
+
+def _chosen(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, verdict: Verdict) -> None:
+    """End a choice with the result that its judge or a person took, as a question to a person ends; else it failed."""
+    taken = verdict.cites[0].task if verdict.holds == YES else NONE
+    value = canonical({"by": verdict.by, "text": verdict.because, "value": taken})
+    told = verdict.because.strip().rstrip(".") or "no reason was given"
+    if verdict.holds == UNCLEAR:
+        note = words(spec.judge, verdict)
+    else:
+        note = f"{'The judge' if verdict.by == MODEL else 'A person'} chose {taken}: {told}."
+    if verdict.holds == YES:
+        ended = moved(work, record, TaskState.SUCCEEDED, marked=value)
+        kind, outcome = EventKind.TASK_SUCCEEDED, "succeeded"
+    else:
+        ended = moved(work, record, TaskState.FAILED, code=Code.NO_WINNER, marked=value)
+        kind, outcome = EventKind.TASK_FAILED, "failed"
+    change_task(work, constellation, spec.id, kind, ended, note=note[:2000], by=verdict.by)
+    work.rules_due.append((constellation.name, spec.id, outcome))
 
 
 def words(judge: Judge | None, verdict: Verdict) -> str:
@@ -228,12 +295,16 @@ def _ask_person(work: Work, constellation: Constellation, job: Job, task: str, j
     """Put the question to a person, beside the reason why the verdict is unclear."""
     about = called(constellation, work.shard.fleet, task) if task else constellation.head.name
     why = job.verdict.because.strip().rstrip(".") if job.verdict is not None else ""
+    spec = constellation.specs.get(task)
+    results = branches(constellation, spec) if spec is not None else []
+    beside = shown_beside(constellation, spec.shows, results) if spec is not None and spec.shows is not None else None
     question = Question(
-        choices=list(_CHOICES),
+        choices=_of_branches(work, constellation, results) if results else list(_CHOICES),
         id=f"{KIND}-question-{job.id.rpartition('-')[2]}",
         kind=KIND,
         opened_ms=work.at_ms,
         reason=why,
+        shown=beside,
         task=task or None,
         text=f"{judge.question} The judge of {about} does not say{f': {why}' if why else ''}.",
         version=constellation.head.version,
@@ -247,20 +318,34 @@ def _ask_person(work: Work, constellation: Constellation, job: Job, task: str, j
     attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
 
 
+def _of_branches(work: Work, constellation: Constellation, results: list[str]) -> list[Choice]:
+    """Return the choices between results, each with the device that made it."""
+    devices = work.shard.fleet.devices
+    made = []
+    for task in results:
+        device = devices.get(constellation.tasks[task].device or "")
+        made.append(Choice(label=f"{task}, by {device.name}" if device is not None else task, value=task))
+    return [*made, Choice(fails=True, label="None of them", value=NONE)]
+
+
 def decide(work: Work, constellation: Constellation, question: Question, value: str, said: str) -> None:
     """Carry out a person's answer about a result whose verdict is unclear.
 
     Raises:
         Refusal: the answer is none of the choices, or the result does not wait for it any more.
     """
-    if value not in (YES, NO):
-        raise Refusal(fault(Code.BAD_REQUEST, f"{value} is not one of the choices: {YES}, {NO}", "value"))
+    offered = [choice.value for choice in question.choices]
+    if value not in offered:
+        raise Refusal(fault(Code.BAD_REQUEST, f"{value} is not one of the choices: {', '.join(offered)}", "value"))
     job = constellation.jobs[f"{KIND}-{question.id.rpartition('-')[2]}"]
     task = _waiting(constellation, job)
     if task is None:
         raise Refusal(fault(Code.CONFLICT, "the result does not wait for an answer any more"))
-    cites = job.verdict.cites if job.verdict is not None else []
-    verdict = Verdict(because=said[:BECAUSE_CHARS_MOST], by=work.by, cites=cites, holds=value)
+    if NONE in offered:
+        holds, cites = (NO, []) if value == NONE else (YES, [Cite(task=value)])
+    else:
+        holds, cites = value, job.verdict.cites if job.verdict is not None else []
+    verdict = Verdict(because=said[:BECAUSE_CHARS_MOST], by=work.by, cites=cites, holds=holds)
     answered = replace(question, answer=value, answered_by=work.by, answered_ms=work.at_ms)
     puts: list[Put] = [("question", question.id, answered), ("job", job.id, replace(job, verdict=verdict))]
     work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts, note=said)

@@ -197,6 +197,14 @@ class EndedPlan:
             and self.records[name].state is TaskState.SUCCEEDED
         ]
 
+    def made_by(self, group: str) -> list[str]:
+        """Return the calls of a group that gave a result."""
+        return [
+            name
+            for name, record in self.records.items()
+            if self.specs[name].group == group and record.state is TaskState.SUCCEEDED
+        ]
+
     def as_if(self, task: str, state: TaskState) -> EndedPlan:
         """Return this plan with one task in another state."""
         other = copy(self)

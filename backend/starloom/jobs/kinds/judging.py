@@ -1,4 +1,4 @@
-"""The judge job: shows a result to the owner's model in the role of judge, and reports its verdict to the engine.
+"""The judge job: shows results to the owner's model in the role of judge, and reports its verdict to the engine.
 
 Every failure is reported as no verdict, which the engine never takes for a yes.
 """
@@ -15,7 +15,7 @@ from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.jobs.kinds.answering import EndedPlan, read_ended, result_seen
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.conversations.answering import ResultSeen
-from starloom.planner.model.conversations.judging import Judgement, JudgeTalk
+from starloom.planner.model.conversations.judging import ChoiceTalk, Judgement, JudgeTalk
 from starloom.planner.model.conversations.looking import narrower
 from starloom.planner.model.endpoints.endpoint import ModelRole
 from starloom.planner.model.port import ModelFault
@@ -66,10 +66,15 @@ class JudgeJobs:
         sharing = narrower(owned.sharing, seen.head.sharing)
         if sharing is Sharing.NAMES:
             return Judgement(because="no result is shared with a model, so it has nothing to judge")
+        model = self._models.for_job(owned, reads, inbox, constellation=seen.head.id, job=job.id, worker=self._worker)
+        asked = seen.head.request or seen.head.name
+        if spec is not None and spec.person is not None and spec.shows is not None:
+            made = seen.made_by(spec.shows.source)
+            branches = [await result_seen(self._models, seen, name, sharing) for name in made]
+            return await ChoiceTalk(model, asked, judge.question, branches).choose()
         shown = [task, *seen.evidence_of(task)] if spec is not None else seen.tasks()
         results = [await self._seen(seen, name, sharing, under=name == task) for name in shown]
-        model = self._models.for_job(owned, reads, inbox, constellation=seen.head.id, job=job.id, worker=self._worker)
-        return await JudgeTalk(model, seen.head.request or seen.head.name, judge.question, results).judge()
+        return await JudgeTalk(model, asked, judge.question, results).judge()
 
     async def _seen(self, seen: EndedPlan, task: str, sharing: Sharing, *, under: bool) -> ResultSeen:
         """Return a result as a judge is shown it; one `under` judgement is shown although its task is not done."""

@@ -61,8 +61,8 @@ A plan is YAML or JSON. No other fields exist; `?`: it may be left out.
       checks?: [{output: POINTER, op: OP, value: ..} | {exit_code: 0}]  # else the task has failed
       judge?: "question"  # asked of another model; no: it has failed
       undo?: {tool: NAME, args?: {..}, outputs?: {argument: POINTER}}  # takes it back on demand
-      vote?: {n: 3, on?: POINTER, rule?: majority | {ahead_by: 2}, tolerance?: 0.1, apart?: true}  # n calls
-        # that only read; gives winner, result, count, dissent, ballots
+      vote?: {n: 3, on?: POINTER, rule?: majority | {ahead_by: 2} | judge, tolerance?: 0.1, apart?: true}  # n calls
+        # that only read; gives winner, result, count, dissent, ballots; {judge: "question"}: another model chooses
       repeat?: {max: 20, every_s?: 5, until?: CONDITION, while?: .., in_a_row?: 2, carry?: {argument: POINTER}}
         # until {output, op, value} holds for its result; carry: arguments from the last result;
         # read as its last turn, all?: true: a list

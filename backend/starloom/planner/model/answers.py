@@ -23,6 +23,8 @@ class Stage(StrEnum):
     REVIEWING = "reviewing"
     ANSWERING = "answering"
     JUDGING = "judging"
+    CHOOSING = "choosing"
+    """The choice of one result of a vote, by the role that judges."""
     WORKING = "working"
     TIERED = "tiered"
     """A turn of a goal with several tiers, whose model may hand over."""
@@ -124,7 +126,13 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
         ("n",),
         n=_COUNT,
         on=TEXT,
-        rule={"anyOf": [{"type": "string", "enum": ["majority"]}, _object(("ahead_by",), ahead_by=_COUNT)]},
+        rule={
+            "anyOf": [
+                {"type": "string", "enum": ["majority", "judge"]},
+                _object(("ahead_by",), ahead_by=_COUNT),
+                _object(("judge",), judge=_JUDGE),
+            ]
+        },
         tolerance={"type": "number", "minimum": 0},
         apart=_YES,
     ),
@@ -241,6 +249,7 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
         because=TEXT,
         cites=_list(_CITE),
     ),
+    Stage.CHOOSING: _object(("choice", "because"), choice=TEXT, because=TEXT),
     Stage.WORKING: _object(
         ("kind",),
         kind={"type": "string", "enum": ["step", "answer", "give_up"]},

@@ -115,6 +115,14 @@ class Judged:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """A choice between results: the task of one, or none, and why; not checked yet."""
+
+    choice: str
+    because: str
+
+
+@dataclass(frozen=True)
 class Stepped:
     """A step of a goal: its calls, why, and the results that it rests on; nothing of it is checked yet."""
 
@@ -219,6 +227,20 @@ def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
             return _question(short(text), found)
         return Declined(short(text), _needs(found.get("needs")), found.get("withdrawn") is True)
     return _unreadable(form)
+
+
+def read_choice(reply: Reply) -> Chosen | Fault:
+    """Return the choice that a reply holds; the model must mend a fault. An object with another field is none."""
+    if reply.refused or reply.cut:
+        return _unreadable("your answer was cut off or refused; name one result, or none")
+    found = _object_in(said(reply.text))
+    if isinstance(found, Fault):
+        return found
+    choice, because = found.get("choice"), found.get("because")
+    usable = isinstance(choice, str) and isinstance(because, str) and bool(short(because))
+    if not usable or set(found) != {"choice", "because"}:
+        return _unreadable("a choice has the fields choice and because, two texts, and no other")
+    return Chosen(str(choice), short(str(because)))
 
 
 Turned = Stepped | Reached | HandedOver | GaveUp | Fault

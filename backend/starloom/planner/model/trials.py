@@ -230,6 +230,7 @@ _NAMES: Final = {
     Stage.REVIEWING: "reviews",
     Stage.ANSWERING: "answers in words",
     Stage.JUDGING: "verdicts",
+    Stage.CHOOSING: "choices between results",
     Stage.WORKING: "turns of goals",
     Stage.TIERED: "first turns of goals",
 }

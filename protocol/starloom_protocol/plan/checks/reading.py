@@ -19,7 +19,7 @@ from starloom_protocol.plan.language.models import DependencyDoc, TaskDoc
 from starloom_protocol.plan.language.params import Params
 from starloom_protocol.plan.lowering.goals import aimed
 from starloom_protocol.plan.lowering.tasks import Lowering, plain_dependencies
-from starloom_protocol.plan.lowering.votes import calls_of, is_vote, voted
+from starloom_protocol.plan.lowering.votes import parts_of, voted
 from starloom_protocol.records.entities import Dependency, TaskSpec, dependency_id
 from starloom_protocol.vocabulary import Code
 
@@ -44,7 +44,7 @@ class Scope:
     def names(self) -> frozenset[str]:
         """The ids as they are written; asked for only where something is nested or has faults."""
         written = [raw for raw in self._items if isinstance(raw, dict) and isinstance(raw.get("id"), str)]
-        return frozenset(raw["id"] for raw in written) | {calls_of(raw["id"]) for raw in written if is_vote(raw)}
+        return frozenset(name for raw in written for name in (raw["id"], *parts_of(raw)))
 
     def meant(self, name: str) -> str:
         """Return the id that a name means here; an unknown one is unchanged."""
@@ -154,8 +154,11 @@ class Reading:
             self._mention(filled, place, scope, name if isinstance(name, str) and not twice else None)
             return
         if doc.vote is not None:
-            calls, spec = voted(self._lowering, doc, doc.vote, place)
-            self._calls(calls, scope.prefix + spec.id, place, scope)
+            calls, *chosen, spec = voted(self._lowering, doc, doc.vote, place)
+            if self._of_vote(calls, place, scope):
+                self.voted[scope.prefix + spec.id] = scope.prefix + calls.id
+            for choice in chosen:
+                self._of_vote(choice, place, scope)
         elif doc.goal is not None and not self._lowering.in_edit and (doc.tool, doc.person, doc.plan) == (None,) * 3:
             spec = aimed(self._lowering, doc, place)
         else:
@@ -168,18 +171,20 @@ class Reading:
         if isinstance(inner, dict):
             self._read_nested(inner, spec.id, joined(place, "plan"), scope)
 
-    def _calls(self, calls: TaskSpec, count: str, place: str, scope: Scope) -> None:
-        """Keep the calls of a vote; no other task may have the id of the group."""
-        name = scope.prefix + calls.id
+    def _of_vote(self, part: TaskSpec, place: str, scope: Scope) -> bool:
+        """Keep the calls of a vote, or its choice; return False if another task has that id."""
+        name = scope.prefix + part.id
         if name in self._first:
-            reason = f"`{name}` is the id of {self._first[name]} already, and the calls of the vote need it"
+            what = "the calls" if part.person is None else "the choice"
+            verb = "need" if part.person is None else "needs"
+            reason = f"`{name}` is the id of {self._first[name]} already, and {what} of the vote {verb} it"
             self._found.add(Code.DUPLICATE_ID, joined(place, "vote"), reason)
-            return
+            return False
         self._first[name] = place
         self.broken.add(name)
-        self.voted[count] = name
-        self._note_dotted(calls, place)
-        self._keep(calls, place, scope)
+        self._note_dotted(part, place)
+        self._keep(part, place, scope)
+        return True
 
     def _mention(self, raw: Any, place: str, scope: Scope, waiting: str | None) -> None:
         written = _written_references(raw, place)

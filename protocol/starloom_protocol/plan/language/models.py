@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from starloom_protocol.text.wording import PLACEHOLDER, quoted
@@ -257,23 +257,42 @@ class VerifyDoc(Doc):
     expect: Annotated[list[CheckDoc], Field(min_length=1, max_length=32)]
 
 
+WHICH: Final = "Which of these results answers best what was asked?"
+"""The question to the judge of a vote whose plan has none of its own."""
+
+
 def _rule(value: Any) -> Any:
     if value == "majority":
         return 0
+    if value == "judge":
+        return JudgeDoc(question=WHICH)
+    if isinstance(value, dict) and set(value) == {"judge"}:
+        return _chooser(_judge(value["judge"]))
     if isinstance(value, dict) and set(value) == {"ahead_by"}:
         lead = value["ahead_by"]
         if isinstance(lead, int) and not isinstance(lead, bool) and 1 <= lead <= VOTES_MAX:
             return lead
         raise refuse(f"`ahead_by` needs a whole number from 1 to {VOTES_MAX}")
-    raise refuse("`rule` is majority or {ahead_by: k}")
+    raise refuse("`rule` is majority or {ahead_by: k}, or judge or {judge: QUESTION}")
+
+
+def _chooser(value: Any) -> JudgeDoc:
+    try:
+        return JudgeDoc.model_validate(value)
+    except ValidationError as error:
+        # In place of the faults of each form that a rule may have.
+        raise refuse("the `judge` of a vote is a question of 1 to 500 characters, or {question, unclear}") from error
 
 
 class VoteDoc(Doc):
-    """`n` like calls whose results are compared at `on`; `ahead_by` 0 stands for the rule `majority`."""
+    """`n` like calls whose results are compared at `on`.
+
+    `rule` is the lead that a value needs, 0 for `majority`, or the question to the judge that chooses.
+    """
 
     n: Annotated[int, Field(ge=2, le=VOTES_MAX)]
     on: Pointer = ""
-    ahead_by: Annotated[int, BeforeValidator(_rule)] = Field(alias="rule", default=0)
+    rule: Annotated[int | JudgeDoc, BeforeValidator(_rule)] = 0
     tolerance: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
     apart: bool = False
 

@@ -1,7 +1,8 @@
 """Votes: a task with `vote` becomes a group of like calls and one task that counts them.
 
-`TASK-calls` is the group; `TASK` is the count (`data.vote`), so that readers of the task read the winner. Owns the
-rules of what may be voted on. Nothing below the plan language knows votes: the engine sees a group and a task.
+`TASK-calls` is the group; `TASK` is the count (`data.vote`), so that readers of the task read the winner. With the rule
+`judge` there is `TASK-choice` between them: a question to a person that a judge answers first. Owns the rules of what
+may be voted on. Nothing below the plan language knows votes: the engine sees a group and its tasks.
 """
 
 from __future__ import annotations
@@ -11,17 +12,26 @@ from typing import Any, Final
 import msgspec
 
 from starloom_protocol.plan.language.found import joined
-from starloom_protocol.plan.language.models import TASK_ID, ForEachDoc, NeedDoc, SelectorDoc, TaskDoc, VoteDoc
+from starloom_protocol.plan.language.models import (
+    TASK_ID,
+    ForEachDoc,
+    JudgeDoc,
+    NeedDoc,
+    SelectorDoc,
+    TaskDoc,
+    VoteDoc,
+)
 from starloom_protocol.plan.lowering.patterns.findings import finds_of
 from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
-from starloom_protocol.plan.lowering.tasks import Lowering
+from starloom_protocol.plan.lowering.tasks import Lowering, judge_of
 from starloom_protocol.plan.types.flow import Flow
 from starloom_protocol.records.entities import Finds, Input, TaskSpec
+from starloom_protocol.records.specs import Shows
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import REPEATABLE, Code, Need, Repeatability
 
 COUNT: Final = "data.vote"
-_SUFFIX: Final = "-calls"
+_CALLS, _CHOICE = "-calls", "-choice"
 _TAKEN: Final = frozenset(
     {
         "args",
@@ -42,12 +52,22 @@ _TAKEN: Final = frozenset(
 
 def calls_of(task: str) -> str:
     """Return the id of the group of calls of a vote."""
-    return task + _SUFFIX
+    return task + _CALLS
 
 
-def is_vote(raw: Any) -> bool:
-    """Tell whether a task as it is written has a vote."""
-    return isinstance(raw, dict) and raw.get("vote") is not None
+def choice_of(task: str) -> str:
+    """Return the id of the choice of a vote that a judge decides."""
+    return task + _CHOICE
+
+
+def parts_of(raw: dict[str, Any]) -> list[str]:
+    """Return the ids that a task as it is written has beside its own: those of its calls and its choice."""
+    vote, task = raw.get("vote"), raw["id"]
+    if vote is None:
+        return []
+    rule = vote.get("rule") if isinstance(vote, dict) else None
+    judged = rule == "judge" or (isinstance(rule, dict) and "judge" in rule)
+    return [calls_of(task), choice_of(task)] if judged else [calls_of(task)]
 
 
 def is_count(spec: TaskSpec | None) -> bool:
@@ -55,8 +75,11 @@ def is_count(spec: TaskSpec | None) -> bool:
     return spec is not None and spec.tool == COUNT and any(item.source == calls_of(spec.id) for item in spec.inputs)
 
 
-def voted(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> tuple[TaskSpec, TaskSpec]:
-    """Return the group of calls and the count of a task with `vote`; faults are noted."""
+def voted(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> list[TaskSpec]:
+    """Return the group of calls, the choice if a judge makes one, and the count of a task with `vote`, in this order.
+
+    Faults are noted.
+    """
     _may_be_voted_on(lowering, doc, vote, place)
     each = ForEachDoc.model_construct(times=vote.n, need=NeedDoc(word=Need.BEST_EFFORT))
     called: dict[str, Any] = {"finds": None, "for_each": each, "id": calls_of(doc.id), "optional": False, "vote": None}
@@ -70,19 +93,34 @@ def voted(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> tuple[
         over = msgspec.structs.replace(calls.for_each, devices=lowering.selector(able, joined(place, "device")))
         calls = msgspec.structs.replace(calls, for_each=over)
     finds = finds_of(lowering, doc, doc.finds, joined(place, "finds")) if doc.finds is not None else None
-    return calls, _count(doc, vote, finds)
+    chosen = [_choice(doc, vote, vote.rule)] if isinstance(vote.rule, JudgeDoc) else []
+    return [calls, *chosen, _count(doc, vote, finds)]
+
+
+def _choice(doc: TaskDoc, vote: VoteDoc, judge: JudgeDoc) -> TaskSpec:
+    return record(
+        TaskSpec,
+        changed_in=FIRST_VERSION,
+        id=choice_of(doc.id),
+        judge=judge_of(judge),
+        optional=doc.optional,
+        person=judge.question,
+        shows=record(Shows, output=vote.on, source=calls_of(doc.id)),
+    )
 
 
 def _count(doc: TaskDoc, vote: VoteDoc, finds: Finds | None) -> TaskSpec:
     args: dict[str, Any] = {"of": vote.n, "on": vote.on}
-    if vote.ahead_by:
-        args["ahead_by"] = vote.ahead_by
+    if isinstance(vote.rule, int) and vote.rule:
+        args["ahead_by"] = vote.rule
     if vote.tolerance is not None:
         args["tolerance"] = vote.tolerance
     inputs = [
         record(Input, name="ballots", source=calls_of(doc.id)),
         record(Input, name="voters", source=calls_of(doc.id), who=True),
     ]
+    if isinstance(vote.rule, JudgeDoc):
+        inputs.append(record(Input, name="chosen", output="/value", source=choice_of(doc.id)))
     return record(
         TaskSpec,
         args=canonical(args),
@@ -102,9 +140,15 @@ def _may_be_voted_on(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str
             found.add(
                 Code.PLAN_INVALID, joined(place, name), f"`{name}` does not go with `vote`", "Remove one of them."
             )
-    if TASK_ID.fullmatch(calls_of(doc.id)) is None:
-        reason = f"`{calls_of(doc.id)}`, the group of its calls, would have too long an id"
+    judged = isinstance(vote.rule, JudgeDoc)
+    longest = choice_of(doc.id) if judged else calls_of(doc.id)
+    if TASK_ID.fullmatch(longest) is None:
+        part = "the choice between" if judged else "the group of"
+        reason = f"`{longest}`, {part} its calls, would have too long an id"
         found.add(Code.PLAN_INVALID, joined(place, "id"), reason, "Give the task a shorter id.")
+    if judged and vote.tolerance is not None:
+        reason = "a judge chooses one result, so no numbers are compared"
+        found.add(Code.PLAN_INVALID, joined(where, "tolerance"), reason, "Remove `tolerance`, or the rule `judge`.")
     if doc.tool is None:
         found.add(Code.PLAN_INVALID, where, "only a call of a tool is voted on", "Remove `vote`, or give it a `tool`.")
         return

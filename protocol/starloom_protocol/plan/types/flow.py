@@ -152,7 +152,8 @@ class Flow:
                 self._entries(found, each.output, where)
         if spec.finds is not None:
             self._pointed(spec.id, spec.finds.output, joined(place, "finds", "value"))
-        if spec.shows is not None:
+        # The pointer of a choice is that of its vote, where it is judged.
+        if spec.shows is not None and spec.judge is None:
             self._pointed(spec.shows.source, spec.shows.output, joined(place, "shows", "output"))
         if spec.not_before is not None:
             self._names_time(spec.not_before, joined(place, "not_before", "output"))

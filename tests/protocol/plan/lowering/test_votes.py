@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from starloom_protocol.plan import check_edit, check_plan
+from starloom_protocol.plan.language.models import WHICH
 from starloom_protocol.plan.types.signatures import built_in_results
 from starloom_protocol.records.edits import AddDependency, AddTask, LoweredPlan
 from starloom_protocol.records.entities import Fault
@@ -177,3 +178,59 @@ def test_who_is_asked_of_a_group_alone() -> None:
     reads = {"id": "b", "tool": "data.vote", "inputs": {"ballots": {"from": "a", "who": True}}}
     (fault,) = faults(plan({"id": "a", "tool": "system.info"}, reads))
     assert (fault.code, fault.place) == (Code.PLAN_INVALID, "tasks[1].inputs.ballots.who")
+
+
+@pytest.mark.parametrize(
+    ("rule", "question", "unclear"),
+    [
+        ("judge", WHICH, "ask"),
+        ({"judge": "Which is newest?"}, "Which is newest?", "ask"),
+        ({"judge": {"question": "Which is newest?", "unclear": "fail"}}, "Which is newest?", "fail"),
+    ],
+)
+def test_a_judge_chooses_between_the_calls_before_the_count(rule: Any, question: str, unclear: str) -> None:
+    made = lowered(plan(voted(vote={"n": 3, "on": "/system", "rule": rule})))
+    calls, choice, count = made.specs
+    assert (calls.id, choice.id, count.id) == ("os-calls", "os-choice", "os")
+    assert choice.judge is not None
+    assert choice.shows is not None
+    assert (choice.person, choice.judge.question, choice.judge.unclear) == (question, question, unclear)
+    assert (choice.shows.source, choice.shows.output, choice.choices) == ("os-calls", "/system", [])
+    assert [(item.name, item.source, item.output) for item in count.inputs] == [
+        ("ballots", "os-calls", ""),
+        ("voters", "os-calls", ""),
+        ("chosen", "os-choice", "/value"),
+    ]
+    assert parse(count.args) == {"of": 3, "on": "/system"}
+
+
+def test_a_choice_within_a_nested_plan_keeps_its_names() -> None:
+    inner = plan(voted(vote={"n": 2, "rule": "judge"}))
+    by_id = {spec.id: spec for spec in lowered(plan({"id": "part", "plan": inner})).specs}
+    shows = by_id["part.os-choice"].shows
+    assert shows is not None
+    assert shows.source == "part.os-calls"
+    assert by_id["part.os"].inputs[2].source == "part.os-choice"
+
+
+@pytest.mark.parametrize(
+    ("task", "place", "holds"),
+    [
+        (voted(vote={"n": 3, "rule": {"judge": ""}}), "vote.rule", "a question of 1 to 500"),
+        (voted(vote={"n": 3, "rule": {"judge": {"question": "?", "else": 1}}}), "vote.rule", "a question of 1 to 500"),
+        (voted(vote={"n": 3, "rule": {"judge": "?", "ahead_by": 2}}), "vote.rule", "judge or {judge: QUESTION}"),
+        (voted(vote={"n": 3, "rule": "judge", "tolerance": 1}), "vote.tolerance", "a judge chooses"),
+        (voted(id="x" * 58, vote={"n": 3, "rule": "judge"}), "id", "the choice between its calls"),
+        (voted(vote={"n": 3, "rule": "judge", "on": "/oss"}), "vote.on", "gives no `/oss`"),
+    ],
+)
+def test_a_choice_that_cannot_be_made_is_refused_once(task: dict[str, Any], place: str, holds: str) -> None:
+    found = [(item.place, item.reason) for item in faults(plan(task))]
+    assert [where for where, _ in found] == [f"tasks[0].{place}"], found
+    assert holds in found[0][1]
+
+
+def test_the_id_of_a_choice_is_taken() -> None:
+    other = {"id": "os-choice", "tool": "system.info"}
+    fault = faults(plan(other, voted(vote={"n": 2, "rule": "judge"})))[0]
+    assert (fault.code, fault.place) == (Code.DUPLICATE_ID, "tasks[1].vote")

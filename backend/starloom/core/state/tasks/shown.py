@@ -49,6 +49,23 @@ def shown_of(constellation: Constellation, shows: Shows) -> Shown:
     )
 
 
+def shown_beside(constellation: Constellation, shows: Shows, branches: list[str]) -> Shown:
+    """Return the parts of some results beside each other, each with its task and device, each cut to its share.
+
+    A part that is missing or too large is said in its place: a person may still choose it by the rest.
+    """
+    share, left_out, rows = SHOWN_CHARS_MOST // max(len(branches), 1), 0, []
+    for task in branches:
+        value = fact(constellation, task, shows.output)
+        attempt = constellation.last_attempt(task)
+        if value is MISSING and attempt is not None:
+            value = "(too large to be shown)" if size_left_out(attempt, shows.output) else "(not there)"
+        text = value if isinstance(value, str) else canonical(value)
+        left_out += max(len(text) - share, 0)
+        rows.append({"choice": task, "value": text[:share] if len(text) > share else value})
+    return Shown(left_out=left_out, output=shows.output, source=shows.source, value=canonical(rows))
+
+
 def _part(constellation: Constellation, task: str, shows: Shows) -> object:
     value = fact(constellation, task, shows.output)
     if value is not MISSING:

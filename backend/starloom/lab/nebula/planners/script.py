@@ -61,7 +61,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `times` says it so often, as an obstinate model does.
     """
 
-    stage: Literal["planning", "reviewing", "answering", "judging", "working", "tiered"]
+    stage: Literal["planning", "reviewing", "answering", "judging", "choosing", "working", "tiered"]
     say: dict[str, Any]
     expects: list[str] = []
     hints: list[str] = []

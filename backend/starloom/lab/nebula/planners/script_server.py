@@ -28,7 +28,7 @@ BODY_BYTES_MOST: Final = 4 * 1024 * 1024
 BYTES_A_TOKEN: Final = 4
 TOKENS_PER_DAY: Final = 100_000_000
 OWN_FILE_MODE: Final = 0o600
-_FIRST: Final = {Stage.JUDGING: "holds"}
+_FIRST: Final = {Stage.JUDGING: "holds", Stage.CHOOSING: "choice"}
 _KINDS: Final = {tuple(answer_schema(stage)["properties"][_FIRST.get(stage, "kind")]["enum"]): stage for stage in Stage}
 """The words that the first field of an answer takes, which differ between the stages."""
 

@@ -222,14 +222,23 @@ def answer_parts(request: str, sentence: str, results: Sequence[ResultSeen]) -> 
     ]
 
 
+def _line(result: ResultSeen) -> str:
+    told = result.card.document()
+    return one_line({**told, "title": result.title} if result.title else told)
+
+
+def fit_together(results: Sequence[ResultSeen]) -> bool:
+    """Tell whether there is room for a line of each result."""
+    return sum(len(_line(result).encode()) + 1 for result in results) <= RESULTS_BYTES_MOST
+
+
 def result_lines(results: Sequence[ResultSeen]) -> list[str]:
     """Return a line a task, as many as there is room for, and how many were left out."""
     lines: list[str] = []
     room = RESULTS_BYTES_MOST
     left_out = 0
     for result in results:
-        told = result.card.document()
-        line = one_line({**told, "title": result.title} if result.title else told)
+        line = _line(result)
         size = len(line.encode()) + 1
         if size > room:
             left_out += 1

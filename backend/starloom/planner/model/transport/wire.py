@@ -62,6 +62,7 @@ _ASKED_FOR = {
     Stage.PLANNING: "Give the plan, a recipe with its values, one question, or why it cannot be done.",
     Stage.REVIEWING: "Give the edit, no change, or what a person should decide.",
     Stage.JUDGING: "Give the verdict with the results that it rests on.",
+    Stage.CHOOSING: "Give the task whose result you choose, or none, and why.",
     Stage.WORKING: "Give the next step, the answer with the results that it rests on, or why you give up.",
     Stage.TIERED: "Give the next step, the answer with the results that it rests on, or why you hand over or give up.",
     Stage.ANSWERING: "Give the answer in words with the results that it rests on, or why there is none.",
