@@ -164,6 +164,34 @@ def test_a_value_is_picked_from_an_earlier_row(page: Page, screens: Screens, wid
     expect(page.get_by_role("button", name="Values of row 2")).to_contain_text("1 file")
 
 
+def test_values_are_picked_by_their_schemas_before_anything_ran(
+    page: Page, stack: Stack, screens: Screens, width: str
+) -> None:
+    start_empty(page)
+    page.get_by_role("button", name="Add a row").click()
+    choose_tool(page, "find files")
+    page.get_by_label("Where row 1 runs").select_option(label="demo-phone")
+    page.get_by_label("root", exact=True).fill("Pictures")
+    for row, tool, field, value in ((2, "order rows", "rows", "files"), (3, "table", "rows", "rows")):
+        page.get_by_role("button", name="Add a row").click()
+        choose_tool(page, tool)
+        if row == 2:
+            page.get_by_label("by needed").fill("-bytes")
+        page.get_by_role("button", name=f"Use an earlier row for {field}").click()
+        dialog = page.get_by_role("dialog")
+        earlier = dialog.get_by_role("region", name=re.compile(f"^Row {row - 1},"))
+        expect(earlier.get_by_text("an example of what this tool gives")).to_be_visible()
+        screens.shoot(page, "rows", f"example-{row}", width)
+        earlier.get_by_role("button", name=value, exact=True).click()
+    page.get_by_role("button", name=re.compile("^Launch")).click()
+    constellation = launched(page)
+    assert stack.until_state(constellation, "succeeded", "partial", "failed") == "succeeded"
+    made = stack.client.get(f"/constellations/{constellation}")
+    sizes = [row["bytes"] for row in next(item["value"]["rows"] for item in made["answer"]["items"])]
+    assert len(sizes) > 3
+    assert sizes == sorted(sizes, reverse=True)
+
+
 def test_what_ran_is_saved_as_a_recipe_and_said_in_words(
     page: Page, stack: Stack, screens: Screens, width: str
 ) -> None:

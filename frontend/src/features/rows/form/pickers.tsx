@@ -155,14 +155,14 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
               <h3 className="strong grow">
                 {row.at + 1} {row.title} <span className="small dim">{row.id}</span>
               </h3>
-              {(!row.sample || row.sample.device) && (
+              {(!row.sample || row.sample.device || !row.why) && (
                 <Button
                   asks
                   icon={row.sample ? "retry" : "play"}
                   why={trying === row.id ? "It is being tried." : row.why || null}
                   onClick={() => onTry(row.id)}
                 >
-                  {row.sample ? "Try again" : "Try it to see its fields"}
+                  {tryWords(row.sample)}
                 </Button>
               )}
             </div>
@@ -174,6 +174,7 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
                   chosen={chosen?.from === row.id ? chosen.output : null}
                   onPick={(branch) => onPick({ from: row.id, output: branch.pointer })}
                 />
+                {!row.sample.device && <PointerByHand onPick={(output) => onPick({ from: row.id, output })} />}
               </>
             ) : (
               <PointerByHand onPick={(output) => onPick({ from: row.id, output })} />
@@ -182,6 +183,11 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
         ))}
     </Modal>
   );
+}
+
+function tryWords(sample: Sample | null): string {
+  if (sample?.device) return "Try again";
+  return sample ? "Try it to see real values" : "Try it to see its fields";
 }
 
 export function sampleWords(sample: Sample): string {

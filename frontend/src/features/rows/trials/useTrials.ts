@@ -7,15 +7,15 @@ import { able, type ToolView } from "../../../model/fleet/tools.ts";
 import type { Draft, Fields, Json } from "../../../model/rows/document.ts";
 import { rowsOf } from "../../../model/rows/row.ts";
 import type { Sample } from "../../../model/rows/sample.ts";
-import { EXAMPLES } from "../../../model/rows/trials/examples.ts";
 import { TRY_LABEL, type Trial, trialOf } from "../../../model/rows/trials/trial.ts";
 import { fits } from "../../../model/rows/where.ts";
 import { keepSample, keptSample } from "./memory.ts";
+import { useExamples } from "./useExamples.ts";
 
 const WAIT_S = 30;
 
 export interface Trials {
-  /** The last output of each row: its own, else the tool's last one, else the tool's example. */
+  /** The last output of each row: its own, else the last one of its tool, else an example by the schema of its result. */
   samples: ReadonlyMap<string, Sample>;
   /** Rows that were tried here, as what they are now. */
   tried: ReadonlySet<string>;
@@ -34,19 +34,21 @@ export function useTrials(draft: Draft, tools: ReadonlyMap<string, ToolView>, va
   const [failed, setFailed] = useState<Trials["failed"]>(null);
   const busy = useRef(false);
   const rows = useMemo(() => rowsOf(draft.plan), [draft.plan]);
+  const named = useMemo(() => rows.filter((row) => row.kind === "tool").map((row) => row.what), [rows]);
+  const examples = useExamples(named, tools);
   const samples = useMemo(() => {
     const all = new Map<string, Sample>();
     for (const row of rows) {
       const held = own.get(row.id);
-      const example = EXAMPLES[row.what];
+      const example = examples.get(row.what) ?? null;
       const sample =
         (held?.tool === row.what ? held.sample : null) ??
         keptSample(row.what) ??
-        (example === undefined ? null : { value: example, device: "", atMs: 0 });
+        (example === null ? null : { value: example, device: "", atMs: 0 });
       if (sample) all.set(row.id, sample);
     }
     return all;
-  }, [rows, own]);
+  }, [rows, own, examples]);
 
   const trial = useCallback(
     (id: string): Trial => {
