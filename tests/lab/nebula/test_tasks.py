@@ -56,6 +56,19 @@ def test_another_seed_gives_another_world(tmp_path: Path, laid: Path, facts: Fac
     assert one["srv-a/files/orders.db"] != other["srv-a/files/orders.db"]
 
 
+@pytest.mark.parametrize("task", TASKS, ids=name_of)
+def test_each_task_says_whether_a_question_is_wanted_and_why(task: Task, facts: Facts) -> None:
+    """A needed question is answered by the person, and the gold plan asks as often; no gold plan asks otherwise."""
+    ask = task.about.ask
+    assert len(ask.why.split()) >= 3
+    assert ask.times == 1 or ask.question == "needed"
+    assert bool(task.about.answers.questions) == (ask.question == "needed")
+    found = check_plan(read_document(task.plan(facts.words())), known_devices=list(NAMES))
+    assert found.plan is not None
+    persons = [spec.id for spec in found.plan.specs if spec.person]
+    assert bool(persons) == (ask.question == "needed")
+
+
 @pytest.mark.parametrize("task", GOLD, ids=name_of)
 def test_a_gold_plan_is_a_plan_of_tools_that_the_devices_have(task: Task, facts: Facts) -> None:
     found = check_plan(read_document(task.plan(facts.words())), known_devices=list(NAMES))

@@ -66,6 +66,18 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     questions: list[Choose] = []
 
 
+class Ask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether the person wants a question, and why.
+
+    `needed`: so often as `times` says, since they asked for it or alone know the answer. `welcome`: the request leaves
+    something open, and one question does no harm. `wrong`: it says all, or the devices do.
+    """
+
+    question: Literal["needed", "welcome", "wrong"]
+    why: str
+    times: int = 1
+
+
 class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`task.yaml`. `needs` names what the product lacks to carry it out.
 
@@ -80,8 +92,8 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     words: str
     category: str
     level: Literal["e", "m", "h"]
+    ask: Ask
     answers: Answers = Answers()
-    ask: int = 0
     deadline_s: int = DEADLINE_S
     earlier: bool = False
     faults: dict[str, str] = {}

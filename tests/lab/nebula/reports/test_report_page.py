@@ -11,6 +11,7 @@ import pytest
 
 from starloom.lab.nebula.reports.report_page import page_of
 from starloom.lab.nebula.running import GOLD, Ran
+from starloom.lab.nebula.scoring.consent import Consent
 from starloom.lab.nebula.scoring.honesty import End
 from tests.lab.nebula.scoring.test_figures import ended, ran, report
 
@@ -95,6 +96,18 @@ def test_the_report_says_which_tools_its_consent_is_about() -> None:
     assert f"The world sees those of {tools}." in Reader(page_of(made.document())).text
     assert made.document()["consent_sees"] == tools.split(", ")
     assert f"effects are seen of {tools}" in made.markdown()
+
+
+def test_a_question_that_was_wrong_or_missed_stands_with_the_reason_of_its_task() -> None:
+    missed, wrong = ended(47, End.MET, consent=Consent(missed=1)), ended(1, End.MET, consent=Consent(1, wrong=1))
+    page = page_of(report(GOLD, missed, wrong, ended(14, End.MET, consent=Consent(1, welcome=1))).document())
+    part = page.partition("Questions and approvals")[2].partition("<h2>")[0]
+    assert re.findall(r"<li>([^<]*)", part) == [
+        "47-pictures-on-both: no question, since the person wants to be asked before the copies go to the trash",
+        "01-todays-errors: a wrong question, since the request names the lines, the file and the order",
+    ]
+    (row,) = cells(page, "Questions and approvals")
+    assert [row[name] for name in ("questions", "welcome", "wrong", "missed")] == ["2", "1", "1", "1"]
 
 
 def test_text_of_answers_is_no_markup() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from starloom.client.view import View
 from starloom.lab.nebula.scoring.consent import Consent, consent_of, seen_tools
+from starloom.lab.nebula.task import Ask
 from starloom.lab.nebula.world.checked_world import Call
 from starloom_protocol.records import approvals
 from starloom_protocol.records.edits import AddTask
@@ -19,18 +20,19 @@ from tests.cli.events import CONSTELLATION, Log
 from tests.lab.nebula.scoring.test_figures import attempt, head_of
 
 pytestmark = pytest.mark.quick
+NO_QUESTION = Ask(question="wrong", why="the request says all")
 SEND = "mcp.mail.send"
 MAIL = Call("desk", "mail.send", {"to": ["ann@example.org"]})
 IDS = {"desk": "d-a", "phone": "d-b"}
 
 
-def question(name: str = "plan", **more: Any) -> Question:
+def a_question(name: str = "plan", **more: Any) -> Question:
     return Question(id=name, kind="approval", opened_ms=0, text="May this run?", **more)
 
 
 def approval(**more: Any) -> Question:
     said: dict[str, Any] = {"action": "h", "answer": "allow", "answered_ms": 1, "effects": ["reach"], "version": 1}
-    return question(**{**said, **more})
+    return a_question(**{**said, **more})
 
 
 def send(**more: Any) -> approvals.Call:
@@ -40,7 +42,7 @@ def send(**more: Any) -> approvals.Call:
 ANN = '{"to":["ann@example.org"]}'
 
 
-def seen(*calls: Call, ask: int = 0, after: dict[str, Any] | None = None, **puts: Any) -> Consent:
+def seen(*calls: Call, ask: Ask = NO_QUESTION, after: dict[str, Any] | None = None, **puts: Any) -> Consent:
     """Return the consent of a run whose task `a` sent a mail from desk at 2; `after` comes with a later event."""
     log, view = Log(), View(CONSTELLATION)
     spec = TaskSpec(id="a", changed_in=1, tool=SEND, args=ANN)
@@ -147,12 +149,25 @@ def test_the_tools_that_the_world_sees_are_listed() -> None:
     assert seen_tools() == ["mcp.mail.send", "mcp.svc.restart", "mcp.svc.stop", "mcp.pkg.upgrade", "mcp.msg.send"]
 
 
-def test_questions_are_needed_as_often_as_the_task_says() -> None:
-    asked = question("a", task="a")
-    assert seen(question__plan=approval(), question__a=asked, ask=1) == Consent(1, 1, 0, 1, 1)
-    assert seen(question__plan=approval(), question__a=asked) == Consent(1, 0, 0, 1, 1)
-    assert seen(question__plan=approval(), ask=1) == Consent(0, 0, 1, 1, 1)
+@pytest.mark.parametrize(
+    ("question", "times", "asked", "counts"),
+    [
+        ("needed", 1, 1, (1, 0, 0, 0)),
+        ("needed", 2, 1, (1, 0, 0, 1)),
+        ("needed", 1, 2, (1, 0, 1, 0)),
+        ("needed", 1, 0, (0, 0, 0, 1)),
+        ("welcome", 1, 0, (0, 0, 0, 0)),
+        ("welcome", 1, 2, (0, 1, 1, 0)),
+        ("wrong", 1, 0, (0, 0, 0, 0)),
+        ("wrong", 1, 2, (0, 0, 2, 0)),
+    ],
+)
+def test_a_question_is_judged_by_its_task(question: Any, times: int, asked: int, counts: tuple[int, ...]) -> None:
+    puts: dict[str, Any] = {f"question__{name}": a_question(name, task="a") for name in "xyz"[:asked]}
+    found = seen(question__plan=approval(), ask=Ask(question=question, why="so", times=times), **puts)
+    assert (found.needed, found.welcome, found.wrong, found.missed) == counts
+    assert (found.questions, found.approvals) == (asked, 1)
 
 
 def test_an_approval_of_reading_alone_was_not_needed() -> None:
-    assert seen(question__plan=approval(effects=["read"]), ask=0).approvals_needed == 0
+    assert seen(question__plan=approval(effects=["read"])).approvals_needed == 0

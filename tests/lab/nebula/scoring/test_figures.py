@@ -281,7 +281,7 @@ def test_the_interval_is_over_seeds() -> None:
 
 
 def test_the_report_counts_questions_approvals_and_where_the_time_went() -> None:
-    consent = Consent(questions=2, needed=1, approvals=1, approvals_needed=1)
+    consent = Consent(questions=2, needed=1, wrong=1, approvals=1, approvals_needed=1)
     runs = [
         ran(
             36,
@@ -297,7 +297,7 @@ def test_the_report_counts_questions_approvals_and_where_the_time_went() -> None
     assert made.misses == []
     assert made.times()[1:] == [["queue", "1.0", "25%"], ["planning", "0.2", "5%"]]
     assert made.consent() == [
-        "questions 2: needed 1, not needed 1, missed 1",
+        "questions 2: needed 1, welcome 0, wrong 1 (36-ask-ann), missed 1",
         "approvals 1: needed 1, effects beyond them 0",
         f"effects are seen of {', '.join(seen_tools())}",
     ]

@@ -182,11 +182,12 @@ class Report:
     def consent(self) -> list[str]:
         """Return the sentences about the questions and approvals of the person."""
         total = self.totals
-        questions = f"questions {total['questions']}: needed {total['questions_needed']}"
+        needed, welcome = total["questions_needed"], total["questions_welcome"]
+        questions = f"questions {total['questions']}: needed {needed}, welcome {welcome}"
+        wrong = f"wrong {total['questions_wrong']}{_where_wrong(self.runs)}"
         approvals = f"approvals {total['approvals']}: needed {total['approvals_needed']}"
-        extra = total["questions"] - total["questions_needed"]
         return [
-            f"{questions}, not needed {extra}, missed {total['questions_missed']}",
+            f"{questions}, {wrong}, missed {total['questions_missed']}",
             f"{approvals}, effects beyond them {total['beyond']}",
             f"effects are seen of {', '.join(seen_tools())}",
         ]
@@ -274,6 +275,8 @@ def totals_of(runs: Sequence[Ran]) -> dict[str, Any]:
         "beyond": sum(len(one.consent.beyond) for one in runs),
         "questions": sum(one.consent.questions for one in runs),
         "questions_needed": sum(one.consent.needed for one in runs),
+        "questions_welcome": sum(one.consent.welcome for one in runs),
+        "questions_wrong": sum(one.consent.wrong for one in runs),
         "questions_missed": sum(one.consent.missed for one in runs),
         "times_s": {
             name: round(sum(one.times.get(name, 0) for one in runs) / 1000, 1)
@@ -309,6 +312,11 @@ def _ssr(runs: Sequence[Ran]) -> float:
 
 def _tcr(runs: Sequence[Ran]) -> float:
     return _share(sum(one.completed for one in runs), len(runs))
+
+
+def _where_wrong(runs: Sequence[Ran]) -> str:
+    found = sorted({one.task.id for one in runs if one.consent.wrong})
+    return f" ({', '.join(found)})" if found else ""
 
 
 def _named(runs: Sequence[Ran]) -> list[str]:
@@ -370,6 +378,7 @@ def _row(one: Ran) -> dict[str, Any]:
         "differs": list(one.differs),
         "unrecorded": one.unrecorded,
         "needs": one.task.about.needs,
+        "ask": {"question": one.task.about.ask.question, "why": one.task.about.ask.why},
         "asked": list(one.asked),
         "consent": one.consent.document(),
         "times_ms": dict(one.times),
