@@ -213,6 +213,11 @@ def policy(options: argparse.Namespace) -> int:
 # -- state
 
 
+def version(_options: argparse.Namespace) -> int:
+    show(starloom_agent.__version__)
+    return 0
+
+
 def status(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
     joined = home.joined()
@@ -326,6 +331,7 @@ def parser() -> argparse.ArgumentParser:
     _add_answering(add)
     _add_agents(add)
     _add_ending(add)
+    add("version", version, "print the version, as --version does")
     return root
 
 
