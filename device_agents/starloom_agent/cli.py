@@ -48,6 +48,7 @@ from starloom_agent.work import registry
 from starloom_agent.work.ledger import Ledger, LedgerFault
 from starloom_agent.work.runtime import Agent, Settings
 from starloom_agent.work.starting import begun_with_room
+from starloom_protocol.tools.profiles import held_back_words, is_within
 from starloom_protocol.vocabulary import Courtesy, Profile
 
 ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"
@@ -144,12 +145,21 @@ def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> 
     return policy
 
 
+def _show_in_force(home: AgentHome, policy: Policy, title: str, held_title: str = "not in force") -> None:
+    """Print the grants that count, and those that the join code of this device forbids, with the way out."""
+    most = home.profile_most()
+    held = sorted(grant for grant in policy.allowed if not is_within(grant, most))
+    show(f"{title}: {', '.join(sorted(policy.allowed - set(held))) or 'nothing beyond observe'}")
+    if held:
+        show(f"{held_title}: {', '.join(held)}: {held_back_words(most, home.joined().name)}")
+
+
 def grant(options: argparse.Namespace) -> int:
     given = options.what, options.effects, options.cwd
     policy = _change(options, lambda before: with_grant(before, options.grant, *given))
     if options.cwd and (folder := written_beside(policy, options.cwd)):
         say(f"The hub may write in {folder}, so it chooses what this command finds in {options.cwd}.")
-    show(f"granted; in force now: {', '.join(sorted(policy.allowed)) or 'nothing beyond observe'}")
+    _show_in_force(AgentHome.at(options.home), policy, "granted; in force now")
     program = options.what[0] if options.grant == SHELL_RUN and options.what else ""
     if program and "{" not in program and shutil.which(program) is None:
         show(
@@ -161,7 +171,7 @@ def grant(options: argparse.Namespace) -> int:
 
 def ungrant(options: argparse.Namespace) -> int:
     policy = _change(options, lambda before: without_grant(before, options.grant, options.what))
-    show(f"taken away; in force now: {', '.join(sorted(policy.allowed)) or 'nothing beyond observe'}")
+    _show_in_force(AgentHome.at(options.home), policy, "taken away; in force now")
     return 0
 
 
@@ -194,12 +204,18 @@ def policy(options: argparse.Namespace) -> int:
     if courtesy:
         _change(options, lambda before: replace(before, courtesy=rule_of({**before.courtesy.plain(), **courtesy})))
     current = read_policy(home.policy)
-    show(f"# {home.policy}\n# in force: {', '.join(sorted(current.allowed)) or 'nothing beyond observe'}")
+    show(f"# {home.policy}")
+    _show_in_force(home, current, "# in force", "# not in force")
     show(to_toml(current).rstrip())
     return 0
 
 
 # -- state
+
+
+def version(_options: argparse.Namespace) -> int:
+    show(starloom_agent.__version__)
+    return 0
 
 
 def status(options: argparse.Namespace) -> int:
@@ -315,6 +331,7 @@ def parser() -> argparse.ArgumentParser:
     _add_answering(add)
     _add_agents(add)
     _add_ending(add)
+    add("version", version, "print the version, as --version does")
     return root
 
 

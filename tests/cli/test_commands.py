@@ -428,8 +428,9 @@ def test_a_recipe_runs_by_its_name(hub: StubHub) -> None:
     assert hub.asked[-1] == ("POST", "/constellations", body)
 
 
-def test_the_version_is_told() -> None:
-    result = CliRunner().invoke(build(), ["--version"])
+@pytest.mark.parametrize("words", ["--version", "version"])
+def test_the_version_is_told(words: str) -> None:
+    result = CliRunner().invoke(build(), [words])
     assert result.exit_code == 0
     assert result.output.startswith("starloom 0.")
 

@@ -23,6 +23,7 @@ def build() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback()(_about)
+    app.command("version")(_version)
     joining = (service, asking, reading, controls, fleet, tools, pairing)
     keeping = (history, activity, approving, tokens, people, secrets, stopping, library, schedules)
     for module in (*joining, *keeping, brief, chaos, bench, mcp):
@@ -30,16 +31,21 @@ def build() -> typer.Typer:
     return app
 
 
+def _version() -> None:
+    """Print the version, as --version does."""
+    from importlib.metadata import version  # imported at its use: it takes a tenth of a start
+
+    print(f"starloom {version('starloom')}")
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version  # imported at its use: it takes a tenth of a start
-
-        print(f"starloom {version('starloom')}")
+        _version()
         raise typer.Exit
 
 
 def _about(
-    _version: Annotated[
+    _wanted: Annotated[
         bool, typer.Option("--version", help="Print the version and end.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:

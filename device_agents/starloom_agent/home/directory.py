@@ -16,6 +16,8 @@ from pathlib import Path
 
 import msgspec
 
+from starloom_protocol.vocabulary import Profile
+
 _COMMAND = re.compile(r"(?<![\w./~-])starloom-agent ([a-z][a-z-]*)")
 
 
@@ -118,6 +120,25 @@ class AgentHome:
     @property
     def hub(self) -> Path:
         return self.root / "hub.json"
+
+    @property
+    def limit(self) -> Path:
+        """The profile that the join code allowed at most; absent where it allowed all. Older agents do not look."""
+        return self.root / "profile-most"
+
+    def keep_limit(self, profile: str) -> None:
+        """Keep the profile that a new join code allowed at most."""
+        if profile in (*Profile,) and profile != Profile.OPERATE:
+            write_private(self.limit, f"{profile}\n".encode())
+        else:
+            self.limit.unlink(missing_ok=True)
+
+    def profile_most(self) -> Profile:
+        """Return the profile to which the hub holds this device, whatever its own policy grants."""
+        try:
+            return Profile(self.limit.read_text(encoding="utf-8").strip())
+        except (OSError, ValueError):
+            return Profile.OPERATE
 
     @property
     def work(self) -> Path:

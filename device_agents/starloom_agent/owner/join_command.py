@@ -142,7 +142,7 @@ def enter(home: AgentHome, route: Route, asked: joining.Asked, policy: Policy, *
     """
     checked(policy, home.root)
     home.make()
-    record = joining.join(route, asked, load_or_make(home.key), say=say)
+    record = joining.join(route, asked, load_or_make(home.key), say=say, keep_limit=home.keep_limit)
     home.join(record)
     write_policy(home.policy, policy)
     return record

@@ -26,7 +26,7 @@ def leave(home: AgentHome, say: Say, ask: Callable[[str], str], *, purge: bool) 
     background.stop(home, say)
     service.remove(home, say)
     _tell(home, say)
-    for path in (home.hub, home.key, home.policy, seal_key(home.policy)):
+    for path in (home.hub, home.key, home.limit, home.policy, seal_key(home.policy)):
         path.unlink(missing_ok=True)
     for folder in (home.run, home.work):
         shutil.rmtree(folder, ignore_errors=True)

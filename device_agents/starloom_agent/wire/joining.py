@@ -150,10 +150,13 @@ def join(
     identity: Identity,
     *,
     say: Callable[[str], None],
+    keep_limit: Callable[[str], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Joined:
     """Ask to join and wait for the answer; shows the words meanwhile. The hub may be out of reach for a while.
+
+    `keep_limit` is given the profile that the code allowed at most; a hub of an older version names none.
 
     Raises:
         JoinRefused: denied, expired, a bad code, words that differ, or no hub.
@@ -188,6 +191,7 @@ def join(
     missing = [label for label in asked.labels if label not in labels]
     if missing:
         say(f"Without the labels {', '.join(missing)}: nobody saw them. At the hub: starloom device label {name} LABEL")
+    keep_limit(str(answer.get("profile_most") or ""))
     return Joined(hub=hub, hub_key=hub_key, name=name, pin=route.pin, via=route.via)
 
 

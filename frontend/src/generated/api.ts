@@ -3827,6 +3827,7 @@ export interface components {
             labels: string[];
             name: string;
             owner: string;
+            profile_most: components["schemas"]["Profile"];
             reason?: string;
             state: string;
             words: string;

@@ -214,6 +214,7 @@ class JoinState(TypedDict):
     words: str
     hub_key: str
     owner: str
+    profile_most: Profile
     reason: NotRequired[str]
 
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Effect, Profile
 
+_OF_LOOKS: Final = frozenset({Effect.READ, Effect.REACH})
 _FILES: Final = frozenset({"files:read", "files:write"})
 _WORK: Final = _FILES | {"python:run", "git:run"}
 PROFILE_GRANTS: Final[dict[Profile, frozenset[str]]] = {
@@ -36,3 +38,26 @@ def exceeds(profile: Profile, most: Profile) -> bool:
     """Whether a profile allows more than another."""
     order = list(Profile)
     return order.index(profile) > order.index(most)
+
+
+def is_within(grant: str, most: Profile) -> bool:
+    """Whether a join code that allowed `most` lets a device have a grant."""
+    return most is Profile.OPERATE or grant.startswith(TAB) or grant in PROFILE_GRANTS[most]
+
+
+def is_held_back(tool: ToolOffer, most: Profile) -> bool:
+    """Whether a join code that allowed `most` forbids a tool, whatever the device's owner grants."""
+    if most is Profile.OPERATE:
+        return False
+    allowed = tool.grant is None or is_within(tool.grant, most)
+    # A look at another host without a grant, such as `net.check`, is allowed in every profile.
+    effects = PROFILE_EFFECTS[most] | (_OF_LOOKS if tool.grant is None else frozenset())
+    return not (allowed and effects.issuperset(tool.effects))
+
+
+def held_back_words(most: Profile, name: str) -> str:
+    """Return why a device may not have more than its join code allowed, with the way out."""
+    return (
+        f"the join code of this device allowed the profile {most} at most; to allow more, type there: "
+        f"starloom-agent leave, and join it again with a new code (starloom enroll --name {name})"
+    )

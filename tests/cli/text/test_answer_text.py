@@ -84,5 +84,5 @@ def test_rows_beside_single_values_are_a_table_below_lines() -> None:
     console.print(answer_lines(an_answer(sentence="Done.", items=[an_item("All", value)], words="", cites=[]), {}))
     said = console.export_text()
     assert "  count: 1" in said
-    assert "3        a.jpg" in said
+    assert "3 bytes    a.jpg" in said
     assert "{" not in said

@@ -111,3 +111,9 @@ def test_no_value_of_a_device_ends_the_command(columns: object, rows: object) ->
     for value in (rows, {"columns": columns, "rows": rows}, {"columns": [columns], "rows": [rows]}):
         if is_table(value):
             printed(value_table(value))
+
+
+def test_bytes_of_a_result_without_columns_have_units() -> None:
+    assert cell({"free_bytes": 5_000_000_000, "files": 3}, "") == "free_bytes: 5.0 GB, files: 3"
+    table = value_table([{"name": "a", "bytes": 2_500_000}])
+    assert [list(column.cells) for column in table.columns] == [["a"], ["2.5 MB"]]

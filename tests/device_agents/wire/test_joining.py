@@ -84,8 +84,11 @@ def test_it_shows_the_words_and_waits_for_the_person(hub: Hub, me: Identity) -> 
     words = words_of(HUB_KEY, me.key, ASKED.code)
     asking = {"enrollment": "e-1", "state": "asking", "hub_key": HUB_KEY, "words": words}
     hub.answers = [(202, asking), (200, asking), (200, {**asking, "state": "approved", "name": "laptop-2"})]
+    hub.answers[-1][1]["profile_most"] = "files"
     said: list[str] = []
-    record = join(Route(hub.url), ASKED, me, say=said.append, sleep=lambda _: None)
+    limits: list[str] = []
+    record = join(Route(hub.url), ASKED, me, say=said.append, keep_limit=limits.append, sleep=lambda _: None)
+    assert limits == ["files"]
     assert (record.hub, record.hub_key, record.name) == (hub.url, HUB_KEY, "laptop-2")
     assert len(said) == 1
     assert words in said[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.stream.feed import decode_event
 from starloom_protocol.vocabulary import Effect, Profile, Repeatability
@@ -107,3 +109,18 @@ async def test_a_look_without_a_grant_is_allowed_in_every_profile(world: World) 
         await agent.connect(world, offer=Offer(digest="n", tools=[check, until, steals]))
         offer = world.hub.fleet.offers[agent.id]
         assert [one.name for one in offer.tools if not one.unavailable] == ["net.check", "wait.until"]
+
+
+UNGRANTED = "shell:run is not granted here; on the device: starloom-agent grant shell:run"
+ASKS = msgspec.structs.replace(SHELL, unavailable=UNGRANTED)
+
+
+async def test_why_names_the_way_out_of_a_join_code(world: World) -> None:
+    agent = await joined(world, "work")
+    await agent.connect(world, offer=Offer(digest="n", tools=[LOOK, ASKS]))
+    made = await world.submit(chain("shell.run", policy={"approval": "never"}))
+    await settle()
+    async with world.client() as http:
+        why = (await http.get(f"/api/v1/constellations/{made['id']}/why", params={"task_id": "t0"})).json()
+    assert "starloom-agent leave" in str(why)
+    assert "starloom-agent grant" not in str(why)

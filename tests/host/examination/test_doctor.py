@@ -144,3 +144,15 @@ def test_a_device_that_is_away_behind_its_tunnel_is_told_with_the_line_to_type(t
     assert found.fix == "ssh far"
     assert list(doctor._tunnels(address, ["other"])) == []
     assert list(doctor._tunnels(HubAddress("http://10.0.0.9:8470", None, "test"), ["web 1"])) == []
+
+
+def test_agents_that_are_older_than_the_hub_are_named_with_the_line(tmp_path: Path) -> None:
+    hub = StubHub()
+    device = {"name": "nas", "link": "online", "profile": "work", "version": "0.1.0", "revoked": False}
+    rows = [{**device, "older_than": "0.2.0"}, {**device, "name": "new", "older_than": ""}]
+    hub.answers["GET", "/devices"] = (200, {"items": rows})
+    try:
+        found = [finding.told for finding in examine(hub.url, tmp_path) if finding.subject == "agents"]
+    finally:
+        hub.close()
+    assert found == ["older than this hub: nas 0.1.0. Type there: starloom-agent upgrade"]

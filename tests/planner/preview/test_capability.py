@@ -11,9 +11,10 @@ from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, match_all
 from starloom.planner.service import Planning
 from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.codes import Code
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.entities import Offer, ToolOffer
-from starloom_protocol.vocabulary import Effect, Repeatability
+from starloom_protocol.vocabulary import Effect, Profile, Repeatability
 from tests.planner.fleets import device, fleet, offer
 
 NO_SYSTEMD = "this system has no systemd"
@@ -155,3 +156,23 @@ def test_files_for_a_browser_tab_are_sent_by_words_that_a_recipe_takes() -> None
     planned = service.plan_recipe("file-to-phone", dict(found.candidates[0].params))
     assert planned.plan is not None, planned.faults
     assert service.preview(planned.plan)["faults"] == []
+
+
+def test_a_join_code_that_forbids_a_tool_is_a_fault_without_a_grant() -> None:
+    plain = offer()
+    ungranted = "shell:run is not granted here; on this device: starloom-agent grant shell:run -- COMMAND"
+    tools = [
+        msgspec.structs.replace(tool, unavailable=ungranted) if tool.name == "shell.run" else tool
+        for tool in plain.tools
+    ]
+    held = msgspec.structs.replace(plain, tools=tools, grants=["files:read"])
+    limited = msgspec.structs.replace(device("Kueche"), profile_most=Profile.WORK)
+    service = Planning(load_catalogue(), lambda: fleet(limited, offers={"Kueche": held}))
+    check = service.plan_recipe("run-everywhere", {"command": ["uptime"], "where": {"name": "Kueche"}})
+    assert check.plan is not None, check.faults
+    found = service.preview(check.plan)
+    assert found["missing_grants"] == []
+    assert "starloom-agent grant" not in str(found)
+    assert "the join code of this device allowed the profile work at most" in found["faults"][0]["reason"]
+    # A command line submits no such plan, so no person is asked about it.
+    assert [fault.code for fault in service.unable(check.plan)] == [Code.TOOL_UNAVAILABLE]

@@ -92,6 +92,16 @@ def test_an_argument_or_a_variable_that_takes_no_secret_is_a_fault() -> None:
     assert exit_of_plan(found) is Exit.USAGE
 
 
+def test_a_variable_that_no_program_is_given_is_a_fault_whatever_its_value() -> None:
+    found = previewed(view(), run("server", argv=["x"], env={"PW": "abc", "DB_PASSWORD": "abc"}))
+    assert [(item["reason"], item["way_out"]) for item in found["faults"]] == [
+        (
+            "on-server: `env` takes names of credentials only, and PW is none.",
+            "Call it PW_TOKEN or PW_KEY (docs/secrets.md).",
+        )
+    ]
+
+
 def test_a_plan_without_faults_of_secrets_begins_as_before() -> None:
     found = previewed(view(), run("server"))
     assert found["faults"] == []

@@ -128,11 +128,19 @@ def test_a_slot_without_a_device_says_what_it_needs() -> None:
     alone = fleet(device("wolke7"))
     assert lacks("copy-folder", alone) == [("To: it takes a second device", "line")]
     assert lacks("picture-to-desk", alone) == [
-        ("Phone: no device here can do camera.capture; the browser of a phone can", "phone")
+        ("Phone: no device here can take pictures; the browser of a phone can", "phone")
     ]
     assert [item.kind for item in filled(recipe("copy-folder"), fleet()).parts].count("missing") == 2
     assert "{" not in filled(recipe("copy-folder"), fleet()).words
-    assert lacks("fleet-health", fleet()) == [("Which devices: no device here offers system.info", "line")]
+    needed = "Which devices: no device here can tell how it is; add one that can (starloom enroll)"
+    assert lacks("fleet-health", fleet()) == [(needed, "line")]
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=NAMES)
+def test_a_device_that_lacks_all_is_told_in_words(recipe: Recipe) -> None:
+    needed = {tool for param in recipe.params.values() for tool in param.needs}
+    reasons = " ".join(item["reason"] for item in filled(recipe, fleet()).lacks)
+    assert not [tool for tool in needed if tool in reasons], reasons
 
 
 def test_a_plan_that_is_too_large_has_no_picture() -> None:

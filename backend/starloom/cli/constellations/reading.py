@@ -137,10 +137,11 @@ def events(
     from starloom_protocol.stream.feed import encode_event
 
     chosen = run.newest(identity)
+    names = {} if run.as_json else run.client.names()
     while True:
         got = run.client.events(chosen, after, limit=PAGE)
         for event in got:
-            print(encode_event(event).decode() if run.as_json else event_line(event))
+            print(encode_event(event).decode() if run.as_json else event_line(event, names))
             after = event.seq
         if not got:
             return

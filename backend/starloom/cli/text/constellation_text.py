@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from starloom.cli.text.matrix import family_members, family_table, urgency
-from starloom.cli.text.task_names import named_in_line, task_name
+from starloom.cli.text.task_names import named_in_line, named_in_text, task_name
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.style import clock, seconds, shown_text, state_text
-from starloom.client.terminal.tables import cell, is_table, value_table
+from starloom.client.terminal.tables import cell, is_table, shown_as, value_table
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View
 from starloom_protocol.records.entities import (
@@ -29,7 +29,7 @@ from starloom_protocol.records.entities import (
     decode_entity,
 )
 from starloom_protocol.records.goals import goal_answer
-from starloom_protocol.stream.authors import name_of
+from starloom_protocol.stream.authors import is_person, name_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
@@ -234,13 +234,20 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
         )
     if isinstance(value, dict) and value and all(not isinstance(part, (dict, list)) for part in value.values()):
         return Text.assemble(
-            heading, *(f"\n  {escaped(name)}: {escaped_text(str(part))}" for name, part in value.items())
+            heading,
+            *(f"\n  {escaped(name)}: {escaped_text(cell(part, shown_as(name)))}" for name, part in value.items()),
         )
     if isinstance(value, str):
         return Text.assemble(heading, "\n  " + escaped_text(value))
     if isinstance(value, dict) and any(is_table(part) for part in value.values()):
         return Group(heading, *_parts(value))
     return Text.assemble(heading, "\n  " + escaped_text(item.value))
+
+
+def _single(name: str, value: object) -> str:
+    """Return a single value of a result; bytes have their unit."""
+    shown = shown_as(name)
+    return cell(value, shown) if shown else str(value)
 
 
 def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
@@ -250,14 +257,16 @@ def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
             yield Text(f"  {escaped(name)}:")
             yield value_table(part)
         elif part != []:
-            yield Text(f"  {escaped(name)}: {escaped_text(cell(part, ''))}")
+            yield Text(f"  {escaped(name)}: {escaped_text(cell(part, shown_as(name)))}")
 
 
-def event_line(event: Event) -> str:
-    """Return one event as a line of a log."""
-    about = f" {escaped(event.about)}" if event.about else ""
-    note = f"  {escaped(event.note)}" if event.note else ""
-    return f"{event.seq:>5}  {clock(event.at_ms)}  {event.kind}{about}  by {event.by}{note}"
+def event_line(event: Event, devices: dict[str, str]) -> str:
+    """Return one event as a line of a log, with the names of devices and authors; `--json` has their ids."""
+    named = devices.get(event.about) or task_name(event.about, devices)
+    about = f" {escaped(named)}" if event.about else ""
+    note = f"  {escaped(named_in_text(event.note, devices))}" if event.note else ""
+    author = devices.get(name_of(event.by)) or (name_of(event.by) if is_person(event.by) else who(event.by))
+    return f"{event.seq:>5}  {clock(event.at_ms)}  {event.kind}{about}  by {escaped(author)}{note}"
 
 
 class Changes:

@@ -54,7 +54,7 @@ def _read(value: object) -> tuple[list[Column], list[dict[str, Any]]] | None:
         if not value or not all(isinstance(row, dict) for row in value):
             return None
         names = [name for name in dict.fromkeys(name for row in value for name in row) if name != "differs"]
-        return [(name, name, "") for name in names[:_COLUMNS_MOST]], value
+        return [(name, name, shown_as(name)) for name in names[:_COLUMNS_MOST]], value
     if not isinstance(value, dict):
         return None
     named, rows = value.get("columns"), value.get("rows")
@@ -72,10 +72,15 @@ def _read(value: object) -> tuple[list[Column], list[dict[str, Any]]] | None:
 
 def _column(item: object) -> Column | None:
     if isinstance(item, str):
-        return item, item, ""
+        return item, item, shown_as(item)
     if not isinstance(item, dict) or "field" not in item:
         return None
     return str(item["field"]), str(item.get("title", item["field"])), str(item.get("show", ""))
+
+
+def shown_as(name: str) -> str:
+    """Return how the values of a field without a form of its own are shown: bytes are counted in units."""
+    return "bytes" if name == "bytes" or name.endswith("_bytes") else ""
 
 
 def cell(value: object, show: str) -> str:
@@ -98,7 +103,7 @@ def cell(value: object, show: str) -> str:
     if isinstance(value, list):
         return ", ".join(cell(item, show) for item in value)
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {cell(item, '')}" for name, item in value.items())
+        return ", ".join(f"{name}: {cell(item, shown_as(str(name)))}" for name, item in value.items())
     return str(value).rstrip()
 
 

@@ -40,7 +40,7 @@ from starloom.core.state.queues import ANY, enqueue, queueable
 from starloom.core.state.secret_needs import Needs, needs_of, withheld
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
 from starloom_protocol.records.fleet import Health
-from starloom_protocol.tools.profiles import TAB_OS
+from starloom_protocol.tools.profiles import TAB_OS, held_back_words, is_held_back
 from starloom_protocol.vocabulary import (
     CODES,
     REPEATABLE,
@@ -111,6 +111,10 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     offer = offered.get(tool)
     if offer is None:
         return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, f"does not offer {tool}")
+    if is_held_back(offer, device.profile_most):
+        # No grant helps here, so none is named, whether the owner has tried one or not.
+        words = f"cannot do {tool}: {held_back_words(device.profile_most, device.name)}"
+        return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, words)
     # A missing grant makes a tool unavailable too; it is reported first, because a command line mends it.
     if (
         offer.grant is not None
@@ -147,9 +151,11 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
 def is_beyond_grants(device: Device, offer: ToolOffer) -> bool:
     """Tell whether a device lacks something that no grant gives, such as systemd: its reason names no grant.
 
-    The reason of a tab names a switch, and that of a device whose join code forbids the tool names the code.
+    The reason of a tab names a switch.
     """
-    told = device.os == TAB_OS or bool(device.over)
+    if is_held_back(offer, device.profile_most):
+        return True
+    told = device.os == TAB_OS
     return offer.unavailable is not None and not told and (offer.grant or "") not in offer.unavailable
 
 

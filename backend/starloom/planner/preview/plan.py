@@ -45,7 +45,7 @@ from starloom_protocol.records.specs import by_result
 from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
-from starloom_protocol.tools.profiles import TAB_OS
+from starloom_protocol.tools.profiles import TAB_OS, held_back_words, is_within
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -583,7 +583,9 @@ def _missing(
         for grant in wanted:
             if grant not in given:
                 # A browser tab says itself which switch it is; where a join code forbids it, no line there helps.
-                own = offer.unavailable if device.os == TAB_OS or device.over else None
+                own = offer.unavailable if device.os == TAB_OS else None
+                if not is_within(grant, device.profile_most):
+                    own = held_back_words(device.profile_most, device.name)
                 facts = fleet.offers[name].facts
                 edited = facts.get(POLICY_FACT) == POLICY_NOT_IN_FORCE
                 # A device whose policy was edited by hand takes no grant until its owner has accepted the file.

@@ -84,8 +84,11 @@ def secret_faults(
             line = allow_line(needs, device, spec.tool or "", fleet.devices)
             yield TaskFault(spec.id, f"{spec.id}: {device.name} {held[1]}.", line or "Choose another device.")
     args = parse(spec.args)
-    if isinstance(args, dict) and spec.secrets and offers:
-        yield from _misplaced(spec, args, taking(offers[0]))
+    if isinstance(args, dict) and offers:
+        takes = taking(offers[0])
+        if spec.secrets:
+            yield from _misplaced(spec, args, takes)
+        yield from _misnamed(spec, args, takes)
 
 
 def template_warnings(spec: TaskSpec) -> Iterable[str]:
@@ -100,10 +103,14 @@ def _misplaced(spec: TaskSpec, args: dict[str, Any], takes: frozenset[str]) -> I
         if argument not in takes and names_secret(args[argument]):
             reason = f"{spec.id}: {spec.tool} takes no secret in `{argument}`; it takes one in {where}."
             yield TaskFault(spec.id, reason, f"Name it in {where}." if takes else "Use a tool that takes one.")
+
+
+def _misnamed(spec: TaskSpec, args: dict[str, Any], takes: frozenset[str]) -> Iterable[TaskFault]:
+    """Yield the variables that a program is not given, whatever their value: no name of them is one of a credential."""
     env = args.get("env") if "env" in takes else None
     variables: dict[str, Any] = env if isinstance(env, dict) else {}
     for name in sorted(variables):
-        if names_secret(variables[name]) and not CREDENTIAL_NAME.fullmatch(name):
+        if not CREDENTIAL_NAME.fullmatch(name):
             reason = f"{spec.id}: `env` takes names of credentials only, and {name} is none."
             yield TaskFault(spec.id, reason, f"Call it {_credential(name)} (docs/secrets.md).")
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from starloom.planner.abilities import ability
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
 from starloom.planner.recipes.catalogue import param_title
 from starloom_protocol.api.recipes import (
@@ -218,13 +219,13 @@ def _allowed(device: DeviceSnapshot, param: ParamDoc) -> bool:
 
 def _lack(name: str, param: ParamDoc, *, second: bool) -> LackRow:
     tab = any(tool.startswith(_TAB_ONLY) for tool in param.needs)
-    title, wanted = param_title(name, param), " and ".join(param.needs)
+    title = param_title(name, param)
     if second:
         reason = f"{title}: it takes a second device"
     elif tab:
-        reason = f"{title}: no device here can do {wanted}; the browser of a phone can"
+        reason = f"{title}: no device here can {ability(param.needs)}; the browser of a phone can"
     else:
-        reason = f"{title}: no device here offers {wanted}"
+        reason = f"{title}: no device here can {ability(param.needs)}; add one that can (starloom enroll)"
     return {"reason": reason, "slot": title, "way": "phone" if tab else "line"}
 
 

@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
+from starloom.planner.abilities import ability
 from starloom.planner.fleet import DEVICE_CLASSES, DeviceSnapshot, FleetSnapshot, of_class, singular
 from starloom.planner.requests.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.text.wording import quoted
 
+_ADDING = "with starloom enroll or Fleet, Add device"
 _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
@@ -153,17 +155,17 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     every = words[0] in _EVERY or words[-1] in _EVERYWHERE
     kind_words = [word for word in words if word not in _EVERY and word not in _EVERYWHERE and word != "of"]
     if not kind_words or (every and all(singular(word) in _PLACES for word in kind_words)):
-        return _several(able)
+        return _several(able, param)
     kind = singular(" ".join(kind_words))
     many = every or kind != " ".join(kind_words)
     if many and kind in _PLACES:
-        return _several(able)
+        return _several(able, param)
     counted = _NUMBER_WORDS.get(kind_words[0], int(kind_words[0]) if kind_words[0].isdigit() else 0)
     if counted > 1 and len(kind_words) > 1:
         return _so_many(counted, " ".join(kind_words[1:]), able)
     found = of_class(kind, able, guess=len(words) < len(text.split()))
     if many:
-        return _several(found) if found else SlotValue(reason=f"there are no {' '.join(kind_words)} here")
+        return _several(found, param) if found else SlotValue(reason=f"there are no {' '.join(kind_words)} here")
     real = of_class(kind, fleet.devices, guess=False) if all(device.demo for device in found) else []
     if found and real and not real[0].demo:
         # *My phone* is never the phone of the demonstration where there is a real one, though that one lacks the tools.
@@ -243,10 +245,10 @@ def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValu
     )
 
 
-def _several(devices: Sequence[DeviceSnapshot]) -> SlotValue:
+def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
     chosen = [device for device in devices if not device.demo] or devices
     if not chosen:
-        return SlotValue(reason="no device here can do it")
+        return SlotValue(reason=f"no device here can {ability(param.needs) or 'do it'}: add one that can, {_ADDING}")
     if len(chosen) == 1:
         return SlotValue({"name": chosen[0].name})
     return SlotValue({"any": [{"name": device.name} for device in chosen]})

@@ -42,6 +42,12 @@ describe("a deed in words", () => {
     );
     expect(said({ kind: "device_drain", category: "devices", about: "d-1", by: "person:ann" })).toBe("drained wolke7");
   });
+  it("names a proposed recipe by its title, and shows the id of none", () => {
+    const about = "47bd".repeat(6);
+    const proposed = { kind: "recipe_proposed", category: "recipes", about, by: "engine" } as const;
+    expect(said(proposed)).toBe("proposed a recipe");
+    expect(said({ ...proposed, about_name: "Copy notes" })).toBe("proposed a recipe: Copy notes");
+  });
   it("names a secret, and no other id of access", () => {
     expect(said({ kind: "secret_set", category: "access", about: "db-key", by: "person:ann" })).toBe(
       "set the secret db-key",

@@ -9,6 +9,9 @@ import { author, plural } from "../../model/words/words.ts";
 /** Deeds that are about a task, where they are about anything but a device. */
 const OF_TASKS: ReadonlySet<string> = new Set(["work", "controls", "plans"]);
 
+/** A join code or a proposal whose name is not known any more. */
+const AN_ID = /^(?:(?:[a-z]+-)?[0-9a-z]{20}|[0-9a-f]{24})$/;
+
 interface DeedText {
   glyph: FeedLine["glyph"];
   tone: Tone;
@@ -61,11 +64,12 @@ export function deedText(deed: ActivityRow, nameOf: (device: string) => string):
   const about = deed.about.startsWith("d-") ? nameOf(deed.about) : deed.about_name || deed.about;
   const row = (KINDS as Partial<Record<string, KindRow>>)[deed.kind];
   const told = row?.words ?? deed.kind.replaceAll("_", " ");
-  // Ids of sessions, tokens and constellations say nothing to a person; what is about them stands in the note.
+  // Ids of sessions, tokens, constellations, join codes and proposals say nothing to a person; what is about them stands in the note.
   const named =
     about &&
     about !== author(deed.by) &&
     !/^[cs]-/.test(about) &&
+    (OF_TASKS.has(deed.category) || !AN_ID.test(about)) &&
     (deed.category !== "access" || deed.about_name || deed.kind.startsWith("secret_"));
   const bare = told.replace(/ (?:(?:of|for|at|during|about|with) )?%/, "");
   const own = deed.by === `device:${deed.about}`;

@@ -49,6 +49,15 @@ async def test_deeds_are_listed_newest_first_and_filtered(world: World) -> None:
     assert agent.id in {item["about"] for item in (await get(world, A, kind="devices"))["items"]}
 
 
+async def test_a_join_code_is_listed_by_its_name(world: World) -> None:
+    async with world.client() as http:
+        made = await http.post("/api/v1/enrollments", json={"label": "kitchen"})
+    assert made.status_code == 201, made.text
+    await durable(world)
+    found = (await get(world, A, kind="devices"))["items"]
+    assert [item["about_name"] for item in found if item["kind"] == "enrollment_opened"] == ["kitchen"]
+
+
 async def test_pages_follow_each_other_without_gap_or_double(world: World) -> None:
     await done(world, "t.one")
     await durable(world)

@@ -142,6 +142,7 @@ class Joining:
             "words": enrollment.words,
             "hub_key": self._hub.key.text,
             "owner": self._owner_name(enrollment),
+            "profile_most": enrollment.profile_most,
         }
         if enrollment.reason or state in _REASONS:
             shape["reason"] = enrollment.reason or _REASONS.get(state, "")

@@ -93,7 +93,7 @@ class Activity:
             "kind": event.kind,
             "category": category_of(event.kind),
             "about": event.about,
-            "about_name": self._name_of(event.stream, event.about),
+            "about_name": await self._proposed(event.about) or self._name_of(event.stream, event.about),
             "note": event.note,
         }
 
@@ -102,12 +102,21 @@ class Activity:
         device = self._hub.fleet.devices.get(name)
         return device.name if device is not None else name
 
+    async def _proposed(self, about: str) -> str:
+        """Return the title of a proposed recipe, which is the name of its constellation; empty for other ids."""
+        proposal = self._hub.access.proposals.get(about)
+        headline = await self._hub.headlines.of(proposal.constellation) if proposal is not None else None
+        return headline[0].name if headline is not None else ""
+
     def _name_of(self, stream: str, about: str) -> str:
         """Return the present name of the device, schedule or holder of rights behind an id; empty without one."""
         if stream == FLEET and about in self._hub.fleet.devices:
             return self._hub.fleet.devices[about].name
         if stream == FLEET and about in self._hub.fleet.schedules:
             return self._hub.fleet.schedules[about].name
+        if stream == FLEET and about in self._hub.fleet.enrollments:
+            code = self._hub.fleet.enrollments[about]
+            return code.name or code.label
         access = self._hub.access
         if stream != ACCESS:
             return ""

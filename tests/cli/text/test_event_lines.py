@@ -1,0 +1,26 @@
+"""The lines of `starloom events`: devices and authors by their names."""
+
+from __future__ import annotations
+
+from starloom.cli.text.constellation_text import event_line
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import Event
+
+DEVICES = {"d-1": "wolke7"}
+
+
+def line(kind: EventKind, about: str, by: str, note: str = "") -> str:
+    event = Event(about=about, at_ms=0, by=by, kind=kind, note=note, puts={}, seq=7, stream="c-1")
+    return event_line(event, DEVICES).strip().split("  ", 2)[2]
+
+
+def test_the_author_of_an_event_has_no_token_and_no_kind() -> None:
+    assert line(EventKind.PLAN_MADE, "", "person:ines#t-1") == "plan_made  by ines"
+    assert line(EventKind.PLAN_MADE, "", "program:ci#t-1") == "plan_made  by program:ci"
+    assert line(EventKind.TASK_STARTED, "copy", "device:d-1") == "task_started copy  by wolke7"
+
+
+def test_a_task_of_a_device_is_named_by_it() -> None:
+    said = line(EventKind.TASK_FAILED, "run.d-1", "engine", "run.d-1 has failed")
+    assert "run on wolke7" in said
+    assert "d-1" not in said
