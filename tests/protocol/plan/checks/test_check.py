@@ -83,7 +83,7 @@ def test_only_if_leaves_out_the_task_its_dependencies_and_results() -> None:
     assert len(names) == 10
     assert not names & {"thumb", "sheet"}
     assert all({item.source, item.target} <= names for item in lowered.dependencies)
-    assert [item.source for item in lowered.results] == ["proof", "list"]
+    assert [item.source for item in lowered.results] == ["outcome", "proof", "list"]
 
 
 def test_the_hash_is_that_of_the_plan() -> None:
