@@ -132,4 +132,18 @@ DEVICE_THREATS = (
         ("tests/guard/test_kept_port.py::test_t144_",),
         part="who may write the hub's home chooses its port",
     ),
+    Threat(
+        "T150",
+        "a file that a call replaces is lost: by a kill at any step, a trash that is full, locked, a link or on "
+        "another file system, or two calls that write to one place at once",
+        "the new file and the old one exchange their names in one step, and the old one has its ticket in the trash by "
+        "then; a free place is taken only if it still is free; a call that cannot keep the old file changes nothing",
+        (
+            "tests/guard/test_replaced_files.py::test_t150_",
+            "tests/device_agents/toolkit/files/test_placing.py::test_calls_that_write_one_file_at_once_lose_none",
+            "tests/device_agents/tools/files/test_writers.py",
+        ),
+        part="without an exchange the place is free for a moment; without links as well, a file that comes to a free "
+        "place in the moment of the rename may be lost; programs that a call starts write as they like",
+    ),
 )

@@ -99,14 +99,19 @@ def test_a_program_that_ends_with_another_code_than_0_has_failed(fleet: Fleet) -
         fleet.device(name).program("print-it", script)
     answer = fleet.submit("run `print-it` everywhere")
     assert answer.state == "partial", answer.told()
-    assert [row["device"] for row in answer.rows("Runs")] == ["laptop", "phone"]
-    assert "run on server" in answer.sentence, answer.sentence
-    assert "print-it ended with 3: printer not found" in answer.sentence, answer.sentence
+    assert [(row["device"], row["exit_code"]) for row in answer.rows("Runs")] == [
+        ("laptop", 0),
+        ("phone", 0),
+        ("server", 3),
+    ]
+    assert [row["stderr"] for row in answer.rows("Runs")][2] == "looking for it\nprinter not found\n"
+    assert answer.value("Ends") == "server: ended with 3: printer not found"
+    assert "server: ended with 3: printer not found" in answer.sentence, answer.sentence
 
     alone = fleet.submit("run `print-it` on server")
     assert alone.state == "failed", alone.told()
-    assert "run on server" in alone.sentence, alone.sentence
-    assert "print-it ended with 3: printer not found" in alone.sentence, alone.sentence
+    assert "server: ended with 3: printer not found" in alone.sentence, alone.sentence
+    assert [row["exit_code"] for row in alone.rows("Runs")] == [3]
 
 
 def test_errors_of_all_devices_are_one_timeline(fleet: Fleet) -> None:

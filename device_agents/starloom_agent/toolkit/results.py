@@ -43,7 +43,7 @@ class ReplacedFile(TypedDict):
 
 
 Added = list[str | ReplacedFile]
-"""What `fs.trash` takes to undo a write: paths where nothing was, and files that replaced another."""
+"""The paths that `fs.trash` takes to undo a write: where nothing was, and where a file replaced another."""
 
 
 def added_as(path: str, ticket: str) -> str | ReplacedFile:

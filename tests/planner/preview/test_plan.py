@@ -47,7 +47,7 @@ def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
     found = service.preview(check.plan)
     assert canonical(found)
     tasks = {task["id"]: task for task in found["tasks"]}
-    assert len(tasks) == 11
+    assert len(tasks) == 12
     assert {name: tasks[name]["device"] for name in ("list", "copy", "sheet", "thumb")} == {
         "list": "demo-phone",
         "copy": "demo-server",
@@ -61,7 +61,13 @@ def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
     assert found["missing_grants"] == []
     assert found["plan_hash"] == check.plan.hash
     assert "seconds" not in found
-    assert [item["title"] for item in found["results"]] == ["Contact sheet", "Catalogue", "Proof", "Left out"]
+    assert [item["title"] for item in found["results"]] == [
+        "Contact sheet",
+        "Catalogue",
+        "Outcome",
+        "Proof",
+        "Left out",
+    ]
 
 
 def test_a_missing_grant_is_shown_once_with_the_line_to_type() -> None:

@@ -19,7 +19,7 @@ from starloom_agent.toolkit.clients.acp.record import AcpRecord
 from starloom_agent.toolkit.clients.acp.session import COMMANDS, AcpSession, Bounds, Turn
 from starloom_agent.toolkit.clients.acp.wire import AcpFault, AcpWire
 from starloom_agent.toolkit.interface import Args, Folders, Tool, ToolContext, ToolFailed, way_out
-from starloom_agent.toolkit.results import Named, Stored
+from starloom_agent.toolkit.results import Added, Named, Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 MODULE: Final = __name__.partition(".tools.")[2]
@@ -58,8 +58,10 @@ class Work(Args, frozen=True, kw_only=True):
 class WorkDone(Named):
     """`text` holds the messages of the agent. `changed` are the files that are new, other or gone below the folder, by
     the disk and not by its words; folders such as `.git` and `node_modules` are not looked into. `stop` is its reason
-    to end. `refused` counts what this device or its owner did not allow."""
+    to end. `refused` counts what this device or its owner did not allow. `added` is what `fs.trash` takes to undo the
+    files that it wrote through this device; those that its own program wrote are not among them."""
 
+    added: Added
     changed: list[str]
     changed_complete: bool
     complete: bool
@@ -125,7 +127,7 @@ def _runner(told: AgentSettings) -> Callable[[ToolContext, Any], Any]:
         record = AcpRecord(context.log, context.workdir / _TRANSCRIPT, context.hidden)
         before, saw_before = files.state_of(inside, folder)
         try:
-            turn, refused = _turn(inside, told, args, folder, record)
+            turn, session = _turn(inside, context, told, args, folder, record)
         except AcpFault as fault:
             raise ToolFailed(Code.TOOL_FAILED, f"the agent {told.name}: {fault}") from fault
         finally:
@@ -133,11 +135,12 @@ def _runner(told: AgentSettings) -> Callable[[ToolContext, Any], Any]:
         after, saw_after = files.state_of(inside, folder)
         changed = files.changed_between(before, after)
         done: WorkDone = {
+            "added": session.added,
             "changed": changed[: files.CHANGED_MOST],
             "changed_complete": saw_before and saw_after and len(changed) <= files.CHANGED_MOST,
             "complete": record.is_complete,
             "folder": str(folder),
-            "refused": refused,
+            "refused": session.refused,
             "stop": turn.stop,
             "text": record.text,
             "transcript": context.put(context.workdir / _TRANSCRIPT, name=f"{told.name}.jsonl", media=_MEDIA),
@@ -151,8 +154,10 @@ def _runner(told: AgentSettings) -> Callable[[ToolContext, Any], Any]:
     return run
 
 
-def _turn(context: ToolContext, told: AgentSettings, args: Work, folder: Path, record: AcpRecord) -> tuple[Turn, int]:
-    """Start the agent, have it do the work, and end it; return the end of its turn and what was refused to it."""
+def _turn(
+    context: ToolContext, granted: ToolContext, told: AgentSettings, args: Work, folder: Path, record: AcpRecord
+) -> tuple[Turn, AcpSession]:
+    """Start the agent, have it do the work, and end it; return the end of its turn and its session."""
     ground = ground_of(told, context.workdir, folder, map(str, context.folders.write))
     wire = AcpWire(launch.start(told.argv, ground, env=told.env, cwd=folder))
     session = AcpSession(
@@ -164,11 +169,12 @@ def _turn(context: ToolContext, told: AgentSettings, args: Work, folder: Path, r
         effects=told.effects,
         permits=context.permits,
         bounds=Bounds(all_s=args.timeout_s, silent_s=told.silent_s),
+        granted=granted,
     )
     try:
         session.greet()
         session.begin(folder)
-        return session.work(args.text), session.refused
+        return session.work(args.text), session
     finally:
         session.close()
         wire.end()

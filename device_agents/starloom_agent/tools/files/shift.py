@@ -181,7 +181,8 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
     items: list[TrashedItem] = []
     missing: list[str] = []
     restored: list[str] = []
-    for file, (path, at) in zip(files, real, strict=True):
+    # The last first: of a path that was written twice, the older file comes back last.
+    for file, (path, at) in reversed(list(zip(files, real, strict=True))):
         if file.replaced and not lies_in_trash(context, file.replaced):
             restored.append(path)  # an earlier attempt has done it, and the old file is in its place again
             continue
@@ -197,6 +198,9 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
         if file.replaced:
             bring_back(context, file.replaced)
             restored.append(path)
+    items.reverse()
+    missing.reverse()
+    restored.reverse()
     tickets = [item["ticket"] for item in items]
     return {"items": items, "missing": missing, "restored": restored, "count": len(items), "tickets": tickets}
 

@@ -32,7 +32,7 @@ OnClash = Literal["rename", "replace", "fail"]
 
 class Write(Args, frozen=True, kw_only=True):
     """Give `files` (as `artifact.put` gives them) with `under`, or `path` with `text`; empty `folders` are made, too.
-    `added` is what `fs.trash` takes to undo it.
+    `added` is what `fs.trash` may take to undo it.
 
     A file with the same contents in the same place is kept; one with other contents keeps its name, and the new one
     gets a number (`on_clash`), for a text as for files; a replaced one goes into the trash. `name_by` hash makes one

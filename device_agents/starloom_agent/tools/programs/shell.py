@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 import msgspec
 
@@ -16,6 +16,8 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _SHOWN_BYTES = 12 * 1024
 """A usual result stays inline with it (`INLINE_VALUE_BYTES_MAX`); the log of the attempt has the rest."""
+
+_WHY_CHARS = 300
 
 
 class Run(Args, frozen=True, kw_only=True):
@@ -45,11 +47,14 @@ class Script(Args, frozen=True, kw_only=True):
 
 
 class CommandResult(Named):
+    """`why` says how a program ended that did not end well."""
+
     argv: list[str]
     exit_code: int
     lost_bytes: int
     stderr: str
     stdout: str
+    why: NotRequired[str]
 
 
 def script(context: ToolContext, args: Script) -> CommandResult:
@@ -90,6 +95,8 @@ def run(context: ToolContext, args: Run) -> CommandResult:
         "stderr": ran.stderr,
         "lost_bytes": ran.lost_bytes,
     }
+    if ran.exit_code:
+        row["why"] = f"ended with {ran.exit_code}: {ended_by(ran, _WHY_CHARS).splitlines()[0]}"
     if args.device_name:
         row["device"] = args.device_name
     return row

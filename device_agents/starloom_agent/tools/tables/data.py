@@ -163,6 +163,8 @@ class Table(Args, frozen=True, kw_only=True):
         fields: tuple[str, ...]
         fine: str = ""
         empty: str = ""
+        fine_but: str = ""
+        empty_but: str = ""
         differs: str = ""
 
     rows: list[Row]
@@ -188,17 +190,21 @@ def _usual(rows: list[Row], field: str) -> str:
     return max(values, key=lambda value: (values.count(value), value), default="")
 
 
-def lead_of(rows: list[Row], lead: Table.Lead) -> str:
-    """Return the one line about the rows: each that says something, or without `fine` the first, which is earliest."""
+def lead_of(rows: list[Row], lead: Table.Lead, *, unseen: bool = False) -> str:
+    """Return the one line about the rows: each that says something, or without `fine` the first, which is earliest.
+
+    Where something is `unseen`, it speaks of the rest.
+    """
+    fine, empty = (lead.fine_but or lead.fine, lead.empty_but or lead.empty) if unseen else (lead.fine, lead.empty)
     if not rows:
-        return lead.empty
+        return empty
     told = [[str(row.get(field) or "") for field in lead.fields] for row in (rows if lead.fine else rows[:1])]
     alike: dict[tuple[str, ...], dict[str, None]] = {}
     for name, *rest in filter(all, told):
         alike.setdefault(tuple(rest), {})[name] = None
     parts = [": ".join([_few(list(names)), *rest]) for rest, names in alike.items()]
     more = f"; and {len(parts) - _LED_MOST} more" if len(parts) > _LED_MOST else ""
-    return "; ".join(parts[:_LED_MOST]) + more if parts else lead.fine
+    return "; ".join(parts[:_LED_MOST]) + more if parts else fine
 
 
 def _few(names: list[str]) -> str:
@@ -211,6 +217,9 @@ def _few(names: list[str]) -> str:
 def unseen_of(rows: list[Row]) -> str:
     """Return one sentence on the things that could not be checked, each once; empty if there are none."""
     told = list(dict.fromkeys(str(row["unseen"]) for row in rows if row.get("unseen")))
+    left = sum(bool(row.get("path") and row.get("why")) for row in rows if "unseen" not in row)
+    if left:
+        told.append(f"{left} {'entry was' if left == 1 else 'entries were'} left out")
     if not told:
         return ""
     more = f"; and {len(told) - _UNSEEN_MOST} more" if len(told) > _UNSEEN_MOST else ""
@@ -265,7 +274,9 @@ def table(context: ToolContext, args: Table) -> ShownTable:
                 {**row, "differs": args.lead.differs if other else ""} for row, other in zip(given, others, strict=True)
             ]
             lead_in = msgspec.structs.replace(args.lead, fields=(*args.lead.fields, "differs"))
-        lead["lead"] = " ".join(filter(None, (unseen_of(args.unseen or []), lead_of(told, lead_in))))
+        lead["lead"] = " ".join(
+            filter(None, (unseen_of(args.unseen or []), lead_of(told, lead_in, unseen=bool(args.unseen))))
+        )
     return {
         **lead,
         "columns": [{"field": field, "title": title, "show": show} for field, title, show in fields],

@@ -182,7 +182,8 @@ def test_work_is_done_and_told(device: Device, home: Path) -> None:
     assert (device.folder / "note.txt").read_text() == "say hello\n"
     transcript = value.pop("transcript")
     assert value == {
-        "changed": ["note.txt"], "changed_complete": True, "complete": True, "folder": str(device.folder),
+        "added": [str(device.folder / "note.txt")], "changed": ["note.txt"], "changed_complete": True,
+        "complete": True, "folder": str(device.folder),
         "refused": 0, "stop": "end_turn", "text": "The note is there: say hello\n",
         "tokens": {"input": 12, "output": 5, "total": 17},
     }  # fmt: skip
@@ -195,6 +196,18 @@ def test_work_is_done_and_told(device: Device, home: Path) -> None:
     assert asked == ["initialize", "session/new", "session/prompt"]
     assert {line["by"] for line in lines} == {"device", "agent"}
     assert any(line.get("params", {}).get("update", {}).get("sessionUpdate") == "plan" for line in lines)
+
+
+@pytest.mark.parametrize("below", ["", "project"])
+def test_a_file_that_an_agent_replaces_comes_back(below: str, device: Device, home: Path) -> None:
+    note = device.write(f"{below}/note.txt".lstrip("/"), "mine")
+    tool = tool_for(device, home, "well")
+    value = call(device, tool, folder=str(device.folder / below))
+    assert note.read_text() == "say hello\n"
+    assert value["changed"] == ["note.txt"]
+    assert call(device, tool, folder=str(device.folder / below))["added"] == []
+    device.call("fs.trash", paths=value["added"])
+    assert note.read_text() == "mine"
 
 
 def test_a_permission_waits_for_the_owner_and_is_given_once(device: Device, home: Path) -> None:

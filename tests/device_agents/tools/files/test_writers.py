@@ -161,6 +161,19 @@ def test_an_undo_brings_back_each_of_several_replaced_files_and_takes_the_new_on
     assert {path.name for path in (device.folder / "in").iterdir()} == {"a.txt", "b.txt"}
 
 
+def test_an_undo_of_a_path_that_was_written_twice_brings_back_the_first_file(device: Device) -> None:
+    device.write("a.txt", "old")
+    added = [
+        *device.call("fs.write", path="a.txt", text="first", on_clash="replace")["added"],
+        *device.call("fs.write", path="b.txt", text="first")["added"],
+        *device.call("fs.write", path="a.txt", text="second", on_clash="replace")["added"],
+        *device.call("fs.write", path="b.txt", text="second", on_clash="replace")["added"],
+    ]
+    for _ in range(2):
+        device.call("fs.trash", paths=added)
+        assert {path.name: path.read_text() for path in device.folder.glob("*.txt")} == {"a.txt": "old"}
+
+
 def test_an_undo_that_was_cut_between_its_steps_goes_on(device: Device) -> None:
     device.write("a.txt", "old")
     (item,) = device.call("fs.write", path="a.txt", text="new", on_clash="replace")["added"]

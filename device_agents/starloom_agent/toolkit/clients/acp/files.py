@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.placing import hold_the_same, place
+from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Added, added_as
 from starloom_protocol.vocabulary import Code
 
 FILE_BYTES_MOST: Final = 1024 * 1024
@@ -23,7 +26,7 @@ LOOKED_AT_MOST: Final = 50_000
 CHANGED_MOST: Final = 500
 """The names stand in the result; `changed_complete` says whether there are more."""
 _DEPTH_MOST: Final = 32
-_LEFT_OUT: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
+_LEFT_OUT: Final = frozenset({".git", "node_modules", ".venv", "__pycache__", TRASH})
 
 State = dict[str, tuple[int, int, int]]
 
@@ -51,8 +54,11 @@ def read_text(context: ToolContext, params: Mapping[str, Any]) -> str:
     return "".join(lines[: max(0, most)] if isinstance(most, int) else lines)
 
 
-def write_text(context: ToolContext, params: Mapping[str, Any], number: int) -> None:
-    """Write the file that `fs/write_text_file` asks for; it appears whole or not at all.
+def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, Any], number: int) -> Added:
+    """Write the file that `fs/write_text_file` asks for; it appears whole or not at all. Return what undoes it.
+
+    A file that is there goes into the trash of the folder that the owner `granted`, which the agent itself cannot reach
+    where it works in a folder below.
 
     Raises:
         ToolFailed: outside the folder, behind a link, no text, or too large.
@@ -71,7 +77,11 @@ def write_text(context: ToolContext, params: Mapping[str, Any], number: int) -> 
         made = context.workdir / f"write-{number}"
         with context.files.create(made) as file:
             file.write(data)
-        context.files.place(made, path, mode=None if known is None else stat.S_IMODE(known.st_mode))
+        if hold_the_same(context, made, path):
+            context.files.remove(made)
+            return []
+        mode = None if known is None else stat.S_IMODE(known.st_mode)
+        return [added_as(str(path), place(granted, made, path, mode=mode).ticket)]
 
 
 def _path_of(params: Mapping[str, Any]) -> str:
@@ -84,7 +94,7 @@ def _path_of(params: Mapping[str, Any]) -> str:
 def state_of(context: ToolContext, root: Path) -> tuple[State, bool]:
     """Return size, time and number of each file below a folder, and whether all of them were looked at.
 
-    Folders that tools fill for themselves are left out: a repository's own data, packages, compiled files.
+    Folders that tools fill for themselves are left out: a repository's own data, packages, compiled files, the trash.
     """
     found: State = {}
     pending = [(root, "", 0)]

@@ -19,6 +19,7 @@ from starloom_agent.toolkit.clients.acp.terminals import Terminals
 from starloom_agent.toolkit.clients.acp.wire import AcpFault, AcpWire
 from starloom_agent.toolkit.interface import PermissionPort, ToolContext, ToolFailed
 from starloom_agent.toolkit.messages import Permit
+from starloom_agent.toolkit.results import Added
 from starloom_agent.toolkit.running.variables import checked
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect
@@ -73,7 +74,10 @@ class _Pending:
 
 
 class AcpSession:
-    """The session of one call. `context` has the folder of the session as its only folder."""
+    """The session of one call. `context` has the folder of the session as its only folder.
+
+    `granted` has the folders that the owner granted: a file that the agent replaces goes into the trash of one of them.
+    """
 
     def __init__(
         self,
@@ -86,9 +90,11 @@ class AcpSession:
         effects: Collection[Effect],
         permits: PermissionPort,
         bounds: Bounds,
+        granted: ToolContext | None = None,
     ) -> None:
         self._wire = wire
         self._context = context
+        self._granted = granted or context
         self._record = record
         self._name = name
         self._effects = frozenset(effects)
@@ -105,6 +111,7 @@ class AcpSession:
         self._asked_at = 0.0
         self._heard_at = time.monotonic()
         self.refused = 0
+        self.added: Added = []
 
     def greet(self) -> dict[str, Any]:
         """Agree on the protocol and return what the agent says of itself.
@@ -342,7 +349,7 @@ class AcpSession:
         self._writes += 1
         if self._writes > _WRITES_MOST:
             raise ToolFailed(Code.POLICY_REFUSED, f"more than {_WRITES_MOST} files in one call", effect=False)
-        files.write_text(self._context, params, self._writes)
+        self.added += files.write_text(self._context, self._granted, params, self._writes)
         self._reply(number, {})
 
     def _on_create(self, number: Any, params: Mapping[str, Any]) -> None:
