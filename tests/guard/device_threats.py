@@ -98,7 +98,7 @@ DEVICE_THREATS = (
         "T146",
         "a program with a token opens requests that wait for events until the hub serves nobody else",
         "a token has at most as many waiting requests, streams among them, as it may have live sockets; a submission "
-        "that would wait beside them is refused before it is accepted",
+        "that would wait beside them is refused before it is accepted; one whose connection ends waits no longer",
         ("tests/guard/test_waits.py::test_t146_",),
         part="a person may have many tokens; how many connections an address has is bounded by the listener",
     ),

@@ -34,6 +34,7 @@ MIND_THREATS = (
             _GOALS + "test_a_file_that_a_model_obeys_leads_no_call_out_of_the_envelope",
             _GOALS + "test_after_a_page_was_read_a_send_is_refused_without_a_question",
             _STEPS + "test_a_stranger_counts_as_read_whose_call_ended_while_a_person_was_asked",
+            _STEPS + "test_a_path_within_a_record_is_bound_by_the_folders",
             "tests/core/plan/goals/test_spreading.py::test_a_spread_beyond_the_envelope_is_refused",
             _GOALS + "test_a_reviewer_changes_no_goal",
             _GOALS + "test_a_model_that_plans_a_goal_gets_no_more_right_by_it",

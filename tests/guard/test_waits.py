@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -73,3 +74,60 @@ async def test_t146_a_stream_gives_its_place_back_when_its_reader_leaves(world: 
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
     await fanout.WatchedStream(served, made["id"], "a token", events)(scope, receive, send)
     assert not served._watches
+
+
+def asked(world: World, path: str, method: str) -> Any:
+    """Return the scope of a request as a server gives it to the application."""
+    path, _, query = path.partition("?")
+    host = f"127.0.0.1:{world.hub.settings.port}".encode()
+    headers = [
+        (b"host", host),
+        (b"authorization", f"Bearer {world.token}".encode()),
+        (b"content-type", b"application/json"),
+    ]
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": headers,
+        "client": ("127.0.0.1", 40000),
+        "server": ("127.0.0.1", world.hub.settings.port),
+    }
+
+
+@pytest.mark.parametrize("way", ["poll", "submission"])
+async def test_t146_a_request_gives_its_place_back_when_its_connection_ends(world: World, way: str) -> None:
+    made = await world.submit(chain("t.one"))
+    async with world.client() as http:
+        last = (await http.get(f"/api/v1/constellations/{made['id']}/events")).json()["next"]
+    plan = b'{"plan": {"starloom": 1, "name": "x", "tasks": [{"id": "a", "person": "Go on?"}]}}'
+    path, method, body = {
+        "poll": (f"/api/v1/constellations/{made['id']}/events?after={last}&wait_s=60", "GET", b""),
+        "submission": ("/api/v1/constellations?wait_s=60", "POST", plan),
+    }[way]
+    scope = asked(world, path, method)
+    ends, told = asyncio.Event(), [False]
+
+    async def receive() -> dict[str, object]:
+        if not told[0]:
+            told[0] = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        await ends.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: object) -> None:
+        pass
+
+    call = asyncio.create_task(world.app(scope, receive, send))
+    async with asyncio.timeout(10):
+        while not world.hub.fanout._watches:
+            await settle(1)
+    ends.set()
+    await asyncio.wait_for(call, 10)
+    assert not world.hub.fanout._watches

@@ -4,11 +4,17 @@ import type { Socket } from "../src/agent/connection.ts";
 import type { AgentFrame, Dispatch, Hello, HubFrame, LeaseRef, ResultFrame } from "../src/generated/protocol.ts";
 import { channelKeys, deviceProof, hubProof, KeyShare, transcript } from "../src/protocol/channel.ts";
 import type { Frame } from "../src/protocol/codec.ts";
-import { fromBase64, toBase64 } from "../src/protocol/proof.ts";
+import { fromBase64, leaveAnswer, toBase64 } from "../src/protocol/proof.ts";
 import { Session } from "../src/protocol/session.ts";
 
 const SECRET = new Uint8Array(32).fill(9);
 export const HUB_KEY = toBase64(ed25519.getPublicKey(SECRET));
+
+/** The hub's signature of its answer to a request to leave, by its own key or another one. */
+export function signedLeave(asked: { device: string; nonce: string }, answer: unknown, secret = SECRET): string {
+  const { device, nonce } = asked;
+  return toBase64(ed25519.sign(leaveAnswer({ answer, device, hub: HUB_KEY, nonce }), secret));
+}
 
 export function lease(task: string, attempt = 1, incarnation = 1): LeaseRef {
   return { attempt, constellation: "c-1", incarnation, task };

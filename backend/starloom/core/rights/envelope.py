@@ -35,6 +35,10 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]{0,20}://\S+", re.IGNORECASE)
 _OUTSIDE: Final = "Stay within the envelope of the goal, or give up and say what it lacks."
 _PLACED: Final = PLACES | {"folders", "root"}
 """Arguments that name where a call reads or writes."""
+_FILES: Final = frozenset({"catalogue", "files"})
+"""Arguments with records of files, which may be on the device or in the hub's store."""
+_BY_PATH: Final = frozenset({"fs.hash", "fs.verify"})
+"""Tools that read what is on the device, also where the store has the same file."""
 _STRANGERS: Final = ("agent.", "browser.", "clipboard.", "http.", "mcp.", "web.")
 """Families of tools whose results a stranger writes, beside all that reach out."""
 _RUNS: Final = ("python.", "shell.")
@@ -165,22 +169,33 @@ def _has_node(value: object) -> bool:
 # -- folders and hosts
 
 
-def _places(args: Mapping[str, Any]) -> Iterator[str]:
+def _places(offer: ToolOffer, args: Mapping[str, Any]) -> Iterator[str]:
     """Yield each place that a call names, whether it changes it or not."""
     for name, value in args.items():
+        items = value if isinstance(value, list) else [value]
         if name in _PLACED:
-            for item in value if isinstance(value, list) else [value]:
-                yield item if isinstance(item, str) else ""
+            yield from (item if isinstance(item, str) else "" for item in items)
+        elif name in _FILES:
+            yield from (path for item in items if (path := _path_of(offer, item)))
+
+
+def _path_of(offer: ToolOffer, file: object) -> str:
+    """Return the path by which a tool reads a file on its device; empty where the hub's store has it."""
+    if not isinstance(file, dict):
+        return file if isinstance(file, str) else ""
+    path = file.get("path")
+    stored = bool(file.get("artifact")) and offer.name not in _BY_PATH
+    return path if isinstance(path, str) and not stored else ""
 
 
 def _against_paths(goal: Goal, offer: ToolOffer, args: Mapping[str, Any], name: str) -> Iterator[Fault]:
     if not goal.paths:
         return
-    for place in _places(args):
+    for place in _places(offer, args):
         if not within(place, goal.paths):
             reason = f"{place[:100] or 'that place'} is outside of the folders of {name}: {', '.join(goal.paths[:10])}"
             yield fault(Code.FORBIDDEN, reason, "args", _OUTSIDE)
-    if _takes_places(offer) and not any(True for _ in _places(args)):
+    if _takes_places(offer) and not any(True for _ in _places(offer, args)):
         reason = f"{offer.name} would look beyond the folders of {name}: {', '.join(goal.paths[:10])}"
         yield fault(Code.FORBIDDEN, reason, "args", "Say the folder.")
 
@@ -212,7 +227,7 @@ def _beyond(goal: Goal, offer: ToolOffer, effects: frozenset[Effect], args: Mapp
         if unnamed or not hosts:
             yield f"reach {', '.join(unnamed) or 'any host'}"
     if Effect.WRITE in effects or (effects & CHANGING and _takes_places(offer)):
-        places = [*_places(args)]
+        places = [*_places(offer, args)]
         outside = [place for place in places if not goal.paths or not within(place, goal.paths)]
         if outside or not places:
             yield f"write to {', '.join(place[:100] for place in outside) or 'places that it does not name'}"

@@ -45,6 +45,19 @@ class Viewer(Protocol):
     def token(self) -> str: ...
 
 
+class Watch(asyncio.Event):
+    """The flag of a request that waits for events; `left`: its connection has ended, so nobody reads an answer."""
+
+    left = False
+
+
+async def _notice_end(receive: Receive, watch: Watch) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    watch.left = True
+    watch.set()
+
+
 class Fanout:
     """All listeners of this hub process."""
 
@@ -162,20 +175,25 @@ class Fanout:
             raise Problem(Code.RATE_LIMITED, reason, hint="End one of them, or open one live socket for all.")
 
     @contextmanager
-    def watch(self, stream: str, token: str) -> Iterator[asyncio.Event]:
+    def watch(self, stream: str, token: str, receive: Receive | None = None) -> Iterator[Watch]:
         """Yield a flag that is set whenever the stream has new events; the watcher clears it before it reads.
+
+        `receive`, of a request that was read whole, has the flag set when its connection ends.
 
         Raises:
             Problem: `rate_limited`, as by `require_room`.
         """
         self.require_room(token)
         self._watches[token] += 1
-        flag = asyncio.Event()
+        flag = Watch()
+        listening = asyncio.create_task(_notice_end(receive, flag)) if receive is not None else None
         flags = self._changed.setdefault(stream, {})
         flags[flag] = None
         try:
             yield flag
         finally:
+            if listening is not None:
+                listening.cancel()
             flags.pop(flag, None)
             if not flags:
                 self._changed.pop(stream, None)

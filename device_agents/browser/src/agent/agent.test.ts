@@ -1,7 +1,7 @@
 /** The agent against the real session of a hub and a real store: what survives a cut, a reload, a full disk. */
 import { describe, expect, it } from "vitest";
 import { Bench, made } from "../../dev/bench.ts";
-import { dispatch, HUB_KEY, lease } from "../../dev/fakeHub.ts";
+import { dispatch, HUB_KEY, lease, signedLeave } from "../../dev/fakeHub.ts";
 import type { AttemptRow } from "../ledger/ledger.ts";
 import { signedBy } from "../protocol/channel.ts";
 import { leaveRequest } from "../protocol/proof.ts";
@@ -251,7 +251,8 @@ describe("being stopped", () => {
     const asked: [string, unknown][] = [];
     const request: typeof fetch = async (path, init) => {
       asked.push([String(path), init?.body]);
-      return Response.json({ answer: { left: true, name: "phone" }, signature: "" });
+      const answer = { left: true, name: "phone" };
+      return Response.json({ answer, signature: signedLeave(JSON.parse(String(init?.body)), answer) });
     };
     const bench = new Bench({ request });
     const agent = await bench.life([ask]);
@@ -268,6 +269,24 @@ describe("being stopped", () => {
     const signed = leaveRequest({ device: identity.device, hub: HUB_KEY, nonce: said.nonce });
     expect(said.nonce).toMatch(/^[0-9a-f]{64}$/);
     expect(signedBy(identity.key, said.signature, signed)).toBe(true);
+  });
+
+  it("believes no answer that its hub has not signed for this request", async () => {
+    const left = { left: true, name: "phone" };
+    const other = new Uint8Array(32).fill(7);
+    const lies: ((asked: { device: string; nonce: string }) => unknown)[] = [
+      () => ({}),
+      () => ({ answer: left }),
+      () => ({ answer: left, signature: "" }),
+      (asked) => ({ answer: left, signature: signedLeave(asked, left, other) }),
+      (asked) => ({ answer: left, signature: signedLeave({ ...asked, nonce: "0" }, left) }),
+      (asked) => ({ answer: left, signature: signedLeave(asked, { ...left, left: false }) }),
+    ];
+    for (const lie of lies) {
+      const bench = new Bench({ request: async (_, init) => Response.json(lie(JSON.parse(String(init?.body)))) });
+      const agent = await bench.life([]);
+      await expect(agent.leave()).rejects.toThrow("is not the hub that this tab has joined");
+    }
   });
 
   it("says that the hub has not heard of it", async () => {

@@ -29,6 +29,12 @@ export function leaveRequest(fields: { device: string; hub: string; nonce: strin
   return encoder.encode(`starloom/aip/leave/request\n${canonical({ device, hub, nonce })}`);
 }
 
+/** The bytes that the hub signs of its answer to that request. */
+export function leaveAnswer(fields: { answer: unknown; device: string; hub: string; nonce: string }): Uint8Array {
+  const { answer, device, hub, nonce } = fields;
+  return encoder.encode(`starloom/aip/leave/answer\n${canonical({ answer, device, hub, nonce })}`);
+}
+
 /** The id of the device with this Ed25519 public key (32 raw bytes): 130 bits of its SHA-256. */
 export function deviceId(publicKey: Uint8Array): string {
   const digest = sha256(joined(encoder.encode("starloom/device\n"), publicKey));

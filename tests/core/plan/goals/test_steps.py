@@ -72,6 +72,35 @@ def test_folders_and_tools_of_an_envelope_are_bounds(made: i.LookCall, why: str)
     assert why in refused(one)
 
 
+SHA = "a1" * 32
+IN_FILES: dict[str, Any] = {"may": {"tools": ["archive.unpack", "fs.hash", "image.info"], "paths": ["notes"]}}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        call("fs.hash", files=[{"path": "secrets/key"}], paths=["notes/a"]),
+        call("fs.hash", files=[{"path": "secrets/key", "artifact": SHA}], paths=["notes/a"]),
+        call("fs.hash", files=["secrets/key"], paths=["notes/a"]),
+        call("archive.unpack", files=[{"path": "secrets/a.zip"}], under="notes"),
+        call("archive.unpack", files={"path": "secrets/a.zip", "sha256": SHA}, under="notes"),
+        call("image.info", files=[{"path": "notes/a.png"}, {"path": "../a.png"}]),
+    ],
+)
+def test_a_path_within_a_record_is_bound_by_the_folders(made: i.LookCall) -> None:
+    one = Pursued(goal=IN_FILES)
+    one.step(made)
+    assert "outside of the folders of why: notes" in refused(one)
+
+
+def test_a_record_within_the_folders_or_of_the_store_is_taken() -> None:
+    one = Pursued(goal=IN_FILES)
+    one.step(call("archive.unpack", files=[{"path": "elsewhere/a.zip", "artifact": SHA}], under="notes/new"))
+    assert one.end_calls() == ["why.1"]
+    one.step(call("fs.hash", files=[{"path": "notes/a", "sha256": SHA}]), call("image.info", files=[{"artifact": SHA}]))
+    assert one.end_calls() == ["why.2", "why.3"]
+
+
 def test_a_write_in_a_named_folder_and_a_named_host_ask_nobody() -> None:
     one = Pursued(goal=WIDE)
     one.reply("allow")

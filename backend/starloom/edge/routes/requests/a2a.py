@@ -120,7 +120,7 @@ class A2aRoutes:
         if body.method == "SendMessage":
             head = await self._sent(request, caller, body)
             if not _params(body, SendParams).configuration.return_immediately:
-                await self._settled(head.id, caller.token)
+                await self._settled(request, head.id, caller.token)
             return {"task": await self._task(caller, head.id)}
         if body.method == "GetTask":
             return await self._task(caller, _params(body, TaskParams).id)
@@ -208,13 +208,13 @@ class A2aRoutes:
         shape = entity_json.answer_shape(None, {})
         return a2a_tasks.status(head, shape, self._questions(head.id), "", "")["state"] == a2a_tasks.INPUT_REQUIRED
 
-    async def _settled(self, identity: str, token: str) -> None:
+    async def _settled(self, request: Request, identity: str, token: str) -> None:
         """Wait until the task has ended or waits for a person, at most `WAIT_S`."""
         fanout = self._hub.fanout
-        with fanout.watch(identity, token) as changed:
+        with fanout.watch(identity, token, request.receive) as changed:
             try:
                 async with asyncio.timeout(WAIT_S):
-                    while not fanout.ending:
+                    while not fanout.ending and not changed.left:
                         changed.clear()
                         if await self._stands_still(identity):
                             return

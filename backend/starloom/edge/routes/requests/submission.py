@@ -82,7 +82,7 @@ class Submit:
             idempotency=(key, body_hash(raw)) if key else None,
         )
         if wait_s:
-            await self._wait(made, wait_s, caller.token)
+            await self._wait(request, made, wait_s)
         found = await hub.headlines.of(made)
         if found is None:
             return json_reply({"id": made, "state": ConstellationState.PLANNING, "version": 0}, 202)
@@ -139,12 +139,12 @@ class Submit:
         value = accepted(await self._hub.inbox.ask(received))
         return str(value["id"]) if isinstance(value, dict) and "id" in value else identity
 
-    async def _wait(self, constellation: str, wait_s: float, token: str) -> None:
-        fanout = self._hub.fanout
+    async def _wait(self, request: Request, constellation: str, wait_s: float) -> None:
+        fanout, token = self._hub.fanout, caller_of(request).token
         # Others of the token may have begun to wait meanwhile; the request is accepted, so it is answered at once.
-        with suppress(Problem, TimeoutError), fanout.watch(constellation, token) as changed:
+        with suppress(Problem, TimeoutError), fanout.watch(constellation, token, request.receive) as changed:
             async with asyncio.timeout(wait_s):
-                while not fanout.ending:
+                while not fanout.ending and not changed.left:
                     changed.clear()
                     found = await self._hub.headlines.of(constellation)
                     if found is not None and found[0].state in FINAL_CONSTELLATION_STATES:

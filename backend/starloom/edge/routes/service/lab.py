@@ -206,10 +206,10 @@ class LabRoutes:
         if found or not wait_s:
             return json_reply({"items": found})
         fanout = self._hub.fanout
-        with fanout.watch(FLEET, caller_of(request).token) as changed:
+        with fanout.watch(FLEET, caller_of(request).token, request.receive) as changed:
             try:
                 async with asyncio.timeout(wait_s):
-                    while not (found := self._orders(body, seen)) and not fanout.ending:
+                    while not (found := self._orders(body, seen)) and not (fanout.ending or changed.left):
                         await changed.wait()
                         changed.clear()
             except TimeoutError:

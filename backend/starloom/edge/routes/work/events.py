@@ -71,23 +71,25 @@ class EventRoutes:
             start = int(last) if last.isdecimal() and len(last) < 16 else after
             events = partial(self._stream, constellation, start, token, ends=until == "final")
             return WatchedStream(self._hub.fanout, constellation, token, events)
-        found = await self._wait(constellation, after, limit, wait_s, token)
+        found = await self._wait(request, constellation, after, limit, wait_s)
         if not self._hub.access.good(token):
             raise Problem(Code.BAD_TOKEN, "the sign-in ended while this waited")
         last_seq = decode_event(found[-1]).seq if found else after
         body = b'{"items":[' + b",".join(found) + b'],"next":' + str(last_seq).encode() + b"}"
         return JsonReply(body)
 
-    async def _wait(self, constellation: str, after: int, limit: int, wait_s: float, token: str) -> list[bytes]:
+    async def _wait(self, request: Request, constellation: str, after: int, limit: int, wait_s: float) -> list[bytes]:
         reads = self._hub.reads
         found = await reads.events(constellation, after, limit)
         if found or not wait_s:
             return found
         fanout = self._hub.fanout
-        with fanout.watch(constellation, token) as changed:
+        with fanout.watch(constellation, caller_of(request).token, request.receive) as changed:
             try:
                 async with asyncio.timeout(wait_s):
-                    while not (found := await reads.events(constellation, after, limit)) and not fanout.ending:
+                    while not (found := await reads.events(constellation, after, limit)):
+                        if fanout.ending or changed.left:
+                            break
                         await changed.wait()
                         changed.clear()
             except TimeoutError:
