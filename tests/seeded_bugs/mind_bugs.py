@@ -226,6 +226,28 @@ MIND_BUGS = [
         CORE,
         _GOAL_TESTS,
     ),
+    Bug(
+        "a goal goes on beside a milestone that it missed",
+        f"{_GOALS}monitors.py",
+        "        if 0 < steps <= used(run):\n",
+        "        if 0 < steps < used(run) - 2:\n",
+        MINDS,
+    ),
+    Bug(
+        "a milestone that was reached in its time is told as missed",
+        f"{_GOALS}monitors.py",
+        "        if why not in told and not _is_reached(constellation, run, milestone):\n",
+        "        if why not in told:\n",
+        MINDS,
+    ),
+    Bug(
+        "a call that failed reaches a milestone",
+        f"{_GOALS}monitors.py",
+        "        if record is None or spec is None or record.state is not TaskState.SUCCEEDED:\n",
+        "        if record is None or spec is None:\n",
+        CORE,
+        _GOAL_TESTS,
+    ),
     # -- tiers of goals
     Bug(
         "an escalation forgets the tokens that were used",

@@ -648,6 +648,19 @@ export interface ResultSpec {
   title: string;
 }
 
+/** A result that the steps of a goal are to give by a number of steps or a time, whichever is over first. */
+export interface Milestone {
+  /** The condition that the result of a call meets; without one, any result of `tool` does. */
+  condition?: Check | null;
+  says: string;
+  /** The number of steps; 0: no bound by steps. */
+  steps?: number;
+  /** The tool of that call; empty: any. */
+  tool?: string;
+  /** The time since the goal began; 0: no bound by time. */
+  within_s?: number;
+}
+
 /** The aim of a goal and its envelope; the devices are those of the task's selector. */
 export interface Goal {
   aim: string;
@@ -658,6 +671,7 @@ export interface Goal {
   hosts?: string[];
   /** Millionths of a dollar; 0: it has no bound of its own. */
   micros?: number;
+  milestones?: Milestone[];
   /** The folders of its steps; without any, the folders that the devices grant are the only bound. */
   paths?: string[];
   steps?: number;

@@ -64,6 +64,12 @@ def _goal(chance: random.Random, name: str, devices: Sequence[str]) -> list[dict
         goal["judge"] = {"question": "Does it hold?", "unclear": chance.choice(["ask", "fail"])}
     # Drawn from nothing, so that every known seed keeps the rest of its plan.
     goal["finds"] = {"topics": [name]}
+    budget = goal["budget"]
+    if budget["steps"] > 1:
+        goal["milestones"] = [
+            {"says": "much was found", "tool": READ, "output": "/n", "op": "ge", "value": 8, "steps": 2},
+            {"says": "something was found", "output": "/n", "op": "exists", "within_s": budget["within_s"] // 2},
+        ]
     takes = {"n": {"finding": name, "else": 0}}
     tasks = [goal, {"id": f"{name}takes", "tool": READ, "args": {"s": 0.1}, "inputs": takes, "optional": True}]
     if chance.random() < 0.3:
