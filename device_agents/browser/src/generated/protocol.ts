@@ -1054,6 +1054,8 @@ export interface Head {
   /** A narrower bound than that of the hub on the part of results that a model is shown. */
   sharing?: Sharing | null;
   state: ConstellationState;
+  /** Its cost was learned at an end after which it was opened again. */
+  taught?: boolean;
   /** The expected time of a call of each tool when the plan was made; ranks in the queues count it. */
   tool_ms?: Record<string, number>;
   /** Its final state before its work was undone. */
