@@ -368,6 +368,21 @@ MIND_BUGS = [
     ),
     # -- experience
     Bug(
+        "a constellation that is opened again teaches its cost twice",
+        f"{_CORE}rights/spending.py",
+        "    if teaches(constellation) and not head.taught:\n",
+        "    if teaches(constellation):\n",
+        CORE,
+        "tests/core/rights/test_spending.py",
+    ),
+    Bug(
+        "an optional part is left out that other work needs",
+        f"{_CORE}clock/leaving_out.py",
+        "    return not begun and not _is_needed(constellation, part)\n",
+        "    return not begun\n",
+        MINDS,
+    ),
+    Bug(
         "a pace is learned from an attempt that failed",
         f"{_PLACEMENT}pace.py",
         "with_failure(row, work.at_ms))])\n",

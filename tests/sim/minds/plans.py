@@ -32,7 +32,8 @@ def make(chance: random.Random, devices: Sequence[str]) -> LoweredPlan:
     tasks: list[dict[str, Any]] = []
     for number in range(chance.randint(1, 4)):
         tasks += chance.choice(makers)(chance, f"p{number}", devices)
-    found = check_plan({"starloom": 1, "name": "Minds", "policy": {"approval": "never"}, "tasks": tasks})
+    policy = {"approval": "never", "drop_optional_below": 0.9}
+    found = check_plan({"starloom": 1, "name": "Minds", "policy": policy, "tasks": tasks})
     assert found.plan is not None, found.faults
     return found.plan
 
