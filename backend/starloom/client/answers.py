@@ -415,6 +415,15 @@ class ScheduleRowJson(TypedDict):
     zone: str
 
 
+class ScheduleTrendJson(TypedDict):
+    """The last runs of a schedule, the newest first."""
+
+    more: bool
+    runs: list[TrendRunJson]
+    schedule: str
+    sentence: str
+
+
 class SelectorJson(TypedDict):
     """The devices that fit: every given field must hold, `any` needs one of its own."""
 

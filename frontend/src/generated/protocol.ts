@@ -2152,6 +2152,15 @@ export interface RecipeTrend {
   sentence: string;
 }
 
+/** The last runs of a schedule, the newest first. `more`: there are earlier ones that are not looked at. */
+export interface ScheduleTrend {
+  more: boolean;
+  runs: TrendRun[];
+  /** Its name. */
+  schedule: string;
+  sentence: string;
+}
+
 export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | Finding | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | RecipeRuns | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Pace | Stopping | LabFault | ModelDay | Spending | Principal | Token | Secret | SignIn | Idempotency | KeptResult | RecipeProposal;
 
 export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
