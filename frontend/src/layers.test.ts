@@ -64,7 +64,13 @@ const NAMED: Record<string, string[]> = {
   "features/inbox": ["features/inbox/questions", "features/recipes"],
   "features/inbox/questions": ["features/answer/values"],
   "features/lab": ["generated"],
-  "features/recipes": ["features/request", "features/request/build", "features/request/preview", "features/rows"],
+  "features/recipes": [
+    "features/recipes/trend",
+    "features/request",
+    "features/request/build",
+    "features/request/preview",
+    "features/rows",
+  ],
   "features/request": [
     "features/inbox/questions",
     "features/request/build",
@@ -74,7 +80,7 @@ const NAMED: Record<string, string[]> = {
   "features/request/build": ["features/request/preview", "features/rows", "features/rows/trials"],
   "features/request/preview": ["features/settings/secrets"],
   "features/rows": ["features/rows/form"],
-  "features/schedules": ["features/request/preview"],
+  "features/schedules": ["features/recipes/trend", "features/request/preview"],
   "features/settings": [
     "features/lab",
     "features/settings/model",

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from starloom.cli.commands import build
 from starloom.client.terminal.typed import typed
-from starloom_protocol.records.run_report import Phase, RecipeTrend, RunReport, TrendRun
+from starloom_protocol.records.run_report import Phase, RecipeTrend, RunReport, ScheduleTrend, TrendRun
 from starloom_protocol.vocabulary import ConstellationState
 from tests.cli.text.test_report_text import FULL
 from tests.client.whole import whole
@@ -532,7 +532,18 @@ def test_report_of_a_recipe_prints_its_last_runs(hub: StubHub) -> None:
     assert (code, msgspec.json.decode(said)) == (0, trend)
     code, said = starloom(hub, "report", "c-1", "--recipe", "fleet-health")
     assert code == 2
-    assert "a report is about one run or about a recipe" in said
+    assert "a report is about one run, a recipe or a schedule" in said
+
+
+def test_report_of_a_schedule_prints_its_last_runs(hub: StubHub) -> None:
+    trend = msgspec.to_builtins(ScheduleTrend(more=False, runs=[], schedule="nightly", sentence="It has not run yet."))
+    hub.answers["GET", "/schedules/every%20night/runs"] = (200, trend)
+    assert starloom(hub, "report", "--schedule", "every night") == (0, "It has not run yet.\n")
+    code, said = starloom(hub, "report", "--schedule", "every night", "--json")
+    assert (code, msgspec.json.decode(said)) == (0, trend)
+    for other in ("c-1", "--recipe=fleet-health"):
+        code, said = starloom(hub, "report", other, "--schedule", "every night")
+        assert (code, "one run, a recipe or a schedule" in said) == (2, True)
 
 
 def test_report_prints_text_or_the_document(hub: StubHub) -> None:

@@ -226,6 +226,28 @@ MIND_BUGS = [
         CORE,
         _GOAL_TESTS,
     ),
+    Bug(
+        "a goal goes on beside a milestone that it missed",
+        f"{_GOALS}monitors.py",
+        "        if 0 < steps <= used(run):\n",
+        "        if 0 < steps < used(run) - 2:\n",
+        MINDS,
+    ),
+    Bug(
+        "a milestone that was reached in its time is told as missed",
+        f"{_GOALS}monitors.py",
+        "        if why not in told and not _is_reached(constellation, run, milestone):\n",
+        "        if why not in told:\n",
+        MINDS,
+    ),
+    Bug(
+        "a call that failed reaches a milestone",
+        f"{_GOALS}monitors.py",
+        "        if record is None or spec is None or record.state is not TaskState.SUCCEEDED:\n",
+        "        if record is None or spec is None:\n",
+        CORE,
+        _GOAL_TESTS,
+    ),
     # -- tiers of goals
     Bug(
         "an escalation forgets the tokens that were used",
@@ -345,6 +367,21 @@ MIND_BUGS = [
         MINDS,
     ),
     # -- experience
+    Bug(
+        "a constellation that is opened again teaches its cost twice",
+        f"{_CORE}rights/spending.py",
+        "    if teaches(constellation) and not head.taught:\n",
+        "    if teaches(constellation):\n",
+        CORE,
+        "tests/core/rights/test_spending.py",
+    ),
+    Bug(
+        "an optional part is left out that other work needs",
+        f"{_CORE}clock/leaving_out.py",
+        "    return not begun and not _is_needed(constellation, part)\n",
+        "    return not begun\n",
+        MINDS,
+    ),
     Bug(
         "a pace is learned from an attempt that failed",
         f"{_PLACEMENT}pace.py",

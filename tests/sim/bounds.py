@@ -74,7 +74,7 @@ def _known_s(shard: Shard, constellation: Constellation, task: str, name: str) -
     index, spec = index_of(shard.fleet), constellation.specs[task]
     size = size_of(sum(size for _count, size in inputs_of(constellation, spec).values()))
     tool, device = spec.tool or "", shard.fleet.by_name[name]
-    known = index.is_sure(tool, size, device) or index.least(tool, size, device)
+    known = device in index.sure.get((tool, size), ()) or index.least(tool, size, device)
     return index.expected(tool, size, device) / 1000 if known else 0.0
 
 

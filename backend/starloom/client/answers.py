@@ -105,6 +105,7 @@ class GoalJson(TypedDict):
     gives: NotRequired[str]
     hosts: NotRequired[list[str]]
     micros: NotRequired[int]
+    milestones: NotRequired[list[MilestoneJson]]
     paths: NotRequired[list[str]]
     steps: NotRequired[int]
     tokens: NotRequired[int]
@@ -134,6 +135,16 @@ class JudgeJson(TypedDict):
 
     question: str
     unclear: NotRequired[str]
+
+
+class MilestoneJson(TypedDict):
+    """A result that the steps of a goal are to give by a number of steps or a time, whichever is over first."""
+
+    condition: NotRequired[CheckJson | None]
+    says: str
+    steps: NotRequired[int]
+    tool: NotRequired[str]
+    within_s: NotRequired[int]
 
 
 class ModelCallJson(TypedDict):
@@ -402,6 +413,15 @@ class ScheduleRowJson(TypedDict):
     stopped: FaultJson | None
     waiting: list[str]
     zone: str
+
+
+class ScheduleTrendJson(TypedDict):
+    """The last runs of a schedule, the newest first."""
+
+    more: bool
+    runs: list[TrendRunJson]
+    schedule: str
+    sentence: str
 
 
 class SelectorJson(TypedDict):

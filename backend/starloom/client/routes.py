@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ResultJson,
         RunReportJson,
         ScheduleRowJson,
+        ScheduleTrendJson,
         SnapshotJson,
         TranscriptJson,
         VitalsJson,
@@ -488,6 +489,10 @@ def patch_schedule(schedule: str) -> Patch[ScheduleRowJson]:
 
 def delete_schedule(schedule: str) -> Delete[RemovedSchedule]:
     return Delete(f"/schedules/{_part(schedule)}")
+
+
+def get_schedule_runs(schedule: str, *, limit: int | None = None) -> Get[ScheduleTrendJson]:
+    return Get(f"/schedules/{_part(schedule)}/runs", {"limit": limit})
 
 
 def post_schedule_action(schedule: str, action: str) -> Post[ScheduleRowJson]:

@@ -182,7 +182,7 @@ def _routes(hub: Hub, files: Files, here: TypedHere, service: Service) -> tuple[
     """Return the parts in the order of matching: the most frequent first, the one that takes every path last."""
     repeats = Repeats(hub.monotonic_s)
     wheels = Wheels(files.wheels, files.wheel_sources)
-    constellations, submit = Constellations(hub), Submit(hub)
+    constellations, submit, reports = Constellations(hub), Submit(hub), ReportRoute(hub)
     return (
         service,
         submit,
@@ -199,11 +199,11 @@ def _routes(hub: Hub, files: Files, here: TypedHere, service: Service) -> tuple[
         A2aRoutes(hub, submit),
         Proposals(hub),
         Recipes(hub, repeats),
-        Schedules(hub, repeats, submit, constellations),
+        Schedules(hub, repeats, submit, constellations, reports),
         Secrets(hub, repeats),
         WhyRoute(hub, constellations),
         TranscriptRoute(hub, constellations),
-        ReportRoute(hub),
+        reports,
         RunForecasts(hub, constellations),
         Activity(hub),
         Forks(hub, repeats, constellations),

@@ -1687,6 +1687,26 @@ export interface paths {
         patch: operations["patch_api_v1_schedules__schedule__patch"];
         trace?: never;
     };
+    "/api/v1/schedules/{schedule}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Runs
+         * @description Return the last ended runs of a schedule beside each other, and what has changed over them.
+         */
+        get: operations["runs_api_v1_schedules__schedule__runs_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/schedules/{schedule}/{action}": {
         parameters: {
             query?: never;
@@ -3526,6 +3546,8 @@ export interface components {
              * @default 0
              */
             micros?: number;
+            /** @default [] */
+            milestones?: components["schemas"]["Milestone"][];
             /**
              * @description The folders of its steps; without any, the folders that the devices grant are the only bound.
              * @default []
@@ -3959,6 +3981,33 @@ export interface components {
             task_ms: number;
             tasks: number;
             wall_ms: number | null;
+        };
+        /**
+         * Milestone
+         * @description A result that the steps of a goal are to give by a number of steps or a time, whichever is over first.
+         */
+        Milestone: {
+            /**
+             * @description The condition that the result of a call meets; without one, any result of `tool` does.
+             * @default null
+             */
+            condition?: components["schemas"]["Check"] | null;
+            says: string;
+            /**
+             * @description The number of steps; 0: no bound by steps.
+             * @default 0
+             */
+            steps?: number;
+            /**
+             * @description The tool of that call; empty: any.
+             * @default
+             */
+            tool?: string;
+            /**
+             * @description The time since the goal began; 0: no bound by time.
+             * @default 0
+             */
+            within_s?: number;
         };
         /**
          * MissingParam
@@ -5476,6 +5525,17 @@ export interface components {
          */
         ScheduleState: "active" | "paused" | "stopped";
         /**
+         * ScheduleTrend
+         * @description The last runs of a schedule, the newest first. `more`: there are earlier ones that are not looked at.
+         */
+        ScheduleTrend: {
+            more: boolean;
+            runs: components["schemas"]["TrendRun"][];
+            /** @description Its name. */
+            schedule: string;
+            sentence: string;
+        };
+        /**
          * ScheduledWork
          * @description The work of a schedule: a plan, a recipe or words.
          */
@@ -6596,6 +6656,7 @@ export type LeftHub = components['schemas']['LeftHub'];
 export type LeftRow = components['schemas']['LeftRow'];
 export type LiveTicket = components['schemas']['LiveTicket'];
 export type Metrics = components['schemas']['Metrics'];
+export type Milestone = components['schemas']['Milestone'];
 export type MissingParam = components['schemas']['MissingParam'];
 export type ModelCall = components['schemas']['ModelCall'];
 export type ModelFaultRow = components['schemas']['ModelFaultRow'];
@@ -6699,6 +6760,7 @@ export type ScenarioRow = components['schemas']['ScenarioRow'];
 export type SchedulePreview = components['schemas']['SchedulePreview'];
 export type ScheduleRow = components['schemas']['ScheduleRow'];
 export type ScheduleState = components['schemas']['ScheduleState'];
+export type ScheduleTrend = components['schemas']['ScheduleTrend'];
 export type ScheduledWork = components['schemas']['ScheduledWork'];
 export type SecretNeed = components['schemas']['SecretNeed'];
 export type SecretRow = components['schemas']['SecretRow'];
@@ -9921,6 +9983,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ScheduleRow"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    runs_api_v1_schedules__schedule__runs_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                schedule: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleTrend"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

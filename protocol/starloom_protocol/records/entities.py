@@ -162,6 +162,8 @@ class Head(Record, frozen=True, kw_only=True):
     sharing: Sharing | None = None
     """A narrower bound than that of the hub on the part of results that a model is shown."""
     state: ConstellationState
+    taught: bool = False
+    """Its cost was learned at an end after which it was opened again."""
     tool_ms: dict[str, int] = {}
     """The expected time of a call of each tool when the plan was made; ranks in the queues count it."""
     undone_from: ConstellationState | None = None

@@ -20,6 +20,20 @@ def goal_answer(goal: str) -> str:
     return f"{goal}{GOAL_ANSWER_SUFFIX}"
 
 
+class Milestone(Record, frozen=True, kw_only=True):
+    """A result that the steps of a goal are to give by a number of steps or a time, whichever is over first."""
+
+    condition: Check | None = None
+    """The condition that the result of a call meets; without one, any result of `tool` does."""
+    says: str
+    steps: int = 0
+    """The number of steps; 0: no bound by steps."""
+    tool: str = ""
+    """The tool of that call; empty: any."""
+    within_s: int = 0
+    """The time since the goal began; 0: no bound by time."""
+
+
 class Goal(Record, frozen=True, kw_only=True):
     """The aim of a goal and its envelope; the devices are those of the task's selector."""
 
@@ -31,6 +45,7 @@ class Goal(Record, frozen=True, kw_only=True):
     hosts: list[str] = []
     micros: int = 0
     """Millionths of a dollar; 0: it has no bound of its own."""
+    milestones: list[Milestone] = []
     paths: list[str] = []
     """The folders of its steps; without any, the folders that the devices grant are the only bound."""
     steps: int = 20

@@ -260,3 +260,13 @@ class RecipeTrend(msgspec.Struct, frozen=True, kw_only=True):
     recipe: str
     runs: list[TrendRun]
     sentence: str
+
+
+class ScheduleTrend(msgspec.Struct, frozen=True, kw_only=True):
+    """The last runs of a schedule, the newest first. `more`: there are earlier ones that are not looked at."""
+
+    more: bool
+    runs: list[TrendRun]
+    schedule: str
+    """Its name."""
+    sentence: str

@@ -95,7 +95,7 @@ def test_an_end_becomes_a_pace_of_the_fleet() -> None:
     driver = WatchedDriver("one", "two")
     taught(driver, 3, one=1_000, two=4_000)
     index = index_of(driver.shard.fleet)
-    assert index.is_sure("t.pure", 0, "d-one")
+    assert index.sure["t.pure", 0] == {"d-one": 3, "d-two": 3}
     assert abs(index.expected("t.pure", 0, "d-one") - 1_000) < 10
     assert [event.kind for event in driver.events].count("pace_learned") == 6
     # The index that a new owner makes from the records is the same.

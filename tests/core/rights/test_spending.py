@@ -54,6 +54,39 @@ def test_a_goal_and_its_constellation_teach_what_they_used() -> None:
     one.folded_equals_state()
 
 
+def test_a_constellation_that_is_opened_again_is_one_run() -> None:
+    one = reached()
+    run = run_name(None, one.made.head.plan_hash)
+    before = one.shard.fleet.spendings[run]
+    for _ in range(2):
+        assert not one.control("retry", "why").faults
+        assert one.state() == "active"
+        use(one, 1024, 4096)
+        one.propose("step", calls=[call(number=1)])
+        one.end_calls()
+        one.answer()
+        one.end_calls()
+        assert one.state() == "succeeded"
+    assert one.shard.fleet.spendings[run] == before
+    one.folded_equals_state()
+
+
+def test_a_run_whose_first_end_taught_nothing_is_learned_at_the_next() -> None:
+    one = Pursued()
+    use(one, 512, 512)
+    assert not one.control("cancel", "why").faults
+    run = run_name(None, one.made.head.plan_hash)
+    assert (one.state(), run in one.shard.fleet.spendings) == ("cancelled", False)
+    assert not one.control("retry", "why").faults
+    use(one, 512, 512)
+    one.propose("step", calls=[call(number=1)])
+    one.end_calls()
+    one.answer()
+    one.end_calls()
+    row = one.shard.fleet.spendings[run]
+    assert (one.state(), row.count, row.token_logs) == ("succeeded", 1, 10 * OCTAVE)
+
+
 def test_nothing_is_learned_where_the_setting_is_off() -> None:
     one = Pursued()
     one.shard.settings.spending_rows_most = 0

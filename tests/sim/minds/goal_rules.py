@@ -10,6 +10,7 @@ import msgspec
 from starloom_protocol.records.edits import AddTask, EditOperation
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.values import parse
+from tests.sim.minds.milestone_rules import judge_milestones
 from tests.sim.minds.plans import BEYOND, FOLDER, NOTE, READ, STRANGER
 from tests.sim.minds.tier_rules import judge_tiers
 from tests.sim.minds.workers import TOKENS_MOST, Said
@@ -29,6 +30,7 @@ class GoalRules:
         self._handed: set[tuple[str, str]] = set()
         self._notes: dict[str, str] = {}
         self._begun: dict[str, int] = {}
+        self._brought: dict[str, int] = {}
         self._waited: dict[str, int] = {}
         self._tokens: dict[str, int] = {}
         self._stopped_ms = 0
@@ -72,6 +74,7 @@ class GoalRules:
         times = 1 + job.goal.more
         if was is None:
             self._begun[job.id] = event.at_ms
+            self._brought[job.id] = len(job.goal.turns)
             return
         # Counted here: a sum that begins anew would hide what was used before.
         used = self._tokens.get(job.id, 0)
@@ -85,6 +88,7 @@ class GoalRules:
         if job.goal.turns[: len(was.goal.turns)] != was.goal.turns:
             yield f"the conversation of {self._name}/{group} was changed"
         yield from judge_tiers(f"{self._name}/{group}", event, job, was, self._handed)
+        yield from judge_milestones(f"{self._name}/{group}", goal, job, was, {**records, **puts}, self._brought[job.id])
         for at in range(len(was.goal.turns), len(job.goal.turns)):
             turn = job.goal.turns[at]
             if turn.kind == "hint" and not turn.by.startswith("person:"):

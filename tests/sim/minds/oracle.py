@@ -42,6 +42,7 @@ def _constellation(name: str, events: list[Event], said: Said) -> Iterator[str]:
             yield from goals.judge(event, puts, records)
             yield from _turns(name, event, puts, records)
             yield from _judged(name, event, puts, records)
+            yield from _left_out(name, event, puts, records)
         for key, record in puts.items():
             if record is None:
                 records.pop(key, None)
@@ -154,6 +155,27 @@ def _votes(world: World) -> Iterator[str]:
             yield f"{at} counts ballots of {whose} as those of {voters}"
         if "chosen" in given and given["chosen"] not in voters:
             yield f"{at} counts a vote for {given['chosen']}, which is none of {voters}"
+
+
+# -- parts that are left out
+
+
+def _left_out(name: str, event: Event, puts: dict[str, Any], records: dict[str, Any]) -> Iterator[str]:
+    """An optional part that has not begun is left out by the hub alone, and nothing that must be done needs it."""
+    for key, record in puts.items():
+        if record is None or not key.startswith(("task/", "group/")) or record.reason != "left_out":
+            continue
+        was, part = records.get(key), key.partition("/")[2]
+        if was is not None and was.reason == "left_out":
+            continue
+        spec, head = records[f"spec/{part}"], records["head"]
+        if event.by != "engine" or head.state != "active" or not head.policy.drop_below:
+            yield f"{name}/{part} was left out by {event.by} while it is {head.state}"
+        if not spec.optional or spec.group is not None or was is None or was.state not in ("waiting", "ready"):
+            yield f"{name}/{part} was left out, and it is no optional part that has not begun: {was}"
+        for gate in (one for key, one in records.items() if key.startswith("dep/") and one.source == part):
+            if not gate.optional and not records[f"spec/{gate.target}"].optional:
+                yield f"{name}/{part} was left out, and {gate.target} needs it"
 
 
 # -- judgements

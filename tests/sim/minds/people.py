@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+from starloom.core.clock.leaving_out import parts_to_leave_out
 from starloom.core.state import inputs as i
+from starloom.core.state.inputs import PartLeftOut
 from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.stream.authors import ENGINE
 from tests.sim.client import Client
 from tests.sim.minds.plans import make
 
@@ -41,6 +44,7 @@ class Asked(Client):
 
     async def _hint(self) -> None:
         goals = [(found.name, name) for found in self._live() for name, spec in found.specs.items() if spec.goal]
+        await self._leave_out()
         if not goals:
             return
         name, group = self._chance.choice(goals)
@@ -49,6 +53,22 @@ class Asked(Client):
                 id=self.site.ident(), by=self.by, constellation=name, action="hint", task=group, reason="look at it"
             )
         )
+
+    async def _leave_out(self) -> None:
+        """Leave a part out, as the hub does when the chance to end in time sinks; now and then one that must stay.
+
+        No chance is drawn, so that every known seed keeps the rest of its acts.
+        """
+        for found in self._live():
+            parts = parts_to_leave_out(found)
+            wrong = found.seq % 5 == 0 and bool(found.specs)
+            if not parts and not wrong:
+                continue
+            names = list(found.specs) if wrong else parts
+            part = names[found.seq % len(names)]
+            chance = 95 if found.seq % 7 == 0 else 20
+            ident = self.site.ident()
+            await self.site.ask(PartLeftOut(by=ENGINE, chance=chance, constellation=found.name, id=ident, task=part))
 
     async def _reply(self, share: float) -> None:
         for found in self._live():

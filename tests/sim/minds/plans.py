@@ -32,7 +32,8 @@ def make(chance: random.Random, devices: Sequence[str]) -> LoweredPlan:
     tasks: list[dict[str, Any]] = []
     for number in range(chance.randint(1, 4)):
         tasks += chance.choice(makers)(chance, f"p{number}", devices)
-    found = check_plan({"starloom": 1, "name": "Minds", "policy": {"approval": "never"}, "tasks": tasks})
+    policy = {"approval": "never", "drop_optional_below": 0.9}
+    found = check_plan({"starloom": 1, "name": "Minds", "policy": policy, "tasks": tasks})
     assert found.plan is not None, found.faults
     return found.plan
 
@@ -64,6 +65,12 @@ def _goal(chance: random.Random, name: str, devices: Sequence[str]) -> list[dict
         goal["judge"] = {"question": "Does it hold?", "unclear": chance.choice(["ask", "fail"])}
     # Drawn from nothing, so that every known seed keeps the rest of its plan.
     goal["finds"] = {"topics": [name]}
+    budget = goal["budget"]
+    if budget["steps"] > 1:
+        goal["milestones"] = [
+            {"says": "much was found", "tool": READ, "output": "/n", "op": "ge", "value": 8, "steps": 2},
+            {"says": "something was found", "output": "/n", "op": "exists", "within_s": budget["within_s"] // 2},
+        ]
     takes = {"n": {"finding": name, "else": 0}}
     tasks = [goal, {"id": f"{name}takes", "tool": READ, "args": {"s": 0.1}, "inputs": takes, "optional": True}]
     if chance.random() < 0.3:

@@ -26,6 +26,7 @@ from starloom.client.routes import (
     get_constellation_why,
     get_constellations,
     get_recipe_runs,
+    get_schedule_runs,
 )
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.typed import say
@@ -270,19 +271,24 @@ def report(
     recipe: Annotated[
         str | None, typer.Option("--recipe", metavar="NAME", help="The last runs of a recipe, and what has changed.")
     ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option("--schedule", metavar="NAME", help="The last runs of a schedule, and what has changed."),
+    ] = None,
 ) -> None:
     """Report on a run: time, critical path, work, waiting by cause, recoveries, the model; so far if it goes on."""
     from starloom.cli.text.report_text import lines, trend_lines
-    from starloom_protocol.records.run_report import RecipeTrend, RunReport
+    from starloom_protocol.records.run_report import RecipeTrend, RunReport, ScheduleTrend
 
-    if recipe is not None:
-        if identity is not None:
-            raise usage("a report is about one run or about a recipe", "Leave out the ID, or --recipe.")
-        trend = run.client.get(get_recipe_runs(recipe))
+    if sum(one is not None for one in (identity, recipe, schedule)) > 1:
+        raise usage("a report is about one run, a recipe or a schedule", "Name one of ID, --recipe and --schedule.")
+    if recipe is not None or schedule is not None:
+        trend = run.client.get(get_recipe_runs(recipe) if recipe is not None else get_schedule_runs(schedule or ""))
         if run.as_json:
             run.emit(trend)
             return
-        for line in trend_lines(msgspec.convert(trend, RecipeTrend)):
+        shape: type[RecipeTrend | ScheduleTrend] = RecipeTrend if recipe is not None else ScheduleTrend
+        for line in trend_lines(msgspec.convert(trend, shape)):
             say(line)
         return
     found = run.client.get(get_constellation_report(run.newest(identity)))

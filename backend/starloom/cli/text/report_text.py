@@ -10,7 +10,16 @@ from datetime import datetime
 
 from starloom.cli.text.task_names import task_name
 from starloom.client.terminal.style import seconds
-from starloom_protocol.records.run_report import WAITS, PathStep, Phase, RecipeTrend, RunReport, TrendRun, Wait
+from starloom_protocol.records.run_report import (
+    WAITS,
+    PathStep,
+    Phase,
+    RecipeTrend,
+    RunReport,
+    ScheduleTrend,
+    TrendRun,
+    Wait,
+)
 from starloom_protocol.text.wording import counted, size_words
 from starloom_protocol.vocabulary import ConstellationState
 
@@ -53,8 +62,8 @@ def lines(report: RunReport) -> Iterator[str]:
     yield from _figures(report)
 
 
-def trend_lines(trend: RecipeTrend) -> Iterator[str]:
-    """Yield the lines of a recipe's last runs: the sentence, then a line each, the newest first."""
+def trend_lines(trend: RecipeTrend | ScheduleTrend) -> Iterator[str]:
+    """Yield the lines of the last runs of a recipe or a schedule: the sentence, then a line each, the newest first."""
     yield trend.sentence
     if not trend.runs:
         return

@@ -1,4 +1,6 @@
-"""The trend of a recipe: one sentence on what has changed over its last runs. Pure over the figures of their reports.
+"""The trend of a recipe or a schedule: one sentence on what has changed over its last runs.
+
+Pure over the figures of their reports.
 
 The last run is compared with the runs before it that succeeded. It is slower or faster where it lies beyond three times
 their median distance from the median, and by a tenth at least: with so few runs a mean would follow one outlier.

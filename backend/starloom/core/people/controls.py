@@ -16,7 +16,7 @@ from starloom.core.placement.selection import requeue
 from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import open_group_round
 from starloom.core.plan.relisting import open_round as next_round
-from starloom.core.rights import budgets
+from starloom.core.rights import budgets, spending
 from starloom.core.rights.authorship import check_control
 from starloom.core.run import timeouts
 from starloom.core.run.attempts import ask_to_stop
@@ -112,6 +112,8 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     """Make a constellation active and put its ready tasks back into their queues; without a plan it looks on."""
     head = constellation.head
     active = replace(head, state=_STATE.ACTIVE if head.version else _STATE.LOOKING, ended_ms=0, paused_since_ms=0)
+    if work.shard.settings.spending_rows_most and spending.teaches(constellation):
+        active = replace(active, taught=True)
     if head.given_up:
         # A person continues it.
         active = replace(active, cancelled_by=None, given_up="")

@@ -190,10 +190,6 @@ class PaceIndex:
         log, count = self._known(tool, size, device)
         return power_of((log * count + (usual + self.factor(device)) * (SAMPLES_LEAST - count)) // SAMPLES_LEAST)
 
-    def is_sure(self, tool: str, size: int, device: str) -> bool:
-        """Tell whether a device has enough calls of a tool to be judged by them."""
-        return device in self.sure.get((tool, size), ())
-
     def median(self, tool: str, size: int) -> int | None:
         """Return the median logarithm over devices, of the nearest size class that is known; None if none is."""
         sizes = self.sizes.get(tool)

@@ -23,6 +23,7 @@ from starloom.core.state.inputs import LookCall
 from starloom.core.state.model import Fleet
 from starloom.core.state.work import fault
 from starloom_protocol.records.entities import Fault, Goal, OnAbsence, Selector, TaskSpec, Timeouts, ToolOffer
+from starloom_protocol.records.goals import Milestone
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
@@ -295,7 +296,19 @@ def envelope_words(spec: TaskSpec, fleet: Fleet) -> str:
     bounds = f"At most {goal.steps} steps, {goal.tokens:,} tokens{_money(goal)} and {goal.within_s} s."
     gives = f"It gives {', '.join(parse(goal.gives))}."
     each = f" You are asked about {asked}." if asked else ""
-    return f"{', '.join(parts)}.{each} {bounds} {gives}"
+    return f"{', '.join(parts)}.{each} {bounds} {gives}{_milestones(goal)}"
+
+
+def _milestones(goal: Goal) -> str:
+    told = "; ".join(milestone_words(one) for one in goal.milestones)
+    return f" Milestones: {told}." if told else ""
+
+
+def milestone_words(milestone: Milestone) -> str:
+    """Return a milestone with its bounds as one line."""
+    bounds = [f"{milestone.steps} steps"] if milestone.steps else []
+    bounds += [f"{milestone.within_s} s"] if milestone.within_s else []
+    return f"{milestone.says} (within {' and '.join(bounds)})"
 
 
 def _words(effects: frozenset[Effect]) -> str:

@@ -79,15 +79,20 @@ def learn_goal(work: Work, constellation: Constellation, group: str, job: Job) -
 
 
 def learn_run(work: Work, constellation: Constellation) -> None:
-    """Take the cost of a constellation that has ended, if a model was asked or money was bounded."""
-    head = constellation.head
-    jobs = constellation.jobs.values()
-    bounded = head.budget is not None and head.budget.micros > 0
-    asked = any(job.calls for job in jobs)
-    ended = head.ended_ms and head.state is not ConstellationState.CANCELLED and head.origin is None
-    if ended and head.plan_hash and (asked or bounded):
-        name = run_name(head.recipe, head.plan_hash)
+    """Take the cost of a constellation that has ended, once; what it uses after it is opened again is no other run."""
+    head, jobs = constellation.head, constellation.jobs.values()
+    if teaches(constellation) and not head.taught:
+        name = run_name(head.recipe, head.plan_hash or "")
         _put(work, name, sum(job.tokens for job in jobs), sum(job.micros for job in jobs))
+
+
+def teaches(constellation: Constellation) -> bool:
+    """Tell whether a constellation has ended by itself, and a model was asked or money was bounded."""
+    head = constellation.head
+    bounded = head.budget is not None and head.budget.micros > 0
+    asked = any(job.calls for job in constellation.jobs.values())
+    ended = head.ended_ms and head.state is not ConstellationState.CANCELLED and head.origin is None
+    return bool(ended and head.plan_hash and (asked or bounded))
 
 
 def _put(work: Work, name: str, tokens: int, micros: int) -> None:

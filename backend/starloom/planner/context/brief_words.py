@@ -95,7 +95,8 @@ A plan is YAML or JSON. No other fields exist; `?`: it may be left out.
 - `undo` never runs by itself. To take something back when a later task fails, add a task with a dependency
   `when: failure` on that task and the values of before as inputs.
 - `goal: "what to find out"` in place of `tool`, with `gives: {cause: text, evidence: [text], confidence: number}`,
-  `may?: {tools, paths, hosts}` (absent: its device's tools that only read), `until?: [CHECK]`, `budget?: {steps: 20}`:
+  `may?: {tools, paths, hosts}` (absent: its device's tools that only read), `until?: [CHECK]`, `budget?: {steps: 20}`,
+  `milestones?: [{says, tool?, output?, op?, value?, steps?, within_s?}]`:
   a model makes step after step; its result has the fields of `gives`. Where each call depends on the last.
 - Make a plan prove its work: `checks` on what must hold, `undo` where something is changed, `in_turn` where a fault on
   one device should spare the others.

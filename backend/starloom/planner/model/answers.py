@@ -164,6 +164,9 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
     "may": _object(tools=_list(TEXT), paths=_list(TEXT), hosts=_list(TEXT)),
     "gives": _ANY_OBJECT,
     "until": _list(_CHECK),
+    "milestones": _list(
+        _object(("says",), says=TEXT, tool=TEXT, output=TEXT, op=_OP, value=_ANY_VALUE, steps=_COUNT, within_s=_COUNT)
+    ),
     "budget": _object(steps=_COUNT, tokens=_COUNT, dollars={"type": "number", "minimum": 0}, within_s=_COUNT),
     "verify": _object(("tool", "expect"), tool=TEXT, args=_ANY_OBJECT, expect=_list(_CHECK)),
 }

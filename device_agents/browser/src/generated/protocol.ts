@@ -666,6 +666,19 @@ export interface ResultSpec {
   title: string;
 }
 
+/** A result that the steps of a goal are to give by a number of steps or a time, whichever is over first. */
+export interface Milestone {
+  /** The condition that the result of a call meets; without one, any result of `tool` does. */
+  condition?: Check | null;
+  says: string;
+  /** The number of steps; 0: no bound by steps. */
+  steps?: number;
+  /** The tool of that call; empty: any. */
+  tool?: string;
+  /** The time since the goal began; 0: no bound by time. */
+  within_s?: number;
+}
+
 /** The aim of a goal and its envelope; the devices are those of the task's selector. */
 export interface Goal {
   aim: string;
@@ -676,6 +689,7 @@ export interface Goal {
   hosts?: string[];
   /** Millionths of a dollar; 0: it has no bound of its own. */
   micros?: number;
+  milestones?: Milestone[];
   /** The folders of its steps; without any, the folders that the devices grant are the only bound. */
   paths?: string[];
   steps?: number;
@@ -1059,6 +1073,8 @@ export interface Head {
   /** A narrower bound than that of the hub on the part of results that a model is shown. */
   sharing?: Sharing | null;
   state: ConstellationState;
+  /** Its cost was learned at an end after which it was opened again. */
+  taught?: boolean;
   /** The expected time of a call of each tool when the plan was made; ranks in the queues count it. */
   tool_ms?: Record<string, number>;
   /** Its final state before its work was undone. */
@@ -2153,6 +2169,15 @@ export interface RecipeTrend {
   more: boolean;
   recipe: string;
   runs: TrendRun[];
+  sentence: string;
+}
+
+/** The last runs of a schedule, the newest first. `more`: there are earlier ones that are not looked at. */
+export interface ScheduleTrend {
+  more: boolean;
+  runs: TrendRun[];
+  /** Its name. */
+  schedule: string;
   sentence: string;
 }
 

@@ -17,6 +17,7 @@ import { Button, Empty, Labelled, ProblemNote } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
 import { Slots } from "../request/preview/Slots.tsx";
 import { NextFirings } from "./ClockForm.tsx";
+import { Durations } from "./Durations.tsx";
 import { newTerms, ScheduleDialog, termsOf, valuesOf } from "./ScheduleDialog.tsx";
 
 export function SchedulesPage() {
@@ -180,6 +181,7 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
           )}
         </details>
       )}
+      {row.last && <Durations id={row.id} />}
       <div className="sub row wrap">
         {active ? (
           <Button asks icon="pause" onClick={control("pause", `${row.name} is paused`)}>

@@ -187,7 +187,7 @@ class Operations:
         if not given:
             self._found.add(Code.PLAN_INVALID, place, "nothing is changed", "Name at least one field.")
         fixed = {"budget", "gives", "goal", "judge", "may", "not_before", "plan", "repeat", "reuse", "shows", "until"}
-        fixed |= {"finds", "vote"}
+        fixed |= {"finds", "milestones", "vote"}
         for name in sorted(given & fixed):
             self._found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` cannot be set by an edit")
         if doc.device is not None and doc.device.source is not None:

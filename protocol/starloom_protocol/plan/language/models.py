@@ -25,6 +25,8 @@ SECONDS_MAX: Final = 30 * 24 * 3600
 """Timers and leases are kept as state; beyond a month a schedule is the way."""
 TIMES_MAX: Final = 1000
 """Each turn of a group is a task of its own."""
+MILESTONES_MAX: Final = 10
+"""They stand in every prompt of the goal, and in its approval."""
 VOTES_MAX: Final = 25
 """Each vote is a call, and a result table of more says nothing to a person."""
 OTHER_CALLS_MAX: Final = 4
@@ -333,6 +335,7 @@ class TaskDoc(Doc):
     may: dict[str, Any] | None = None
     gives: dict[str, Any] | None = None
     until: list[CheckDoc] = Field(default_factory=list)
+    milestones: Annotated[list[dict[str, Any]], Field(max_length=MILESTONES_MAX)] = Field(default_factory=list)
     budget: dict[str, Any] | None = None
     repeat: dict[str, Any] | None = None
     not_before: dict[str, Any] | None = None

@@ -6,26 +6,27 @@ Judges no step: the core does, against the lowered envelope.
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from starloom_protocol.plan.language.found import joined
-from starloom_protocol.plan.language.models import Doc, Name, TaskDoc
+from starloom_protocol.plan.language.models import CheckDoc, Doc, Name, Pointer, TaskDoc
 from starloom_protocol.plan.lowering.hub_calls import check_in_goal
 from starloom_protocol.plan.lowering.patterns.findings import topics_of
 from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
 from starloom_protocol.plan.lowering.tasks import Lowering
 from starloom_protocol.plan.types.gives import gives_shape, type_text
 from starloom_protocol.records.entities import Goal, TaskSpec
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.records.goals import Milestone
+from starloom_protocol.vocabulary import Code, Op
 
 AIM_CHARS_MAX: Final = 2000
 """It stands in every prompt of the goal, and in its approval."""
 STEPS_MAX: Final = 50
 """Each turn of a goal is kept with its job, so a longer one would make every event of it large."""
 _TAKEN: Final = frozenset(
-    {"budget", "device", "finds", "gives", "goal", "id", "inputs", "judge", "may", "optional", "until"}
+    {"budget", "device", "finds", "gives", "goal", "id", "inputs", "judge", "may", "milestones", "optional", "until"}
 )
 
 Host = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9_.:\[\]-]+$")]
@@ -47,6 +48,18 @@ class BudgetDoc(Doc):
     tokens: Annotated[int, Field(ge=1000, le=2_000_000)] = 60_000
     dollars: Annotated[float | None, Field(gt=0, le=100, allow_inf_nan=False)] = None
     within_s: Annotated[int, Field(ge=10, le=86_400)] = 600
+
+
+class MilestoneDoc(Doc):
+    """A result that the steps are to give by `steps` or `within_s`."""
+
+    says: Annotated[str, Field(min_length=1, max_length=200)]
+    tool: Name | None = None
+    output: Pointer | None = None
+    op: Annotated[Op | None, Field(strict=False)] = None
+    value: Any = None
+    steps: Annotated[int | None, Field(ge=1)] = None
+    within_s: Annotated[int | None, Field(ge=1)] = None
 
 
 def aimed(lowering: Lowering, doc: TaskDoc, place: str) -> TaskSpec:
@@ -90,6 +103,11 @@ def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
             where = joined(place, "until", at, "output")
             names = ", ".join(shape.names())
             found.add(Code.UNKNOWN_OUTPUT, where, f"the goal gives no `{check.output}`", f"There is: {names}.")
+    milestones = [
+        made
+        for at, raw in enumerate(doc.milestones)
+        if (made := _milestone(lowering, raw, budget, joined(place, "milestones", at))) is not None
+    ]
     return record(
         Goal,
         aim=aim,
@@ -97,10 +115,43 @@ def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
         gives=gives,
         hosts=sorted({host.lower() for host in may.hosts}),
         micros=round((budget.dollars or 0) * 1_000_000),
+        milestones=milestones,
         paths=sorted(set(may.paths)),
         steps=budget.steps,
         tokens=budget.tokens,
         tools=sorted(set(may.tools)),
         until=until,
         within_s=budget.within_s,
+    )
+
+
+def _milestone(lowering: Lowering, raw: dict[str, Any], budget: BudgetDoc, place: str) -> Milestone | None:
+    """Return a milestone; faults are noted."""
+    found = lowering.found
+    doc = found.validate(MilestoneDoc, raw, place)
+    if doc is None:
+        return None
+    if doc.tool is not None:
+        lowering.tool(doc.tool, joined(place, "tool"))
+    given = doc.model_fields_set & {"output", "op", "value"}
+    if not given and doc.tool is None:
+        hint = "Write `tool`, or a condition {output, op, value}."
+        found.add(Code.PLAN_INVALID, place, "a milestone says which result reaches it", hint)
+    if doc.steps is None and doc.within_s is None:
+        hint = "Write `steps`, `within_s` or both."
+        found.add(Code.PLAN_INVALID, place, "a milestone says by when it is reached", hint)
+    for name, own, most in (("steps", doc.steps, budget.steps), ("within_s", doc.within_s, budget.within_s)):
+        if own is not None and own > most:
+            reason = f"the goal ends after {most} {'steps' if name == 'steps' else 's'}, before this milestone is due"
+            found.add(Code.PLAN_INVALID, joined(place, name), reason, f"Write at most {most}, or a larger budget.")
+    condition = None
+    if given:
+        condition = lowering.check(CheckDoc.model_validate({name: getattr(doc, name) for name in given}), place)
+    return record(
+        Milestone,
+        condition=condition,
+        says=" ".join(doc.says.split()),
+        steps=doc.steps or 0,
+        tool=doc.tool or "",
+        within_s=doc.within_s or 0,
     )

@@ -268,7 +268,8 @@ class Lowering(Parts):
                 reason = f"`{name}` belongs to the tasks of a plan, not to the plan"
                 hint = "Give it to each task in it." if name != "for_each" else "Make a family of the tasks in it."
                 self.found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
-        for name in sorted(doc.model_fields_set & {"budget", "gives", "may", "until"}) if doc.goal is None else ():
+        of_goals = {"budget", "gives", "may", "milestones", "until"} if doc.goal is None else set()
+        for name in sorted(doc.model_fields_set & of_goals):
             self.found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `goal`", "Remove it.")
         if doc.repeat is not None and doc.tool is None:
             self.found.add(

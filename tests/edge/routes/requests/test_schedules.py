@@ -234,3 +234,33 @@ async def test_a_device_is_named_and_told_by_name(world: World) -> None:
     assert cleared["notify_device"] is None
     assert agent.ws is not None
     await agent.ws.leave()
+
+
+async def test_the_last_runs_of_a_schedule_stand_beside_each_other(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world, offer=an_offer("t.one"))
+    made = await make(world, name="Hourly")
+    other = await make(world, name="Daily", cron="30 0 * * *")
+    assert (await read(world, "/schedules/Hourly/runs"))["sentence"] == "It has not run yet."
+    fired = []
+    for _ in range(3):
+        due = (await read(world, f"/schedules/{made['id']}"))["next"][0]
+        await turn_to(world, due)
+        dispatch = await agent.next(Dispatch)
+        fired.append(dispatch.at.constellation)
+        await world.clock.advance(1_000)
+        await agent.done(dispatch)
+        await settle()
+    await world.submit(PLAN)
+    await agent.done(await agent.next(Dispatch))
+    await settle()
+    found = await read(world, f"/schedules/{made['id']}/runs")
+    assert (found["schedule"], found["more"]) == ("Hourly", False)
+    assert [run["constellation"] for run in found["runs"]] == fired[::-1]
+    assert found["sentence"].startswith("3 runs so far, which is too few to compare.")
+    assert (await read(world, f"/schedules/{other['id']}/runs"))["runs"] == []
+    few = await read(world, "/schedules/Hourly/runs?limit=2")
+    assert ([run["constellation"] for run in few["runs"]], few["more"]) == (fired[:0:-1], True)
+    async with world.client() as http:
+        missing = await http.get("/api/v1/schedules/nowhere/runs")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")

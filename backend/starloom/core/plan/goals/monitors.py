@@ -10,8 +10,11 @@ from hashlib import sha256
 from typing import Final
 
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.gates import fact
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, Job, TaskSpec
+from starloom_protocol.records.goals import Milestone
 from starloom_protocol.stream.authors import ENGINE
+from starloom_protocol.values import MISSING, holds, parse
 from starloom_protocol.vocabulary import TaskState
 
 STEP, REFUSED, TOLD, HINT = "step", "refused", "told", "hint"
@@ -60,7 +63,50 @@ def stall(constellation: Constellation, job: Job, goal: Goal, at_ms: int) -> str
     errors = list(_errors(constellation, run.turns[run.since :]))[-LIKE_ERRORS:]
     if len(errors) == LIKE_ERRORS and errors[0] and len(set(errors)) == 1:
         return f"{LIKE_ERRORS} like errors in a row: {errors[0]}"
+    missed = _missed(constellation, run, goal, at_ms) if goal.milestones else ""
+    if missed:
+        return missed
     return "" if any(turn.cites for turn in steps) else _half_used(job, run, goal, at_ms)
+
+
+def _missed(constellation: Constellation, run: GoalRun, goal: Goal, at_ms: int) -> str:
+    """Return the first milestone whose steps or time are over without it, in words; each warns once.
+
+    A person who lets the goal go on allows each milestone as much again.
+    """
+    times = 1 + run.more
+    spent_ms = goal.within_s * 1000 * times - (run.due_ms - at_ms)
+    told = {turn.note for turn in run.turns if turn.by == ENGINE}
+    for milestone in goal.milestones:
+        steps, within_s = milestone.steps * times, milestone.within_s * times
+        if 0 < steps <= used(run):
+            bound = f"{steps} steps"
+        elif 0 < within_s * 1000 <= spent_ms:
+            bound = f"{within_s} s"
+        else:
+            continue
+        why = f"the milestone \u201c{milestone.says}\u201d is not reached within {bound}"
+        if why not in told and not _is_reached(constellation, run, milestone):
+            return why
+    return ""
+
+
+def _is_reached(constellation: Constellation, run: GoalRun, milestone: Milestone) -> bool:
+    """Tell whether a call of a step gave the result of a milestone."""
+    for task in (task for turn in steps_of(run) for task in turn.tasks):
+        record, spec = constellation.tasks.get(task), constellation.specs.get(task)
+        if record is None or spec is None or record.state is not TaskState.SUCCEEDED:
+            continue
+        if milestone.tool and spec.tool != milestone.tool:
+            continue
+        check = milestone.condition
+        if check is None:
+            return True
+        value = fact(constellation, task, check.output)
+        expected = parse(check.value) if check.value is not None else None
+        if value is not MISSING and holds(check.op, value, expected):
+            return True
+    return False
 
 
 def _half_used(job: Job, run: GoalRun, goal: Goal, at_ms: int) -> str:

@@ -59,6 +59,12 @@ def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
             found[result.output] = None
     for sentence in constellation.head.sentences:
         found.update(dict.fromkeys(_of_sentence(sentence, spec), None))
+    of_group = constellation.specs.get(spec.group) if spec.group is not None else None
+    if of_group is not None and of_group.goal is not None:
+        # A part that is too large reaches no milestone, and is no fault of the step.
+        for milestone in of_group.goal.milestones:
+            if milestone.condition is not None:
+                found[milestone.condition.output] = None
     for source in (spec.id, spec.group):
         # A part that is too large to be shown is no fault of the task that made it.
         for dependency in constellation.outgoing.get(source, {}).values() if source is not None else ():

@@ -9,13 +9,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from msgspec.structs import replace
 from tzlocal import get_localzone_name
 
+from starloom.core.answer.trends import sentence
 from starloom.core.state import inputs
 from starloom.edge.access.callers import Means
 from starloom.edge.access.credentials import new_id
@@ -27,6 +28,7 @@ from starloom.edge.routes.bodies import Asked, ClockAsked, NewSchedule, PatchSch
 from starloom.edge.routes.requests.schedule_json import clock_fault, clock_shape, schedule_shape
 from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.routes.work.constellations import Constellations
+from starloom.edge.routes.work.report import TREND_RUNS_MOST, ReportRoute
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, json_reply
@@ -37,6 +39,7 @@ from starloom_protocol.api.service import Items
 from starloom_protocol.plan import plan_hash
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault
+from starloom_protocol.records.run_report import ScheduleTrend
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.values import canonical
@@ -63,17 +66,21 @@ class _Work:
 class Schedules:
     """Everything under `/schedules`."""
 
-    def __init__(self, hub: Hub, repeats: Repeats, submit: Submit, constellations: Constellations) -> None:
+    def __init__(
+        self, hub: Hub, repeats: Repeats, submit: Submit, constellations: Constellations, reports: ReportRoute
+    ) -> None:
         self._hub = hub
         self._repeats = repeats
         self._submit = submit
         self._constellations = constellations
+        self._reports = reports
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(_S, self.page, methods=["GET"])
         router.add_api_route(_S, self.create, methods=["POST"], status_code=201)
         router.add_api_route(V1 + "/schedule-preview", self.preview, methods=["POST"])
         router.add_api_route(_S + "/{schedule}", self.show, methods=["GET"])
+        router.add_api_route(_S + "/{schedule}/runs", self.runs, methods=["GET"])
         router.add_api_route(_S + "/{schedule}", self.patch, methods=["PATCH"])
         router.add_api_route(_S + "/{schedule}", self.remove, methods=["DELETE"])
         router.add_api_route(_S + "/{schedule}/{action}", self.control, methods=["POST"])
@@ -107,6 +114,14 @@ class Schedules:
                 "plan": self._shown(work.plan, caller_of(request).by),
             }
         return json_reply(shown)
+
+    async def runs(
+        self, schedule: str, limit: Annotated[int, Query(ge=1, le=TREND_RUNS_MOST)] = TREND_RUNS_MOST
+    ) -> JsonReply[ScheduleTrend]:
+        """Return the last ended runs of a schedule beside each other, and what has changed over them."""
+        asked = self._find(schedule)
+        lines, more = await self._reports.last(lambda head: head.schedule == asked.id, limit)
+        return json_reply(ScheduleTrend(more=more, runs=lines, schedule=asked.name, sentence=sentence(lines)))
 
     def _find(self, text: str) -> Schedule:
         schedules = self._hub.fleet.schedules

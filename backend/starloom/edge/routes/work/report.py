@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -33,7 +34,7 @@ KEPT_MOST: Final = 4
 TREND_RUNS_MOST: Final = 20
 """Each is a log to read the first time; a person compares no more."""
 LOOKED_AT_MOST: Final = 500
-"""Constellations whose recipe is looked at, the newest first."""
+"""Constellations whose recipe or schedule is looked at, the newest first."""
 LINES_MOST: Final = 2_000
 _LIST_PAGE: Final = 100
 
@@ -67,12 +68,16 @@ class ReportRoute:
         saved = any(key.rpartition("/")[0] == name for key in self._hub.fleet.recipes)
         if not saved and self._hub.planner.recipe(name) is None:
             raise Problem(Code.NOT_FOUND, f"there is no recipe {name[:64]}")
-        ended, more = await self._ended_runs(name, limit)
-        lines = [line for run in ended if (line := await self._line(run)) is not None]
+        lines, more = await self.last(lambda head: head.recipe == name, limit)
         return json_reply(RecipeTrend(more=more, recipe=name, runs=lines, sentence=sentence(lines)))
 
-    async def _ended_runs(self, recipe: str, limit: int) -> tuple[list[Head], bool]:
-        """Return the newest ended constellations of a recipe, and whether there may be more."""
+    async def last(self, is_run: Callable[[Head], bool], limit: int) -> tuple[list[TrendRun], bool]:
+        """Return the lines of the newest ended constellations that are such runs, and whether there may be more."""
+        ended, more = await self._ended_runs(is_run, limit)
+        return [line for run in ended if (line := await self._line(run)) is not None], more
+
+    async def _ended_runs(self, is_run: Callable[[Head], bool], limit: int) -> tuple[list[Head], bool]:
+        """Return the newest ended constellations that are such runs, and whether there may be more."""
         found: list[Head] = []
         before: tuple[int, str] | None = None
         for _ in range(LOOKED_AT_MOST // _LIST_PAGE):
@@ -81,7 +86,7 @@ class ReportRoute:
             )
             for row in rows:
                 known = await self._hub.headlines.of(row.id)
-                if known is None or known[0].recipe != recipe or known[0].state not in FINAL_CONSTELLATION_STATES:
+                if known is None or not is_run(known[0]) or known[0].state not in FINAL_CONSTELLATION_STATES:
                     continue
                 if len(found) == limit:
                     return found, True

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.core.plan.goals.tiers import next_of
-from starloom.core.rights.envelope import CALLS_MOST
+from starloom.core.rights.envelope import CALLS_MOST, milestone_words
 from starloom.planner.context.assembly import fenced, fenced_faults
 from starloom.planner.context.cards import TELLING_TOOLS, card_of, head_of, one_line, scrubbed, telling_in
 from starloom.planner.context.tool_lines import signature
@@ -203,7 +203,9 @@ def _gives(goal: Goal) -> str:
         f"{check.output} {check.op}{'' if check.value is None else ' ' + check.value}" for check in goal.until
     ]
     more = f"\nThe answer must meet: {'; '.join(conditions)}." if conditions else ""
-    return f"The value of the answer: {goal.gives}{more}"
+    milestones = [f"- {milestone_words(one)}{f', by {one.tool}' if one.tool else ''}" for one in goal.milestones]
+    by_when = "\nMilestones on the way, each by the result of a step:\n" if milestones else ""
+    return f"The value of the answer: {goal.gives}{more}{by_when}" + "\n".join(milestones)
 
 
 def _envelope(seen: SeenGoal) -> str:

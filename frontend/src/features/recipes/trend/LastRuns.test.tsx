@@ -1,8 +1,8 @@
 import { render, screen, within } from "@testing-library/react";
 import { expect, it } from "vitest";
 import { Router } from "wouter";
-import type { RecipeTrend, TrendRun } from "../../model/types.ts";
-import { LastRuns } from "./RecipeTrend.tsx";
+import type { RecipeTrend, TrendRun } from "../../../model/types.ts";
+import { LastRuns } from "./LastRuns.tsx";
 
 const RUN: TrendRun = {
   attempts: 2,
