@@ -154,14 +154,14 @@ def test_t150_without_a_trash_the_old_file_stays(tool: str, spoil: Any, device: 
     old = device.write("file", OLD)
     device.write("other", NEW)
     spoil(device.folder / TRASH, outside)
-    args: dict[str, Any] = {
+    calls: dict[str, dict[str, Any]] = {
         "fs.write": {"path": "file", "text": NEW, "on_clash": "replace"},
         "artifact.get": {"artifact": device.store.take(NEW.encode()), "to": "file", "on_clash": "replace"},
         "fs.copy": {"path": "other", "to": "file", "on_clash": "replace"},
         "fs.trash": {"paths": ["file"]},
-    }[tool]
+    }
     with pytest.raises(ToolFailed):
-        device.call(tool, **args)
+        device.call(tool, **calls[tool])
     assert old.read_text() == OLD
     assert sorted(path.name for path in device.folder.iterdir()) == sorted([TRASH, "file", "other"])
     assert list(outside.iterdir()) == []
