@@ -99,7 +99,10 @@ DEVICE_THREATS = (
         "a program with a token opens requests that wait for events until the hub serves nobody else",
         "a token has at most as many waiting requests, streams among them, as it may have live sockets; a submission "
         "that would wait beside them is refused before it is accepted; one whose connection ends waits no longer",
-        ("tests/guard/test_waits.py::test_t146_",),
+        (
+            "tests/guard/test_waits.py::test_t146_",
+            "tests/edge/routes/requests/test_a2a.py::test_streams_that_are_asked_for_at_once_are_bounded_too",
+        ),
         part="a person may have many tokens; how many connections an address has is bounded by the listener",
     ),
     Threat(

@@ -44,6 +44,14 @@ def test_t144_a_start_replaces_an_odd_file(tmp_path: Path, odd: str, monkeypatch
     assert (tmp_path / PORT_FILE).lstat().st_mode & 0o777 == 0o600
 
 
+def test_t144_a_folder_there_stops_no_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "Service", Ran)
+    (tmp_path / PORT_FILE / "mine").mkdir(parents=True)
+    assert serve(UpOptions(home=tmp_path, port=ports.free_port())) == 0
+    assert [path.name for path in tmp_path.glob("*port*")] == [PORT_FILE]
+    assert (tmp_path / PORT_FILE / "mine").is_dir()
+
+
 def test_t144_a_start_writes_through_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "Service", Ran)
     monkeypatch.delenv("STARLOOM_PORT", raising=False)

@@ -114,7 +114,10 @@ def _keep_port(settings: Settings) -> None:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as made:
             made.write(told)
-        part.replace(file)
+        try:
+            part.replace(file)
+        except IsADirectoryError:
+            part.unlink()  # a folder of somebody stays, and the next start has to be told its port
 
 
 def home_of(address: HubAddress) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,22 @@ async def test_a_token_has_a_bounded_number_of_streams(open_world: World, monkey
     await device(open_world)
     caller = await Caller.of(open_world)
     assert (await caller.post("SendStreamingMessage", message(READS))).status_code == 429
+
+
+async def test_streams_that_are_asked_for_at_once_are_bounded_too(
+    open_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(a2a, "STREAMS_EACH", 2)
+    await device(open_world)
+    caller = await Caller.of(open_world)
+    task = await caller.send(READS)
+    asked = [asyncio.create_task(caller.post("SubscribeToTask", {"id": task["id"]})) for _ in range(6)]
+    await settle(60)
+    done = [one for one in asked if one.done()]
+    assert [one.result().status_code for one in done] == [429] * 4
+    open_world.hub.fanout.end_waits()
+    assert {one.status_code for one in await asyncio.wait_for(asyncio.gather(*asked), 10)} == {200, 429}
+    assert not open_world.hub.fanout._watches
 
 
 async def test_a_stream_ends_where_a_person_decides(open_world: World) -> None:

@@ -9,20 +9,22 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
 from fastapi import APIRouter, Request
+from starlette.types import Receive, Scope, Send
 
 from starloom.core.state import inputs
 from starloom.edge.access.callers import Caller
 from starloom.edge.access.credentials import new_id
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
-from starloom.edge.live.fanout import WatchedStream
+from starloom.edge.live.fanout import Fanout, WatchedStream
 from starloom.edge.routes.bodies import A2aCall, Asked
 from starloom.edge.routes.requests import a2a_tasks
 from starloom.edge.routes.requests.a2a_tasks import SendParams, SentMessage, TaskParams
@@ -63,6 +65,25 @@ class _Refused(Exception):
         super().__init__(words)
         self.code = code
         self.data = data
+
+
+class _TaskStream(WatchedStream):
+    """A stream of a task that has a place among those of its token from before its first byte."""
+
+    def __init__(
+        self,
+        place: Callable[[], AbstractContextManager[None]],
+        fanout: Fanout,
+        task: str,
+        token: str,
+        events: Callable[[asyncio.Event], AsyncIterator[bytes]],
+    ) -> None:
+        super().__init__(fanout, task, token, events)
+        self._place = place
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._place():
+            await super().__call__(scope, receive, send)
 
 
 class A2aRoutes:
@@ -225,11 +246,27 @@ class A2aRoutes:
     # -- streams
 
     def _stream(self, caller: Caller, identity: str, number: str | int | None) -> WatchedStream:
-        if self._streams[caller.token] >= STREAMS_EACH:
+        events = partial(self._events, caller, identity, lambda result: _event(number, result))
+        place = partial(self._place, caller.token)
+        return _TaskStream(place, self._hub.fanout, identity, caller.token, events)
+
+    @contextmanager
+    def _place(self, token: str) -> Iterator[None]:
+        """Hold a place among the open streams of a token.
+
+        Raises:
+            Problem: `rate_limited`, if there is none.
+        """
+        if self._streams[token] >= STREAMS_EACH:
             reason = f"your token has {STREAMS_EACH} streams open"
             raise Problem(Code.RATE_LIMITED, reason, hint="End one of them, or ask with GetTask.")
-        events = partial(self._events, caller, identity, lambda result: _event(number, result))
-        return WatchedStream(self._hub.fanout, identity, caller.token, events)
+        self._streams[token] += 1
+        try:
+            yield
+        finally:
+            self._streams[token] -= 1
+            if not self._streams[token]:
+                del self._streams[token]
 
     async def _events(
         self, caller: Caller, identity: str, event: Callable[[Any], bytes], changed: asyncio.Event
@@ -237,30 +274,26 @@ class A2aRoutes:
         """Yield the task, each change of its status, and its answer; end with it, or when a person has to decide."""
         hub = self._hub
         until = hub.monotonic_s() + STREAM_MOST_S
-        self._streams[caller.token] += 1
-        try:
-            told = await self._task(caller, identity)
-            yield event({"task": told})
-            before = told["status"]
-            while hub.access.good(caller.token) and not hub.fanout.ending and hub.monotonic_s() < until:
-                if await self._stands_still(identity):
-                    return
-                try:
-                    async with asyncio.timeout(_KEEPALIVE_S):
-                        await changed.wait()
-                except TimeoutError:
-                    yield b": still here\n\n"
-                changed.clear()
-                now = await self._task(caller, identity)
-                if _told(now["status"]) == _told(before):
-                    continue
-                before = now["status"]
-                about = {"taskId": identity, "contextId": now["contextId"]}
-                for one in now.get("artifacts", []):
-                    yield event({"artifactUpdate": {**about, "artifact": one, "lastChunk": True}})
-                yield event({"statusUpdate": {**about, "status": before}})
-        finally:
-            self._streams[caller.token] -= 1
+        told = await self._task(caller, identity)
+        yield event({"task": told})
+        before = told["status"]
+        while hub.access.good(caller.token) and not hub.fanout.ending and hub.monotonic_s() < until:
+            if await self._stands_still(identity):
+                return
+            try:
+                async with asyncio.timeout(_KEEPALIVE_S):
+                    await changed.wait()
+            except TimeoutError:
+                yield b": still here\n\n"
+            changed.clear()
+            now = await self._task(caller, identity)
+            if _told(now["status"]) == _told(before):
+                continue
+            before = now["status"]
+            about = {"taskId": identity, "contextId": now["contextId"]}
+            for one in now.get("artifacts", []):
+                yield event({"artifactUpdate": {**about, "artifact": one, "lastChunk": True}})
+            yield event({"statusUpdate": {**about, "status": before}})
 
 
 def _of_this_version(request: Request) -> None:
