@@ -34,7 +34,7 @@ def place(context: ToolContext, source: Path, target: Path, *, mode: int | None 
     try:
         return Placed(context.files.place(source, target, mode=mode))
     except FileExistsError:
-        ticket, kept = open_ticket(context, target)
+        ticket, kept = open_ticket(context, target, durable=True)
     try:
         size = context.files.place_over(source, target, kept, mode=mode)
     finally:

@@ -188,3 +188,13 @@ def test_a_file_called_like_the_note_of_a_ticket_comes_back(device: Device) -> N
     (ticket,) = device.call("fs.trash", paths=["from.json"])["tickets"]
     assert device.call("fs.restore", tickets=[ticket])["items"][0]["moved"]
     assert (device.folder / "from.json").read_text() == "mine"
+
+
+def test_a_ticket_with_a_damaged_note_says_where_its_file_lies(device: Device) -> None:
+    device.write("a.txt", "mine")
+    (ticket,) = device.call("fs.trash", paths=["a.txt"])["tickets"]
+    home = device.folder / TRASH / ticket
+    (home / "from.json").write_bytes(b"")
+    with pytest.raises(ToolFailed, match=f"the note of ticket {ticket} is damaged.*lies in .*{ticket}"):
+        device.call("fs.restore", tickets=[ticket])
+    assert (home / "a.txt").read_text() == "mine"
