@@ -537,7 +537,7 @@ def test_report_of_a_recipe_prints_its_last_runs(hub: StubHub) -> None:
 
 def test_report_of_a_schedule_prints_its_last_runs(hub: StubHub) -> None:
     trend = msgspec.to_builtins(ScheduleTrend(more=False, runs=[], schedule="nightly", sentence="It has not run yet."))
-    hub.answers["GET", "/schedules/every%20night/runs"] = (200, trend)
+    hub.answers["GET", "/schedule-runs/every%20night"] = (200, trend)
     assert starloom(hub, "report", "--schedule", "every night") == (0, "It has not run yet.\n")
     code, said = starloom(hub, "report", "--schedule", "every night", "--json")
     assert (code, msgspec.json.decode(said)) == (0, trend)

@@ -44,8 +44,8 @@ def test_a_schedule_shows_how_long_its_runs_took(
     body = {"cron": "0 3 * * *", "name": name, "request": WORDS, "zone": "UTC"}
     schedule = stack.client.create("/schedules", body)["id"]
     stack.client.post(f"/schedules/{schedule}/run")
-    until(lambda: stack.client.get(f"/schedules/{schedule}/runs")["runs"], "the run ended")
-    (run,) = stack.client.get(f"/schedules/{schedule}/runs")["runs"]
+    until(lambda: stack.client.get(f"/schedule-runs/{schedule}")["runs"], "the run ended")
+    (run,) = stack.client.get(f"/schedule-runs/{schedule}")["runs"]
     context = new_context(width, session)
     page = context.new_page()
     page.goto("/schedules")
@@ -55,6 +55,8 @@ def test_a_schedule_shows_how_long_its_runs_took(
     expect(card.get_by_role("row")).to_have_count(2)
     expect(card.get_by_text("1 run so far")).to_be_visible()
     screens.shoot(page, "schedule", "durations", width)
+    inside = "card => card.getBoundingClientRect().right <= card.closest('article').getBoundingClientRect().right"
+    assert card.evaluate(inside), "the card ends where its row does"
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     card.get_by_role("link").first.click()
     expect(page).to_have_url(f"{stack.url}/constellations/{run['constellation']}")

@@ -471,6 +471,10 @@ def post_schedule_preview() -> Post[SchedulePreview]:
     return Post("/schedule-preview")
 
 
+def get_schedule_run(schedule: str, *, limit: int | None = None) -> Get[ScheduleTrendJson]:
+    return Get(f"/schedule-runs/{_part(schedule)}", {"limit": limit})
+
+
 def get_schedules() -> Get[Items[ScheduleRowJson]]:
     return Get("/schedules")
 
@@ -489,10 +493,6 @@ def patch_schedule(schedule: str) -> Patch[ScheduleRowJson]:
 
 def delete_schedule(schedule: str) -> Delete[RemovedSchedule]:
     return Delete(f"/schedules/{_part(schedule)}")
-
-
-def get_schedule_runs(schedule: str, *, limit: int | None = None) -> Get[ScheduleTrendJson]:
-    return Get(f"/schedules/{_part(schedule)}/runs", {"limit": limit})
 
 
 def post_schedule_action(schedule: str, action: str) -> Post[ScheduleRowJson]:

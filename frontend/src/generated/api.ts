@@ -1635,6 +1635,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/schedule-runs/{schedule}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Runs
+         * @description Return the last ended runs of a schedule beside each other, and what has changed over them.
+         */
+        get: operations["runs_api_v1_schedule_runs__schedule__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/schedules": {
         parameters: {
             query?: never;
@@ -1685,26 +1705,6 @@ export interface paths {
          * @description Change a schedule; fields that are not given stay. Who changes more than its name owns it from then on.
          */
         patch: operations["patch_api_v1_schedules__schedule__patch"];
-        trace?: never;
-    };
-    "/api/v1/schedules/{schedule}/runs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Runs
-         * @description Return the last ended runs of a schedule beside each other, and what has changed over them.
-         */
-        get: operations["runs_api_v1_schedules__schedule__runs_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
         trace?: never;
     };
     "/api/v1/schedules/{schedule}/{action}": {
@@ -9837,6 +9837,39 @@ export interface operations {
             };
         };
     };
+    runs_api_v1_schedule_runs__schedule__get: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                schedule: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleTrend"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
     page_api_v1_schedules_get: {
         parameters: {
             query?: never;
@@ -9983,39 +10016,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ScheduleRow"];
-                };
-            };
-            /** @description Refused, with code, reason, hint and errors[] */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": unknown;
-                };
-            };
-        };
-    };
-    runs_api_v1_schedules__schedule__runs_get: {
-        parameters: {
-            query?: {
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                schedule: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ScheduleTrend"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

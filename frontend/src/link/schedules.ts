@@ -22,7 +22,7 @@ export class Schedules {
 
   /** The last runs of a schedule beside each other, and what has changed over them. */
   runs = (id: string, signal?: AbortSignal) =>
-    this.rest.get("/schedules/{schedule}/runs", { path: { schedule: id }, signal });
+    this.rest.get("/schedule-runs/{schedule}", { path: { schedule: id }, signal });
   list = (signal?: AbortSignal) => this.rest.get("/schedules", { signal });
   preview = (body: ClockAsked, signal?: AbortSignal) => this.rest.post("/schedule-preview", { body, signal });
   make = (body: NewSchedule, key: string) => this.rest.create("/schedules", { body }, key);

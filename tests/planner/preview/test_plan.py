@@ -308,6 +308,14 @@ def test_a_number_of_different_devices_is_previewed_by_name() -> None:
     assert tasks["like-calls"]["each"] == "call of 3"
 
 
+def test_the_choice_of_a_vote_says_who_decides() -> None:
+    vote = {"n": 2, "rule": {"judge": "Which is newest?"}}
+    check = check_plan({"starloom": 1, "tasks": [{"id": "q", "tool": "system.info", "vote": vote}]})
+    assert check.plan is not None, check.faults
+    choice = shown(fleet(device("a"), offers={"a": offer()}), check.plan)["q-choice"]
+    assert (choice["person"], choice["why"]) == ("Which is newest?", "a judge chooses, or else a person")
+
+
 def test_other_calls_are_shown_and_their_effects_count() -> None:
     made = check_plan(
         {

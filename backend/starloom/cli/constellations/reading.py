@@ -26,7 +26,7 @@ from starloom.client.routes import (
     get_constellation_why,
     get_constellations,
     get_recipe_runs,
-    get_schedule_runs,
+    get_schedule_run,
 )
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.typed import say
@@ -283,7 +283,7 @@ def report(
     if sum(one is not None for one in (identity, recipe, schedule)) > 1:
         raise usage("a report is about one run, a recipe or a schedule", "Name one of ID, --recipe and --schedule.")
     if recipe is not None or schedule is not None:
-        trend = run.client.get(get_recipe_runs(recipe) if recipe is not None else get_schedule_runs(schedule or ""))
+        trend = run.client.get(get_recipe_runs(recipe) if recipe is not None else get_schedule_run(schedule or ""))
         if run.as_json:
             run.emit(trend)
             return

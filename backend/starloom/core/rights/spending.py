@@ -87,7 +87,7 @@ def learn_run(work: Work, constellation: Constellation) -> None:
 
 
 def teaches(constellation: Constellation) -> bool:
-    """Tell whether a constellation has ended by itself, and a model was asked or money was bounded."""
+    """Tell whether a constellation has ended that nobody cancelled, and a model was asked or money was bounded."""
     head = constellation.head
     bounded = head.budget is not None and head.budget.micros > 0
     asked = any(job.calls for job in constellation.jobs.values())

@@ -197,7 +197,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/schedules"): _run(_PLAN_BYTES),
     ("POST", V1 + "/schedule-preview"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
     ("GET", V1 + "/schedules/{schedule}"): _read(),
-    ("GET", V1 + "/schedules/{schedule}/runs"): _read(),
+    ("GET", V1 + "/schedule-runs/{schedule}"): _read(),
     ("PATCH", V1 + "/schedules/{schedule}"): _run(_PLAN_BYTES),
     ("DELETE", V1 + "/schedules/{schedule}"): _run(),
     ("POST", V1 + "/schedules/{schedule}/{action}"): _run(),

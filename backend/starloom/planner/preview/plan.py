@@ -344,7 +344,7 @@ def _task(
             person=spec.person,
             each=each,
             device=None,
-            why="a person answers",
+            why="a person answers" if spec.judge is None else "a judge chooses, or else a person",
             optional=spec.optional,
             after=tuple(after),
             takes=takes,

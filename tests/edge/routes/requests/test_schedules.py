@@ -241,7 +241,7 @@ async def test_the_last_runs_of_a_schedule_stand_beside_each_other(world: World)
     await agent.connect(world, offer=an_offer("t.one"))
     made = await make(world, name="Hourly")
     other = await make(world, name="Daily", cron="30 0 * * *")
-    assert (await read(world, "/schedules/Hourly/runs"))["sentence"] == "It has not run yet."
+    assert (await read(world, "/schedule-runs/Hourly"))["sentence"] == "It has not run yet."
     fired = []
     for _ in range(3):
         due = (await read(world, f"/schedules/{made['id']}"))["next"][0]
@@ -254,13 +254,13 @@ async def test_the_last_runs_of_a_schedule_stand_beside_each_other(world: World)
     await world.submit(PLAN)
     await agent.done(await agent.next(Dispatch))
     await settle()
-    found = await read(world, f"/schedules/{made['id']}/runs")
+    found = await read(world, f"/schedule-runs/{made['id']}")
     assert (found["schedule"], found["more"]) == ("Hourly", False)
     assert [run["constellation"] for run in found["runs"]] == fired[::-1]
     assert found["sentence"].startswith("3 runs so far, which is too few to compare.")
-    assert (await read(world, f"/schedules/{other['id']}/runs"))["runs"] == []
-    few = await read(world, "/schedules/Hourly/runs?limit=2")
+    assert (await read(world, f"/schedule-runs/{other['id']}"))["runs"] == []
+    few = await read(world, "/schedule-runs/Hourly?limit=2")
     assert ([run["constellation"] for run in few["runs"]], few["more"]) == (fired[:0:-1], True)
     async with world.client() as http:
-        missing = await http.get("/api/v1/schedules/nowhere/runs")
+        missing = await http.get("/api/v1/schedule-runs/nowhere")
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")

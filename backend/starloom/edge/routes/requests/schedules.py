@@ -80,7 +80,7 @@ class Schedules:
         router.add_api_route(_S, self.create, methods=["POST"], status_code=201)
         router.add_api_route(V1 + "/schedule-preview", self.preview, methods=["POST"])
         router.add_api_route(_S + "/{schedule}", self.show, methods=["GET"])
-        router.add_api_route(_S + "/{schedule}/runs", self.runs, methods=["GET"])
+        router.add_api_route(V1 + "/schedule-runs/{schedule}", self.runs, methods=["GET"])
         router.add_api_route(_S + "/{schedule}", self.patch, methods=["PATCH"])
         router.add_api_route(_S + "/{schedule}", self.remove, methods=["DELETE"])
         router.add_api_route(_S + "/{schedule}/{action}", self.control, methods=["POST"])

@@ -29,8 +29,10 @@ BYTES_A_TOKEN: Final = 4
 TOKENS_PER_DAY: Final = 100_000_000
 OWN_FILE_MODE: Final = 0o600
 _FIRST: Final = {Stage.JUDGING: "holds", Stage.CHOOSING: "choice"}
-_KINDS: Final = {tuple(answer_schema(stage)["properties"][_FIRST.get(stage, "kind")]["enum"]): stage for stage in Stage}
-"""The words that the first field of an answer takes, which differ between the stages."""
+_KINDS: Final = {
+    tuple(answer_schema(stage)["properties"][_FIRST.get(stage, "kind")].get("enum", ())): stage for stage in Stage
+}
+"""The words that the first field of an answer takes, which differ between the stages; a choice takes any name."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -158,7 +160,7 @@ def stage_of(call: Call) -> str:
     """Return the stage of a call by the answers that it declares; empty where it declares none that is known."""
     for tool in call.tools:
         fields = tool.function.parameters.properties
-        first = fields.get("kind") or fields.get("holds")
+        first = next((fields[name] for name in ("kind", *_FIRST.values()) if name in fields), None)
         if first is not None and first.enum in _KINDS:
             return str(_KINDS[first.enum])
     return ""
