@@ -77,11 +77,12 @@ SKIP_WORDS: dict[Reason, str] = {
 
 
 def presentation(
-    state: TaskState, reason: Reason | None = None, *, attempt: int = 0, checked: bool = False
+    state: TaskState, reason: Reason | None = None, *, attempt: int = 0, checked: bool = False, by: str = ""
 ) -> Presentation:
     """Return the presentation of a task's state and reason.
 
-    `reason` is the task's own stored reason or the one joined from its constellation or demand.
+    `reason` is the task's own stored reason or the one joined from its constellation or demand. `by` is the name of the
+    person who marked it, where the event is at hand that has it.
     """
     match state:
         case TaskState.WAITING:
@@ -111,6 +112,8 @@ def presentation(
             return Presentation("Stopping, not yet confirmed", Glyph.RINGED_SQUARE, Tone.BLUE)
         case TaskState.UNKNOWN:
             return Presentation("Unknown: may have happened", Glyph.QUESTION, Tone.AMBER)
+        case TaskState.SUCCEEDED if reason is Reason.MARKED:
+            return Presentation(f"Marked done by {by or 'a person'}", Glyph.TICK, Tone.TEAL)
         case TaskState.SUCCEEDED:
             if checked:
                 return Presentation("Done, checked", Glyph.DOUBLE_TICK, Tone.TEAL)

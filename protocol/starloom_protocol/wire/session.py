@@ -265,8 +265,11 @@ def device_id(public_key: bytes) -> str:
 
 
 def short_words(hub_key: bytes, device_key: bytes, code_hash: bytes) -> str:
-    """Return the six words that both screens show at pairing (48 bits); different keys show different words."""
+    """Return the six words that both screens show at pairing; different keys show different words.
+
+    No word comes twice: two equal words beside each other look like a mistake. Six of 256 in order are 47.9 bits.
+    """
     digest = hashlib.sha256(b"starloom/pairing\n")
     for part in (hub_key, device_key, code_hash):
         digest.update(len(part).to_bytes(4, "big") + part)
-    return " ".join(WORDS[byte] for byte in digest.digest()[:6])
+    return " ".join(WORDS[byte] for byte in [*dict.fromkeys(digest.digest())][:6])

@@ -80,6 +80,15 @@ def test_devices_are_forgotten_by_name(stub: StubHub) -> None:
     assert (code, "starloom device revoke server" in said) == (2, True)
 
 
+def test_a_name_of_two_devices_that_are_gone_asks_which_is_meant(stub: StubHub) -> None:
+    older = {**LEFT, "id": "d-older"}
+    stub.answers["GET", "/devices"] = (200, {"items": [LEFT, older], "next": None})
+    stub.answers["POST", "/devices/d-older/forget"] = (200, {**older, "forgotten": True})
+    code, said = starloom(stub, "device", "forget", "server")
+    assert (code, LEFT["id"] in said, "d-older" in said) == (2, True, True)
+    assert starloom(stub, "device", "forget", "d-older") == (0, "server is forgotten\n")
+
+
 def test_revoking_a_device_names_the_schedules_that_name_it(stub: StubHub) -> None:
     stub.answers["GET", "/devices"] = (200, {"items": [HERE], "next": None})
     stub.answers["POST", "/devices/d-desk/revoke"] = (200, {})

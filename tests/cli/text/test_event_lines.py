@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from starloom.cli.text.constellation_text import event_line
+import msgspec
+
+from starloom.cli.text.constellation_text import Changes, event_line
+from starloom_protocol.records.entities import TaskRecord, encode_entity
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
+from starloom_protocol.text.presentation import presentation
+from starloom_protocol.vocabulary import Reason, TaskState
 
 DEVICES = {"d-1": "wolke7"}
 
@@ -24,3 +29,18 @@ def test_a_task_of_a_device_is_named_by_it() -> None:
     said = line(EventKind.TASK_FAILED, "run.d-1", "engine", "run.d-1 has failed")
     assert "run on wolke7" in said
     assert "d-1" not in said
+
+
+def test_a_task_that_a_person_marked_is_no_plain_done() -> None:
+    assert presentation(TaskState.SUCCEEDED, Reason.MARKED).word == "Marked done by a person"
+    # Calls that the hub answers keep their answer in the same field, without that reason.
+    assert presentation(TaskState.SUCCEEDED).word == "Done"
+    record = TaskRecord(marked="null", reason=Reason.MARKED, since_ms=1, state=TaskState.SUCCEEDED)
+    puts = {"task/copy": msgspec.Raw(encode_entity(record))}
+    event = Event(
+        about="copy", at_ms=0, by="person:ines#t", kind=EventKind.TASK_MARKED, puts=dict(puts), seq=7, stream="c-1"
+    )
+    changes = Changes({})
+    assert [line.partition("  ")[2] for line in changes.lines(event)] == ["copy: Marked done by ines"]
+    later = msgspec.structs.replace(event, kind=EventKind.PLAN_EDITED, by="engine", seq=8)
+    assert changes.lines(later) == []

@@ -289,6 +289,12 @@ def test_device_ids_and_words_differ_by_key() -> None:
     assert short_words(b"ab", b"c", b"") != short_words(b"a", b"bc", b"")
 
 
+def test_no_word_of_a_pairing_comes_twice() -> None:
+    drawn = [short_words(n.to_bytes(2, "big"), b"", b"").split(" ") for n in range(2_000)]
+    assert [words for words in drawn if len(set(words)) < 6] == []
+    assert short_words(bytes([0, 28]), b"", b"") == "diamond peanut golden maple drum sandal"
+
+
 def test_the_words_are_256_and_tell_apart() -> None:
     assert len(WORDS) == len(set(WORDS)) == 256
     assert len({word[:4] for word in WORDS}) == 256

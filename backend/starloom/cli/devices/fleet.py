@@ -235,9 +235,14 @@ def forget(
 def _gone(items: list[DeviceRow], device: str) -> DeviceRow:
     """Return the device of this name or id that is gone; a device that joined later may have the same name."""
     meant = [item for item in items if device in (item["id"], item["name"])]
-    for item in meant:
-        if item["revoked"]:
-            return item
+    gone = [item for item in meant if item["revoked"]]
+    listed = [item for item in gone if not item["forgotten"]] or gone[:1]
+    if len(listed) > 1:
+        which = ", ".join(f"{item['id']} (joined {item['joined_at'] or 'long ago'})" for item in listed)
+        reason = f"{len(listed)} devices that are gone are called {device}: {which}"
+        raise usage(reason, "Name the one that you mean by its id: starloom device forget ID")
+    if listed:
+        return listed[0]
     if meant:
         raise usage(f"{device} belongs to the fleet", f"Revoke it first: starloom device revoke {device}")
     names = ", ".join(item["name"] for item in items if item["revoked"]) or "none"

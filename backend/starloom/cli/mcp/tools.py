@@ -277,7 +277,8 @@ class Tools:
                 )
             if name:
                 body["name"] = name
-            made = hub.create(post_constellations(), {**body, "labels": {"by": "assistant"}})
+            # A plan that can never begin is refused with its way out, before a person is asked about it.
+            made = hub.create(post_constellations(), {**body, "able": True, "labels": {"by": "assistant"}})
             identity = str(made["id"])
             listener.tell(f"{identity} was taken")
             state = self._planned(hub, identity, str(made["state"]))

@@ -278,6 +278,8 @@ class Changes:
     def __init__(self, devices: dict[str, str]) -> None:
         self._devices = devices
         self._told: dict[str, str] = {}
+        self._markers: dict[str, str] = {}
+        """By task, who marked it by hand: a record has no author."""
 
     def lines(self, event: Event) -> list[str]:
         """Return the lines for an event."""
@@ -287,6 +289,8 @@ class Changes:
             kind, _, name = key.partition("/")
             record = decode_entity(key, raw) if kind == "task" and raw is not None else None
             if isinstance(record, TaskRecord):
+                if event.kind == EventKind.TASK_MARKED:
+                    self._markers[name] = escaped(name_of(event.by))
                 told = self._task(name, record)
                 if told and self._told.get(name) != told:
                     self._told[name] = told
@@ -310,7 +314,8 @@ class Changes:
             return ""
         place = record.device if record.device and not name.endswith(f".{record.device}") else None
         on = f" on {self._devices.get(place, place)}" if place else ""
-        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
+        by = self._markers.get(name, "")
+        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked, by=by)
         return shown.word + on
 
 

@@ -64,9 +64,9 @@ def is_private(address: Address) -> bool:
 
 
 def words_of(spki: bytes) -> str:
-    """Return six words (48 bits) that identify a public key (DER)."""
+    """Return six different words (47.9 bits) that identify a public key (DER)."""
     digest = hashlib.sha256(b"starloom/certificate\n" + spki).digest()
-    return " ".join(WORDS[byte] for byte in digest[:6])
+    return " ".join(WORDS[byte] for byte in [*dict.fromkeys(digest)][:6])
 
 
 class Authority:

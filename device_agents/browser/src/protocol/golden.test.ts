@@ -105,6 +105,11 @@ describe("identity", () => {
     expect(shortWords(bytes(golden.hub_key), key, bytes(golden.code_hash))).toBe(golden.short_words);
     expect(new TextDecoder().decode(proofBytes(golden.proof_fields))).toBe(golden.proof);
   });
+
+  it("draws no word twice, as Python does", () => {
+    const none = new Uint8Array();
+    expect(shortWords(Uint8Array.of(0, 28), none, none)).toBe("diamond peanut golden maple drum sandal");
+  });
 });
 
 describe("channel", () => {

@@ -47,7 +47,10 @@ export function deviceId(publicKey: Uint8Array): string {
   return `d-${text}`;
 }
 
-/** The six words that both screens show at pairing (48 bits); different keys show different words. */
+/**
+ * The six words that both screens show at pairing; different keys show different words. No word comes twice: six of 256
+ * in order are 47.9 bits.
+ */
 export function shortWords(hubKey: Uint8Array, deviceKey: Uint8Array, codeHash: Uint8Array): string {
   const parts: Uint8Array[] = [encoder.encode("starloom/pairing\n")];
   for (const part of [hubKey, deviceKey, codeHash]) {
@@ -55,7 +58,8 @@ export function shortWords(hubKey: Uint8Array, deviceKey: Uint8Array, codeHash: 
     new DataView(length.buffer).setUint32(0, part.length);
     parts.push(length, part);
   }
-  return Array.from(sha256(joined(...parts)).slice(0, 6), (byte) => SHORT_WORDS[byte]).join(" ");
+  const drawn = [...new Set(sha256(joined(...parts)))].slice(0, 6);
+  return drawn.map((byte) => SHORT_WORDS[byte]).join(" ");
 }
 
 /** The hash of a join code; case, spaces and dashes do not count, and 0 and 1 are read as O and I. */

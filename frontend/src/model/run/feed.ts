@@ -27,9 +27,11 @@ function ofTask(event: StreamEvent): FeedLine | null {
     if (record.state === "waiting" || record.state === "leased") return null;
     const id = key.slice(5);
     if (event.about && event.about !== id) continue;
+    const marked = event.kind === "task_marked" && record.reason === "marked";
     const shown = presentation(record.state, record.reason ?? (record.absent_since_ms ? "absent" : null), {
       attempt: record.attempt ?? 0,
       checked: record.checked ?? false,
+      by: marked ? author(event.by) : "",
     });
     const ended = Object.entries(event.puts).find(([name]) => name.startsWith(`attempt/${id}/`))?.[1] as
       | Attempt
@@ -42,7 +44,7 @@ function ofTask(event: StreamEvent): FeedLine | null {
       glyph: shown.glyph,
       tone: shown.tone,
       names: [id],
-      text: failed ? `${word}: ${failed}` : event.note || word,
+      text: failed ? `${word}: ${failed}` : marked && event.note ? `${word}: ${event.note}` : event.note || word,
     };
   }
   return null;

@@ -191,6 +191,16 @@ describe("what is read out of the sample", () => {
   });
 });
 
+describe("a task that a person marked", () => {
+  const record = { state: "succeeded", reason: "marked", since_ms: 1, marked: "null" };
+  const marked = { ...event(1, { "task/copy": record }), about: "copy", by: "person:ines#t", kind: "task_marked" };
+
+  it("is no plain done, and names the person", () => {
+    expect(feedLines([marked], 5)[0]?.text).toBe("marked done by ines");
+    expect(feedLines([{ ...marked, note: "I looked" }], 5)[0]?.text).toBe("marked done by ines: I looked");
+  });
+});
+
 describe("versions", () => {
   const log = photoBackup("final");
   const model = modelOf(log);

@@ -25,25 +25,30 @@ const TABLE = new Map(
     { word: row.word, glyph: row.glyph, tone: row.tone, stuck: row.glyph === "barrier" || row.glyph === "broken_arc" },
   ]),
 );
-const ATTEMPTS = new Map<string, Shown>();
+const WORDED = new Map<string, Shown>();
 
 /** The twin of `vocabulary.presentation`. */
 export function presentation(
   state: TaskState,
   reason: Reason | null | undefined,
-  more: { attempt?: number; checked?: boolean } = {},
+  more: { attempt?: number; checked?: boolean; by?: string } = {},
 ): Shown {
   const shown = TABLE.get(`${state}/${reason ?? ""}/${more.checked ?? false}`);
   if (!shown) throw new Error(`the vocabulary shows no ${state}/${reason}: the page is older than the hub, reload it`);
+  if (state === "succeeded" && reason === "marked" && more.by) return worded(shown, `Marked done by ${more.by}`);
   const attempt = more.attempt ?? 0;
   if (attempt < 2 || shown.glyph !== "turning_arc") return shown;
-  const key = `${shown.word}/${attempt}`;
-  let numbered = ATTEMPTS.get(key);
-  if (!numbered) {
-    numbered = { ...shown, word: `${shown.word}, attempt ${attempt}` };
-    ATTEMPTS.set(key, numbered);
+  return worded(shown, `${shown.word}, attempt ${attempt}`);
+}
+
+/** A presentation with words of its own: the same object for the same words. */
+function worded(shown: Shown, word: string): Shown {
+  let made = WORDED.get(word);
+  if (!made) {
+    made = { ...shown, word };
+    WORDED.set(word, made);
   }
-  return numbered;
+  return made;
 }
 
 /** The order in which states stand in a bar and in a summary: settled first, ahead last. */
