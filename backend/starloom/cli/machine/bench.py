@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
+import time
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from starloom.lab.nebula.task import Task
 
 INTO = Path("nebula-runs")
+AGAIN_S = 1.0
+LOOK_S = 0.5
 
 
 def register(app: typer.Typer) -> None:
@@ -121,7 +123,7 @@ def nebula_run(
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
     picked = _picked([str(number) for number in SMOKE] if smoke else list(tasks or []))
-    signal.signal(signal.SIGTERM, _interrupted)
+    _stop_at_a_signal()
     if planner == SCRIPT:
         picked = tuple(task for task in picked if kind in task.transcripts)
         if not picked:
@@ -129,24 +131,26 @@ def nebula_run(
     live = _own_model(tokens, tokens_per_task) if planner == MODEL and replay is None else None
     if record is not None and live is not None:
         _require_maskable(live)
-    report = run_suite(
-        Wanted(
-            picked,
-            planner,
-            profiles,
-            range(seed, seed + seeds),
-            into,
-            examine,
-            kind,
-            baselines,
-            in_the_hub(ablations),
-            live,
-            record,
-            replay,
-            accept_prompts,
-        ),
-        _say,
+    wanted = Wanted(
+        picked,
+        planner,
+        profiles,
+        range(seed, seed + seeds),
+        into,
+        examine,
+        kind,
+        baselines,
+        in_the_hub(ablations),
+        live,
+        record,
+        replay,
+        accept_prompts,
     )
+    try:
+        report = run_suite(wanted, _say)
+    except KeyboardInterrupt:
+        _say("interrupted: nothing of the suite goes on, and there is no report")
+        raise typer.Exit(int(Exit.INTERRUPTED)) from None
     if run.as_json:
         run.emit(report.document())
     else:
@@ -253,10 +257,12 @@ def nebula_up(
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise usage(f"{folder} is not an empty folder", "Name a new one.")
-    over = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: over.set())
-    up(folder, seed, datetime.now(UTC).date(), _say, over.wait)
+    _stop_at_a_signal()
+    try:
+        up(folder, seed, datetime.now(UTC).date(), _say, _wait)
+    except KeyboardInterrupt:
+        _say("interrupted before it was ready: nothing goes on")
+        raise typer.Exit(int(Exit.INTERRUPTED)) from None
 
 
 def nebula_list(run: Invocation) -> None:
@@ -298,5 +304,22 @@ def _print_table(rows: list[list[str]]) -> None:
         print("  ".join([*cells, row[-1]]).rstrip())
 
 
-def _interrupted(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _wait() -> None:
+    """Wait until a signal comes. A wait without an end would miss one that comes just before it."""
+    while True:
+        time.sleep(LOOK_S)
+
+
+def _stop_at_a_signal() -> None:
+    """Stop at Ctrl-C or SIGTERM. Those that come at once after the first are the same wish."""
+    last_s = -AGAIN_S
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        nonlocal last_s
+        now_s = time.monotonic()
+        if now_s - last_s >= AGAIN_S:
+            last_s = now_s
+            raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
