@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from starloom.lab.nebula.task import Task
 
 INTO = Path("nebula-runs")
+OWN_TASKS = typer.Option("--own", metavar="DIR", help="A folder with tasks of your own (docs/nebula.md).")
 AGAIN_S = 1.0
 LOOK_S = 0.5
 
@@ -103,6 +104,7 @@ def nebula_run(
     accept_prompts: Annotated[
         bool, typer.Option("--accept-prompts", help="With --replay: prompts that differ do not fail the gate.")
     ] = False,
+    own: Annotated[Path | None, OWN_TASKS] = None,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where the report goes.")] = INTO,
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
@@ -122,7 +124,7 @@ def nebula_run(
     profiles, baselines, ablations = _conditions(planner, faults, baseline, ablation)
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
-    picked = _picked([str(number) for number in SMOKE] if smoke else list(tasks or []))
+    picked = _picked([str(number) for number in SMOKE] if smoke else list(tasks or []), own)
     _stop_at_a_signal()
     if planner == SCRIPT:
         picked = tuple(task for task in picked if kind in task.transcripts)
@@ -210,12 +212,12 @@ def _conditions(
     return profiles, baselines, ablations
 
 
-def _picked(names: list[str]) -> tuple[Task, ...]:
-    """Return the tasks that are named; all without a name."""
-    from starloom.lab.nebula.task import TaskInvalid, chosen
+def _picked(names: list[str], own: Path | None) -> tuple[Task, ...]:
+    """Return the tasks that are named; without a name those in the user's own folder, else all of the suite."""
+    from starloom.lab.nebula.task import TaskInvalid, chosen, own_tasks
 
     try:
-        return chosen(names)
+        return chosen(names, own_tasks(own) if own is not None else ())
     except TaskInvalid as fault:
         raise usage(str(fault)) from fault
 
@@ -265,10 +267,8 @@ def nebula_up(
         raise typer.Exit(int(Exit.INTERRUPTED)) from None
 
 
-def nebula_list(run: Invocation) -> None:
+def nebula_list(run: Invocation, own: Annotated[Path | None, OWN_TASKS] = None) -> None:
     """List the tasks: number, category, level, what each asks for, and what it lacks."""
-    from starloom.lab.nebula.task import all_tasks
-
     items = [
         {
             "task": task.id,
@@ -277,7 +277,7 @@ def nebula_list(run: Invocation) -> None:
             "words": task.about.words,
             "needs": task.about.needs,
         }
-        for task in all_tasks()
+        for task in _picked([], own)
     ]
     if run.as_json:
         run.emit({"items": items})
