@@ -8,15 +8,18 @@ def main() -> None:
 
     It ends quietly where the reader of its output went away, as in `starloom devices | head`.
     """
+    from starloom.client.exits import Exit
     from starloom.process import heap
 
-    heap.begin()
-    from starloom.cli.commands import build
-    from starloom.client.exits import Exit
-    from starloom.client.terminal.pipes import has_no_reader, reader_is_gone
-
     try:
+        heap.begin()
+        from starloom.cli.commands import build
+        from starloom.client.terminal.pipes import has_no_reader, reader_is_gone
+
         build()()
+    except KeyboardInterrupt:
+        # Before a command begins there is nothing to tell.
+        raise SystemExit(int(Exit.INTERRUPTED)) from None
     except SystemExit as ended:
         # Output that is not buffered is lost before this: the parser ends with 1 then, as for any failure.
         if reader_is_gone() or (ended.code == int(Exit.FAILED) and has_no_reader()):

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -113,7 +114,7 @@ class Installation:
 
     def left_over(self) -> list[str]:
         """Return the processes that still run with this home; after `close` there must be none."""
-        return list(left_over(self.home))
+        return list(left_over(self.home, at_terminals=False))
 
     def new_client(self) -> Client:
         """Return a further client of the hub, for another thread.
@@ -307,13 +308,28 @@ class Installation:
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
 
 
-def left_over(home: Path) -> Iterator[str]:
-    """Yield the processes that still use the home."""
+def left_over(home: Path, *, at_terminals: bool = True) -> Iterator[str]:
+    """Yield the processes that still use the home, but for this one and those that started it, such as `timeout`.
+
+    The processes of an installation have no terminal. Without `at_terminals` a shell of a person is none of them.
+    """
+    own = {os.getpid(), *(one.pid for one in psutil.Process().parents())}
+    own |= set() if at_terminals else _at_terminals()
+    named = re.compile(rf"{re.escape(str(home))}(?![\w.-])")
     for process in psutil.process_iter(["pid", "cmdline", "cwd"]):
         info = process.info
         words = [str(info["cwd"] or ""), *(info["cmdline"] or [])]
-        if process.pid != os.getpid() and any(str(home) in word for word in words):
+        if process.pid not in own and any(map(named.search, words)):
             yield f"{process.pid} {' '.join(info['cmdline'] or [])[:80]}"
+
+
+def _at_terminals() -> set[int]:
+    """Return the processes that have a terminal; psutil does not know one that was opened after its first look."""
+    listed = ""
+    with contextlib.suppress(OSError):  # a bare container may have no `ps`, and no person at a terminal either
+        listed = subprocess.run(["ps", "-A", "-o", "pid=,tty="], check=True, capture_output=True, text=True).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    return {int(row[0]) for row in rows if len(row) > 1 and row[1].strip("?-")}
 
 
 def _pump(process: subprocess.Popen[bytes], log: Path) -> None:

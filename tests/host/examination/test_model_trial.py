@@ -15,7 +15,7 @@ from starloom.host.examination.model_trial import STAGES, Report, Used, announce
 from starloom.planner.model.endpoints.endpoint import Endpoint
 from starloom.planner.model.trials import CALLS_MOST
 from tests.cli.test_commands import StubHub
-from tests.models.modes import REFUSES_TOOLS
+from tests.models.modes import BROKEN, DECLINED, MENDED, REFUSES_TOOLS
 from tests.models.server import FakeModel, Json, Say, without_tools
 from tests.models.threaded import a_model
 from tests.models.tried import CONDITION_WORDS, RIGHT, TOOL_WORDS, answered, passing
@@ -153,6 +153,69 @@ def test_a_model_that_is_away_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert told["used"]["calls"] == 1
     assert "cannot be reached" in told["items"][0]["told"]
     assert told["uses"] == []
+
+
+FIXES: dict[str, str] = {
+    "unauthorised": "STARLOOM_LLM_KEY_FILE",
+    "no_such_model": "STARLOOM_LLM_MODEL",
+    "too_many_calls": "Try again later",
+    "server_error": "the log of the model's server",
+    "overloaded": "the log of the model's server",
+    "ten_megabytes": "STARLOOM_LLM_OUTPUT_TOKENS",
+    "event_stream": "the log of the model's server",
+    "hangs_up": "the log of the model's server",
+    "stalls_for_ever": "STARLOOM_LLM_TIMEOUT_S",
+    "drips_slowly": "STARLOOM_LLM_TIMEOUT_S",
+}
+"""By the fault of an endpoint; of all others the address and the wire format are to be checked."""
+
+
+@pytest.mark.parametrize("mode", BROKEN)
+def test_a_broken_endpoint_is_asked_once_and_told_apart_from_a_weak_model(
+    monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setenv("STARLOOM_LLM_TIMEOUT_S", "1")
+    with a_model(BROKEN[mode]) as fake:
+        use(monkeypatch, fake)
+        code, told = report()
+    assert (code, told["used"]["calls"], told["uses"]) == (1, 1, [])
+    (item,) = told["items"]
+    assert "This says nothing about the model; no other question was asked" in item["told"]
+    assert FIXES.get(mode, "STARLOOM_LLM_URL") in item["fix"]
+    assert "larger model" not in item["fix"]
+    assert "sk-secret-key" not in str(told)
+
+
+@pytest.mark.parametrize("mode", REFUSES_TOOLS)
+def test_a_server_that_refuses_plain_text_as_well_is_asked_twice(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    with a_model(REFUSES_TOOLS[mode]) as fake:
+        use(monkeypatch, fake, model=f"never-{mode}")
+        code, told = report()
+    assert (code, told["used"]["calls"], told["uses"]) == (1, 2, [])
+    assert "larger model" not in told["items"][0]["fix"]
+
+
+@pytest.mark.parametrize("mode", [*DECLINED, "empty_text", "prose_only", "truncated_json", "hostile_prose"])
+def test_a_model_that_answers_badly_is_told_to_be_of_no_use(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    with a_model({**DECLINED, **MENDED}[mode]) as fake:
+        use(monkeypatch, fake)
+        code, told = report()
+    assert code == 1
+    assert len(told["items"]) == 10
+    assert not any(item["good"] for item in told["items"])
+    assert {use.partition(": ")[2].partition(" (")[0] for use in told["uses"]} == {"no"}
+    assert "another or a larger model" in told["items"][0]["fix"]
+
+
+def test_an_endpoint_that_fails_once_between_answers_is_asked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sometimes(asked: Json) -> Say:
+        return BROKEN["server_error"] if CONDITION_WORDS in str(asked) else passing(asked)
+
+    with a_model(sometimes) as fake:
+        use(monkeypatch, fake)
+        code, told = report()
+    assert (code, len(told["items"])) == (1, 10)
+    assert [item["subject"] for item in told["items"] if not item["good"]] == ["a condition"]
 
 
 def test_without_a_model_it_says_how_to_set_one() -> None:

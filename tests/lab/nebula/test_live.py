@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
+from starloom.lab.installation import left_over
 from starloom.lab.nebula.suite import Wanted, run_suite
 from starloom.lab.nebula.task import chosen
 
@@ -50,6 +56,47 @@ def test_a_task_survives_a_killed_agent_and_a_killed_hub(tmp_path: Path) -> None
     assert [(run.profile, run.end, len(run.struck)) for run in report.runs] == [("P1", "met", 1), ("P4", "met", 1)]
     assert all("not broken" not in run.struck[0] for run in report.runs)
     assert "The gate is met." in (tmp_path / report.id / "report.html").read_text()
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize(
+    ("words", "at", "code", "never"),
+    [
+        (["up", "WORLD"], "starting", 130, "ready."),
+        (["up", "WORLD"], "ready", 0, "interrupted"),
+        (["run", "--smoke"], "starting", 130, "kept in"),
+        (["run", "--smoke"], "ok  ", 130, "kept in"),
+    ],
+)
+def test_a_signal_at_any_stage_leaves_nothing(tmp_path: Path, words: list[str], at: str, code: int, never: str) -> None:
+    """Two signals come, as of somebody who presses Ctrl-C twice; `timeout` names the world in its own words."""
+    places = {name: tmp_path / name for name in ("home", "temporary", "work")}
+    for place in places.values():
+        place.mkdir()
+    world = tmp_path / "world"
+    argv = [sys.executable, "-P", "-m", "starloom.cli", "bench", "nebula"]
+    argv += [str(world) if word == "WORLD" else word for word in words]
+    environment = {**os.environ, "HOME": str(places["home"]), "TMPDIR": str(places["temporary"])}
+    environment |= {"XDG_DATA_HOME": "", "STARLOOM_HOME": ""}
+    ran = ["timeout", "--foreground", "120", *argv]
+    said: list[str] = []
+    sent = False
+    with subprocess.Popen(ran, stderr=subprocess.PIPE, cwd=places["work"], env=environment, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            said.append(line)
+            if at in line and not sent:
+                (own,) = psutil.Process(process.pid).children()
+                own.send_signal(signal.SIGINT)
+                own.send_signal(signal.SIGTERM)
+                sent = True
+    text = "".join(said)
+    assert process.returncode == code, text
+    assert "outlived" not in text
+    assert "submitted" not in text
+    assert never not in text
+    assert list(left_over(tmp_path)) == []
+    assert [list(place.iterdir()) for place in places.values()] == [[], [], []]
 
 
 @pytest.mark.quick

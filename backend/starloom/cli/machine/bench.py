@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
+import time
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from starloom.lab.nebula.task import Task
 
 INTO = Path("nebula-runs")
+OWN_TASKS = typer.Option("--own", metavar="DIR", help="A folder with tasks of your own (docs/nebula.md).")
+AGAIN_S = 1.0
+LOOK_S = 0.5
 
 
 def register(app: typer.Typer) -> None:
@@ -102,6 +105,7 @@ def nebula_run(
     accept_prompts: Annotated[
         bool, typer.Option("--accept-prompts", help="With --replay: prompts that differ do not fail the gate.")
     ] = False,
+    own: Annotated[Path | None, OWN_TASKS] = None,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where the report goes.")] = INTO,
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
@@ -121,8 +125,8 @@ def nebula_run(
     profiles, baselines, ablations = _conditions(planner, faults, baseline, ablation)
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
-    picked = _picked([str(number) for number in SMOKE] if smoke else list(tasks or []))
-    signal.signal(signal.SIGTERM, _interrupted)
+    picked = _picked([str(number) for number in SMOKE] if smoke else list(tasks or []), own)
+    _stop_at_a_signal()
     if planner == SCRIPT:
         picked = tuple(task for task in picked if kind in task.transcripts)
         if not picked:
@@ -130,24 +134,26 @@ def nebula_run(
     live = _own_model(tokens, tokens_per_task) if planner == MODEL and replay is None else None
     if record is not None and live is not None:
         _require_maskable(live)
-    report = run_suite(
-        Wanted(
-            picked,
-            planner,
-            profiles,
-            range(seed, seed + seeds),
-            into,
-            examine,
-            kind,
-            baselines,
-            in_the_hub(ablations),
-            live,
-            record,
-            replay,
-            accept_prompts,
-        ),
-        _say,
+    wanted = Wanted(
+        picked,
+        planner,
+        profiles,
+        range(seed, seed + seeds),
+        into,
+        examine,
+        kind,
+        baselines,
+        in_the_hub(ablations),
+        live,
+        record,
+        replay,
+        accept_prompts,
     )
+    try:
+        report = run_suite(wanted, _say)
+    except KeyboardInterrupt:
+        _say("interrupted: nothing of the suite goes on, and there is no report")
+        raise typer.Exit(int(Exit.INTERRUPTED)) from None
     if run.as_json:
         run.emit(report.document())
     else:
@@ -207,12 +213,12 @@ def _conditions(
     return profiles, baselines, ablations
 
 
-def _picked(names: list[str]) -> tuple[Task, ...]:
-    """Return the tasks that are named; all without a name."""
-    from starloom.lab.nebula.task import TaskInvalid, chosen
+def _picked(names: list[str], own: Path | None) -> tuple[Task, ...]:
+    """Return the tasks that are named; without a name those in the user's own folder, else all of the suite."""
+    from starloom.lab.nebula.task import TaskInvalid, chosen, own_tasks
 
     try:
-        return chosen(names)
+        return chosen(names, own_tasks(own) if own is not None else ())
     except TaskInvalid as fault:
         raise usage(str(fault)) from fault
 
@@ -255,16 +261,16 @@ def nebula_up(
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise usage(f"{folder} is not an empty folder", "Name a new one.")
-    over = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: over.set())
-    up(folder, seed, datetime.now(UTC).date(), _say, over.wait)
+    _stop_at_a_signal()
+    try:
+        up(folder, seed, datetime.now(UTC).date(), _say, _wait)
+    except KeyboardInterrupt:
+        _say("interrupted before it was ready: nothing goes on")
+        raise typer.Exit(int(Exit.INTERRUPTED)) from None
 
 
-def nebula_list(run: Invocation) -> None:
+def nebula_list(run: Invocation, own: Annotated[Path | None, OWN_TASKS] = None) -> None:
     """List the tasks: number, category, level, what each asks for, and what it lacks."""
-    from starloom.lab.nebula.task import all_tasks
-
     items = [
         {
             "task": task.id,
@@ -273,7 +279,7 @@ def nebula_list(run: Invocation) -> None:
             "words": task.about.words,
             "needs": task.about.needs,
         }
-        for task in all_tasks()
+        for task in _picked([], own)
     ]
     if run.as_json:
         run.emit({"items": items})
@@ -300,5 +306,22 @@ def _print_table(rows: list[list[str]]) -> None:
         tell("  ".join([*cells, row[-1]]).rstrip())
 
 
-def _interrupted(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _wait() -> None:
+    """Wait until a signal comes. A wait without an end would miss one that comes just before it."""
+    while True:
+        time.sleep(LOOK_S)
+
+
+def _stop_at_a_signal() -> None:
+    """Stop at Ctrl-C or SIGTERM. Those that come at once after the first are the same wish."""
+    last_s = -AGAIN_S
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        nonlocal last_s
+        now_s = time.monotonic()
+        if now_s - last_s >= AGAIN_S:
+            last_s = now_s
+            raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)

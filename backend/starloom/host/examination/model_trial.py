@@ -18,12 +18,12 @@ from starloom.planner.model.answers import Stage
 from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpoint_from, tiers_from
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.endpoints.spending import MICROS
-from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, Turn
+from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, ToolsRefused, Turn
 from starloom.planner.model.transport.connecting import connect, price_of
 from starloom.planner.model.trials import ANSWER_TOKENS, CALLS_MOST, Outcome, all_trials, expected_bytes, uses
 from starloom.process.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom_protocol.api.models import ModelState
-from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.vocabulary import Code
 
 STAGES: Final = {
     ModelRole.PLANNER: Stage.PLANNING,
@@ -37,7 +37,7 @@ BYTES_A_TOKEN: Final = 3
 _SAME_PLACE: Final = (
     f"To try the hub's model, type this where the hub was started, or keep its lines in {FILE_NAME} of its data folder"
 )
-_FIX: Final = "Use a larger model for this, or a recipe, rows or a plan of your own, which need none."
+_FIX: Final = "Use another or a larger model for this, or a recipe, rows or a plan of your own, which need none."
 
 
 @dataclass
@@ -109,7 +109,9 @@ class _Counted:
     def __init__(self, model: Model, used: Used) -> None:
         self._model = model
         self._used = used
-        self.away = False
+        self._answered = False
+        self.broken: ModelFault | None = None
+        """Why its endpoint gives no reply: it is away, or has never given one, so that asking on tells nothing."""
 
     async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
         if self._used.calls >= CALLS_MOST:
@@ -118,11 +120,15 @@ class _Counted:
         started = time.monotonic()
         try:
             reply = await self._model.ask(instructions, turns, stage)
-        except ModelAway:
-            self.away = True
+        except ToolsRefused:
+            raise
+        except ModelFault as fault:
+            if isinstance(fault, ModelAway) or not self._answered:
+                self.broken = fault
             raise
         finally:
             self._used.seconds += time.monotonic() - started
+        self._answered = True
         self._used.input_tokens += reply.input_tokens
         self._used.cached_tokens += reply.cached_tokens
         self._used.output_tokens += reply.output_tokens
@@ -223,7 +229,7 @@ async def _tried(
             continue
         model = counted[endpoints[stage]]
         before = Used(**vars(report.used))
-        if model.away:
+        if model.broken is not None:
             continue
         outcome = await trial(model)
         outcomes.append(outcome)
@@ -231,19 +237,22 @@ async def _tried(
         report.costs.append(cost)
         several = len(models) > 1
         named = f"{outcome.name} ({endpoints[stage].model})" if several else outcome.name
-        _add(report, replace(_finding(outcome, cost, away=model.away), subject=named), show)
-    gone = [endpoint for endpoint, model in counted.items() if model.away]
+        _add(report, replace(_finding(outcome, cost, model.broken), subject=named), show)
+    gone = [endpoint for endpoint, model in counted.items() if model.broken is not None]
     tried = [item for item in outcomes if endpoints[item.stage] not in gone]
     report.uses = list(uses(tried).values())
     report.price_known = all(price_of(endpoint, 1000, 1000) is not None for endpoint in models)
     return report
 
 
-def _finding(outcome: Outcome, cost: Used, *, away: bool) -> Finding:
+def _finding(outcome: Outcome, cost: Used, broken: ModelFault | None) -> Finding:
     spent = f"{cost.calls} call{'s' * (cost.calls != 1)}, {cost.input_tokens + cost.output_tokens:,} tokens"
     spent += f", {cost.seconds:.1f} s"
     told = f"as expected ({spent})" if outcome.passed else f"{outcome.missing} ({spent})"
-    return Finding(outcome.name, outcome.passed, told, CODES[Code.MODEL_UNREACHABLE].hint if away else _FIX)
+    if broken is None:
+        return Finding(outcome.name, outcome.passed, told, _FIX)
+    told = f"{broken.fault.reason} ({spent}). This says nothing about the model; no other question was asked"
+    return Finding(outcome.name, False, told, broken.fault.hint or "")
 
 
 def _without(finding: Finding, show: Callable[[str], None]) -> Report:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import signal
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -118,7 +121,8 @@ def _run_profile(
         variables = wanted.model.variables(used)
     variables = {**variables, **IN_THE_HUB.get(ablation, {})}
     world = NebulaWorld(root, wanted.seeds[0], day, variables, time_scale=TIME_SCALES.get(profile, 1))
-    done = False
+    runs: list[Ran] = []
+    whole = False
     try:
         condition = " ".join(part for part in (profile, ablation) if part)
         say(f"{condition}: starting a hub, a worker, Redis and five devices")
@@ -137,20 +141,38 @@ def _run_profile(
             keys=wanted.keys,
         )
         baselines = (ablation,) if ablation else (FULL, *wanted.baselines)
-        runs = _run_all(runner, wanted, baselines, used, say)
-        done = all(run.fine or not run.constellation for run in runs)
-        return runs
+        _run_all(runner, wanted, baselines, used, say, runs)
+        whole = True
+    except KeyboardInterrupt:
+        whole = True
+        raise
     finally:
-        world.close()
-        if script is not None:
-            script.close()
+        with undisturbed():
+            world.close()
+            if script is not None:
+                script.close()
         left = world.left_over()
         if left:
             say("these outlived the world: " + "; ".join(left))
-        if done and not left:
+        if whole and not left and all(run.fine or not run.constellation for run in runs):
             shutil.rmtree(root, ignore_errors=True)
         else:
             say(f"the world with its logs is kept in {root}")
+    return runs
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let no signal keep a world from being ended in order; signals reach the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _has_goals(wanted: Wanted) -> bool:
@@ -159,9 +181,9 @@ def _has_goals(wanted: Wanted) -> bool:
 
 
 def _run_all(
-    runner: Runner, wanted: Wanted, baselines: Sequence[str], used: int, say: Callable[[str], None]
-) -> list[Ran]:
-    runs: list[Ran] = []
+    runner: Runner, wanted: Wanted, baselines: Sequence[str], used: int, say: Callable[[str], None], runs: list[Ran]
+) -> None:
+    """Run the tasks and add each to `runs`, which has those that ended where the suite is interrupted."""
     try:
         for seed in wanted.seeds:
             for task in wanted.tasks:
@@ -172,7 +194,6 @@ def _run_all(
                     say(_line(ran))
     finally:
         runner.close()
-    return runs
 
 
 def _line(ran: Ran) -> str:
@@ -201,18 +222,22 @@ def write_report(report: Report, folder: Path, keys: KeyMask) -> None:
 
 
 def up(root: Path, seed: int, day: date, say: Callable[[str], None], until: Callable[[], object]) -> None:
-    """Keep a world in a folder until `until` returns, for trying requests by hand.
+    """Keep a world in a folder until `until` returns or is interrupted, for trying requests by hand.
 
     Raises:
         Problem: the world did not start.
+        KeyboardInterrupt: it was interrupted before it was ready.
     """
     world = NebulaWorld(root.resolve(), seed, day)
     try:
         say("starting a hub, a worker, Redis and five devices")
         world.start()
         say(f"ready. In another terminal: starloom --help; add to each command: --hub {world.home}")
-        until()
+        with contextlib.suppress(KeyboardInterrupt):
+            until()
     finally:
-        world.close()
+        say("stopping")
+        with undisturbed():
+            world.close()
         for process in world.left_over():
             say(f"this outlived the world: {process}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
+import runpy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
@@ -17,6 +19,7 @@ import yaml
 from starloom.lab.nebula import tasks as _tasks
 from starloom.lab.nebula.faults.profiles import PROFILES
 from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint, Meanwhile
+from starloom.lab.nebula.world.devices import DECLARED, NAMES
 from starloom.lab.nebula.world.files.ground import Ground
 
 FOLDER: Final = re.compile(r"t(\d\d)_([a-z0-9_]+)")
@@ -49,6 +52,7 @@ FOLDERS: Final = {
 LEVELS: Final = {"e": "easy", "m": "middle", "h": "hard"}
 DEADLINE_S: Final = 120
 TRANSCRIPTS: Final = "transcripts"
+CALLABLE: Final = frozenset(f"{area}.{name}" for area, tools in DECLARED.items() for name in tools)
 
 
 class Choose(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -170,15 +174,37 @@ def all_tasks() -> tuple[Task, ...]:
     return found
 
 
-def chosen(names: list[str]) -> tuple[Task, ...]:
-    """Return the tasks that are named by number, by name or by the letter of a category; all without a name.
+def own_tasks(folder: Path) -> tuple[Task, ...]:
+    """Return the tasks in a folder of the user, each a folder `tNN_name` with a number that the suite does not have.
+
+    Raises:
+        TaskInvalid: there is none, or naming the first folder that is none.
+    """
+    if not folder.is_dir():
+        raise TaskInvalid(f"there is no folder {folder}")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and entry.name[0] not in "._")
+    wrong = next((name for name in names if not FOLDER.fullmatch(name)), None)
+    if wrong is not None or not names:
+        raise TaskInvalid(f"{folder / (wrong or '')}: a task is a folder tNN_name, such as t56_my_task")
+    found = tuple(sorted((_own_task(folder / name) for name in names), key=lambda task: task.number))
+    numbers = [task.number for task in (*all_tasks(), *found)]
+    twice = next((task for task in found if numbers.count(task.number) > 1), None)
+    if twice is not None:
+        raise TaskInvalid(f"{folder}: the number {twice.number} is taken; take one from {max(numbers) + 1} on")
+    return found
+
+
+def chosen(names: list[str], own: tuple[Task, ...] = ()) -> tuple[Task, ...]:
+    """Return the tasks that are named by number, by name or by the letter of a category.
+
+    Without a name these are the user's `own` tasks, or all of the suite where there are none.
 
     Raises:
         TaskInvalid: a name fits none.
     """
-    known = all_tasks()
+    known = (*all_tasks(), *own)
     if not names:
-        return known
+        return own or known
     picked: set[int] = set()
     for name in names:
         fits = {task.number for task in known if name in (task.id, task.name, task.about.category)}
@@ -214,7 +240,31 @@ def _entries(folder: Traversable) -> list[Traversable]:
 def _task(category: str, name: str) -> Task:
     folder = f"{FOLDERS[category]}/{name}"
     place = resources.files(_tasks) / FOLDERS[category] / name
-    number, _, words = name.removeprefix("t").partition("_")
+    about = _about(place, folder)
+    if about.category != category:
+        raise TaskInvalid(f"{folder}/task.yaml: category {about.category}, but the folder is that of {category}")
+    written = vars(importlib.import_module(f"{_tasks.__name__}.{folder.replace('/', '.')}.task"))
+    return _made(place, folder, about, written)
+
+
+def _own_task(place: Path) -> Task:
+    about = _about(place, str(place))
+    if about.category not in CATEGORIES:
+        raise TaskInvalid(f"{place}/task.yaml: category {about.category} is none of {', '.join(CATEGORIES)}")
+    unknown = sorted((set(about.may_change) - set(NAMES)) | (set(about.may_call) - CALLABLE))
+    if unknown:
+        raise TaskInvalid(f"{place}/task.yaml: {unknown[0]} is no device and no own tool of one")
+    try:
+        # The user's own program, which they ask to be run.
+        written = runpy.run_path(str(place / "task.py"))
+    except Exception as error:
+        raise TaskInvalid(f"{place}/task.py: {type(error).__name__}: {error}") from error
+    if not callable(written.get("checks")):
+        raise TaskInvalid(f"{place}/task.py: it has no function `checks(w)`")
+    return _made(place, str(place), about, written)
+
+
+def _about(place: Traversable, folder: str) -> About:
     try:
         about = msgspec.convert(yaml.safe_load((place / "task.yaml").read_text()), About)
     except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
@@ -222,13 +272,15 @@ def _task(category: str, name: str) -> Task:
     unknown = sorted(set(about.faults) - set(PROFILES))
     if unknown:
         raise TaskInvalid(f"{folder}/task.yaml: faults: {unknown[0]} is none of {', '.join(PROFILES)}")
-    if about.category != category:
-        raise TaskInvalid(f"{folder}/task.yaml: category {about.category}, but the folder is that of {category}")
+    return about
+
+
+def _made(place: Traversable, folder: str, about: About, written: Mapping[str, Any]) -> Task:
+    number, _, words = place.name.removeprefix("t").partition("_")
     gold = place / "gold.yaml"
     has_gold = gold.is_file()
     if not has_gold and not about.needs:
         raise TaskInvalid(f"{folder}: without gold.yaml, `needs` says what is missing")
-    written = vars(importlib.import_module(f"{_tasks.__name__}.{folder.replace('/', '.')}.task"))
     if about.earlier and not has_gold:
         raise TaskInvalid(f"{folder}: `earlier` is a run of gold.yaml, and there is none")
     said = {path.name.removesuffix(".jsonl"): path.read_text() for path in _transcripts(place)}

@@ -288,8 +288,8 @@ def _parts(document: Document) -> str:
         shares = (_share(row[share]) + _between(row["intervals_95"][share]) for share in ("tsr", "ssr", "tcr"))
         rows.append((name, row["profile"], f"{row['success']}/{row['runs']}", *shares))
     note = (
-        "Of the full product, without baselines. TCR: tasks that ended by themselves with an answer. An interval is "
-        "that of 95 % over the seeds; one seed has none."
+        "Of the full product, without baselines. TCR: tasks that ended with an answer and were not cancelled. An "
+        "interval is that of 95 % over the seeds; one seed has none."
     )
     head = ["category or level", "faults", "met", "TSR", "SSR", "TCR"]
     return _table(head, rows, text_columns=2) + f"<p>{escape(note)}</p>"

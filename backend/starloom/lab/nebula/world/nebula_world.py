@@ -96,7 +96,7 @@ class NebulaWorld(Installation):
         self._sites.clear()
 
     def left_over(self) -> list[str]:
-        return list(left_over(self.root))
+        return list(left_over(self.root, at_terminals=False))
 
     # -- its state
 

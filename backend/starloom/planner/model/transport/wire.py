@@ -58,6 +58,21 @@ _ENDPOINTS_MOST: Final = 64
 _without_tools: dict[tuple[str, str, Wire], None] = {}
 """The endpoints that this process found to refuse tools, the oldest first."""
 
+# What an owner changes, by the cause of a fault.
+_KEY: Final = "Set the key of this endpoint: STARLOOM_LLM_KEY_FILE, or Settings > Model."
+_NAME: Final = (
+    "Set the name that the endpoint knows (STARLOOM_LLM_MODEL) and its address (STARLOOM_LLM_URL, often with /v1)."
+)
+_PATIENCE: Final = "Try again later, or raise the limit at the provider."
+_FORM: Final = (
+    "Check the wire format (STARLOOM_LLM_WIRE) and the address (STARLOOM_LLM_URL); the server's log says more."
+)
+_ADDRESS: Final = "Set the address of a model's API (STARLOOM_LLM_URL) and its wire format (STARLOOM_LLM_WIRE)."
+_SERVER: Final = "Look at the log of the model's server, and try again later."
+_SLOW: Final = "Use a faster model, or raise STARLOOM_LLM_TIMEOUT_S."
+_REACH: Final = "Start the model's server, or set its address: STARLOOM_LLM_URL, or Settings > Model."
+_LENGTH: Final = "Use another model, or lower STARLOOM_LLM_OUTPUT_TOKENS."
+
 _ASKED_FOR = {
     Stage.PLANNING: "Give the plan, a recipe with its values, one question, or why it cannot be done.",
     Stage.REVIEWING: "Give the edit, no change, or what a person should decide.",
@@ -139,26 +154,26 @@ class WiredModel:
                     ),
                 )
         except TimeoutError as error:
-            raise self._absent(f"it did not answer within {limits.call_s:g} s") from error
+            raise self._absent(f"it did not answer within {limits.call_s:g} s", _SLOW) from error
         except ModelHTTPError as error:
             if not plain and _refuses_tools(error):
                 self._plain = True
                 raise self._refusal(error.status_code) from error
             absent = error.status_code in _NOBODY_BEHIND
-            raise (self._absent if absent else self._away)(_status_words(error.status_code)) from error
+            raise (self._absent if absent else self._away)(*_status_words(error.status_code)) from error
         except (AgentRunError, UserError, httpx2.HTTPError, TooMuch, BrokenStream, *_MISREAD) as error:
-            words, absent = _cause_words(error)
-            raise (self._absent if absent else self._away)(words) from error
+            words, hint, absent = _cause_words(error)
+            raise (self._absent if absent else self._away)(words, hint) from error
         if plain:
             _remember(self._identity)
         sent = len(instructions.encode()) + sum(len(turn.text.encode()) for turn in turns)
         return _reply(response, sent, priced=not self._endpoint.local)
 
-    def _away(self, why: str) -> ModelFault:
-        return ModelFault(Code.MODEL_UNREACHABLE, self._told(why))
+    def _away(self, why: str, hint: str) -> ModelFault:
+        return ModelFault(Code.MODEL_UNREACHABLE, self._told(why), hint)
 
-    def _absent(self, why: str) -> ModelAway:
-        return ModelAway(Code.MODEL_UNREACHABLE, self._told(why))
+    def _absent(self, why: str, hint: str) -> ModelAway:
+        return ModelAway(Code.MODEL_UNREACHABLE, self._told(why), hint)
 
     def _refusal(self, status: int) -> ToolsRefused:
         why = self._told(f"it takes no tools ({status}), so it is asked in plain text")
@@ -252,29 +267,31 @@ def _price(response: ModelResponse) -> int:
         return 0
 
 
-def _status_words(status: int) -> str:
+def _status_words(status: int) -> tuple[str, str]:
+    """Return what a status means, and what to change."""
     if status in (401, 403):
-        return f"it refuses the key ({status})"
+        return f"it refuses the key ({status})", _KEY
     if status == 404:
-        return "it knows no such model or path (404)"
+        return "it knows no such model or path (404)", _NAME
     if status == 429:
-        return "it has had too many calls (429)"
-    return f"it answered with the status {status}"
+        return "it has had too many calls (429)", _PATIENCE
+    return f"it answered with the status {status}", _SERVER if status >= 500 else _FORM
 
 
-def _cause_words(error: BaseException) -> tuple[str, bool]:
-    """Return a sentence without anything that an endpoint or a library wrote, and whether nobody was there."""
+def _cause_words(error: BaseException) -> tuple[str, str, bool]:
+    """Return a sentence without anything that an endpoint or a library wrote, what to change, and whether nobody was
+    there."""
     seen: Any = error
     while seen is not None:
         if isinstance(seen, TooMuch):
-            return str(seen), False
+            return str(seen), _LENGTH if "longer" in str(seen) else _ADDRESS, False
         if isinstance(seen, BrokenStream):
-            return str(seen), True
+            return str(seen), _SERVER, True
         if isinstance(seen, httpx2.TimeoutException):
-            return "it did not answer in time", True
+            return "it did not answer in time", _SLOW, True
         if isinstance(seen, httpx2.ConnectError):
-            return "it cannot be reached", True
+            return "it cannot be reached", _REACH, True
         if isinstance(seen, httpx2.NetworkError | httpx2.RemoteProtocolError):
-            return "it hung up before its answer was whole", True
+            return "it hung up before its answer was whole", _SERVER, True
         seen = seen.__cause__ or seen.__context__
-    return "its answer does not have the form of a chat answer", False
+    return "its answer does not have the form of a chat answer", _ADDRESS, False
