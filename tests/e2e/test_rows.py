@@ -164,6 +164,32 @@ def test_a_value_is_picked_from_an_earlier_row(page: Page, screens: Screens, wid
     expect(page.get_by_role("button", name="Values of row 2")).to_contain_text("1 file")
 
 
+def test_a_value_is_picked_from_a_row_that_never_ran(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    """The fields of a result are known from its schema, so that nothing has to be tried for them."""
+    start_empty(page)
+    page.get_by_role("button", name="Add a row").click()
+    choose_tool(page, "find files")
+    page.get_by_label("Where row 1 runs").select_option(label="demo-phone")
+    page.get_by_label("root", exact=True).fill("Pictures")
+    page.get_by_role("button", name="Add a row").click()
+    choose_tool(page, "order rows")
+    page.get_by_label("by needed").fill("-bytes")
+    page.get_by_role("button", name="Use an earlier row for rows").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("an example of what this tool gives")).to_be_visible()
+    screens.shoot(page, "rows", "example", width)
+    dialog.get_by_role("button", name="files", exact=True).click()
+    launch = page.get_by_role("button", name=re.compile("^Launch"))
+    expect(launch).not_to_have_attribute("aria-disabled", "true")
+    launch.click()
+    constellation = launched(page)
+    assert stack.until_state(constellation, "succeeded", "partial", "failed") == "succeeded"
+    made = stack.client.get(f"/constellations/{constellation}")
+    rows = next(item["value"]["rows"] for item in made["answer"]["items"])
+    assert len(rows) > 3
+    assert all(row["path"].startswith("Pictures") for row in rows)
+
+
 def test_what_ran_is_saved_as_a_recipe_and_said_in_words(
     page: Page, stack: Stack, screens: Screens, width: str
 ) -> None:

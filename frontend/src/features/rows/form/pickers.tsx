@@ -155,14 +155,14 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
               <h3 className="strong grow">
                 {row.at + 1} {row.title} <span className="small dim">{row.id}</span>
               </h3>
-              {(!row.sample || row.sample.device) && (
+              {(!row.sample || row.sample.device || !row.why) && (
                 <Button
                   asks
                   icon={row.sample ? "retry" : "play"}
                   why={trying === row.id ? "It is being tried." : row.why || null}
                   onClick={() => onTry(row.id)}
                 >
-                  {row.sample ? "Try again" : "Try it to see its fields"}
+                  {tryWords(row.sample)}
                 </Button>
               )}
             </div>
@@ -182,6 +182,11 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
         ))}
     </Modal>
   );
+}
+
+function tryWords(sample: Sample | null): string {
+  if (!sample) return "Try it to see its fields";
+  return sample.device ? "Try again" : "Try it for real values";
 }
 
 export function sampleWords(sample: Sample): string {

@@ -7,15 +7,15 @@ import { able, type ToolView } from "../../../model/fleet/tools.ts";
 import type { Draft, Fields, Json } from "../../../model/rows/document.ts";
 import { rowsOf } from "../../../model/rows/row.ts";
 import type { Sample } from "../../../model/rows/sample.ts";
-import { EXAMPLES } from "../../../model/rows/trials/examples.ts";
 import { TRY_LABEL, type Trial, trialOf } from "../../../model/rows/trials/trial.ts";
 import { fits } from "../../../model/rows/where.ts";
 import { keepSample, keptSample } from "./memory.ts";
+import { useExamples } from "./useExamples.ts";
 
 const WAIT_S = 30;
 
 export interface Trials {
-  /** The last output of each row: its own, else the tool's last one, else the tool's example. */
+  /** The last output of each row: its own, else the tool's last one, else an example made from the schema of its result. */
   samples: ReadonlyMap<string, Sample>;
   /** Rows that were tried here, as what they are now. */
   tried: ReadonlySet<string>;
@@ -34,11 +34,15 @@ export function useTrials(draft: Draft, tools: ReadonlyMap<string, ToolView>, va
   const [failed, setFailed] = useState<Trials["failed"]>(null);
   const busy = useRef(false);
   const rows = useMemo(() => rowsOf(draft.plan), [draft.plan]);
+  const examples = useExamples(
+    rows.filter((row) => row.kind === "tool").map((row) => row.what),
+    tools,
+  );
   const samples = useMemo(() => {
     const all = new Map<string, Sample>();
     for (const row of rows) {
       const held = own.get(row.id);
-      const example = EXAMPLES[row.what];
+      const example = examples.get(row.what);
       const sample =
         (held?.tool === row.what ? held.sample : null) ??
         keptSample(row.what) ??
@@ -46,7 +50,7 @@ export function useTrials(draft: Draft, tools: ReadonlyMap<string, ToolView>, va
       if (sample) all.set(row.id, sample);
     }
     return all;
-  }, [rows, own]);
+  }, [rows, own, examples]);
 
   const trial = useCallback(
     (id: string): Trial => {
