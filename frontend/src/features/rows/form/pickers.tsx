@@ -158,7 +158,7 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
               {(!row.sample || row.sample.device || !row.why) && (
                 <Button
                   asks
-                  icon={row.sample ? "retry" : "play"}
+                  icon={row.sample?.device ? "retry" : "play"}
                   why={trying === row.id ? "It is being tried." : row.why || null}
                   onClick={() => onTry(row.id)}
                 >
