@@ -14,8 +14,11 @@ from typer.testing import CliRunner
 
 from starloom.cli.commands import build
 from starloom.client.terminal.typed import typed
+from starloom_protocol.records.entities import Head, TaskRecord
 from starloom_protocol.records.run_report import Phase, RecipeTrend, RunReport, ScheduleTrend, TrendRun
-from starloom_protocol.vocabulary import ConstellationState
+from starloom_protocol.stream.feed import encode_event
+from starloom_protocol.vocabulary import Attention, ConstellationState, TaskState
+from tests.cli.events import CONSTELLATION, Log
 from tests.cli.text.test_report_text import FULL
 from tests.client.whole import whole
 
@@ -341,6 +344,40 @@ def test_why_names_every_candidate_and_lines_to_type(hub: StubHub) -> None:
     assert code == 0
     assert "server: is off" in said
     assert typed("starloom reassign t c-1 --device NAME") in said
+
+
+def test_show_says_why_a_ready_task_is_held_as_why_does(hub: StubHub) -> None:
+    """No event holds the reason: the hub joins it from the offers of the fleet."""
+    log, ready = Log(), TaskRecord(since_ms=0, state=TaskState.READY)
+    log.add(
+        "planned",
+        head=Head(
+            author="person:me",
+            created_ms=1,
+            id=CONSTELLATION,
+            name="Test",
+            state=ConstellationState.ACTIVE,
+            attention=[Attention.MISSING_GRANT],
+        ),
+        task__t=ready,
+        task__u=ready,
+    )
+    events = [json.loads(encode_event(event)) for event in log.rows]
+    hub.answers["GET", f"/constellations/{CONSTELLATION}/events"] = (200, {"items": events})
+    hub.answers["GET", "/devices"] = (200, {"items": []})
+    line = "starloom-agent grant shell:run"
+    item = {"task": "t", "state": "ready", "reason": "missing_grant", "sentence": f"t needs a grant: {line}"}
+    other = {"task": "u", "state": "ready", "reason": "busy", "sentence": "u waits its turn."}
+    hub.answers["GET", f"/constellations/{CONSTELLATION}/why"] = (
+        200,
+        {"items": [item, other], "attention": [], "more": 0},
+    )
+    code, said = starloom(hub, "show", CONSTELLATION)
+    assert code == 0
+    assert "Held, a grant is missing" in said
+    assert said.count("Ready") == 1
+    assert said.count(line) == 1
+    assert "waits its turn" not in said
 
 
 GOAL_ASKS = {

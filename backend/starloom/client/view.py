@@ -5,7 +5,7 @@ Pure: no HTTP, no printing. `words` and colours of states come from the vocabula
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from starloom_protocol.records.entities import (
@@ -36,7 +36,7 @@ _MOVES_BY_ITSELF = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CAN
 _READY_MOVES = frozenset({None, Reason.BACKOFF, Reason.MOMENT, Reason.BUSY, Reason.REVIEW, Reason.QUOTA})
 
 
-_ABOUT_DEVICES = frozenset({Attention.NO_CAPABLE_DEVICE, Attention.MISSING_GRANT, Attention.MISSING_SECRET})
+ABOUT_DEVICES = frozenset({Attention.NO_CAPABLE_DEVICE, Attention.MISSING_GRANT, Attention.MISSING_SECRET})
 """Attention for ready tasks that no device can take until a person has done something."""
 
 
@@ -48,6 +48,7 @@ class View:
         self.seq = 0
         self._raw: dict[str, bytes] = {}
         self._decoded: dict[str, Record] = {}
+        self._joined: dict[str, Reason] = {}
 
     def apply(self, events: Iterable[Event]) -> list[Event]:
         """Apply events and return those that were new; one that was seen already is left out."""
@@ -122,7 +123,19 @@ class View:
         record = self.record(f"task/{task}", TaskRecord)
         if record is None:
             return presentation(TaskState.WAITING)
-        return presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
+        reason = record.reason
+        if reason is None and record.state is TaskState.READY:
+            reason = self._joined.get(task)
+        return presentation(record.state, reason, attempt=record.attempt, checked=record.checked)
+
+    def join(self, reasons: Mapping[str, Reason]) -> None:
+        """Take the reasons of ready tasks that the hub joins from its fleet; no event has them."""
+        self._joined = dict(reasons)
+
+    @property
+    def starves(self) -> bool:
+        """Tell whether ready tasks wait that no device can take until a person has done something."""
+        return self.head is not None and not ABOUT_DEVICES.isdisjoint(self.head.attention)
 
     def needs_person(self) -> bool:
         """Return whether it asks for attention and no task of it can move without a person."""
@@ -133,7 +146,7 @@ class View:
         head = self.head
         if head is None or not head.attention:
             return False
-        starved = not _ABOUT_DEVICES.isdisjoint(head.attention)
+        starved = self.starves
         for task in self.tasks.values():
             if task.state in _MOVES_BY_ITSELF:
                 return False

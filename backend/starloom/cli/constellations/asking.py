@@ -25,7 +25,7 @@ from starloom.client.routes import (
 )
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s, parameters
-from starloom_protocol.vocabulary import Code, ConstellationState, Priority, Sharing
+from starloom_protocol.vocabulary import Code, ConstellationState, Priority, Reason, Sharing, TaskState
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -321,6 +321,7 @@ def show(
         run.emit(run.client.get(get_constellation(chosen, version=version)))
         return
     from starloom.cli.text.constellation_text import page
+    from starloom.cli.text.task_names import named_in_text
     from starloom.client.watching import PAGE
 
     view = _empty_view(chosen)
@@ -328,13 +329,36 @@ def show(
         pass
     if view.seq == 0:
         run.client.get(get_constellation(chosen))
-    _print(page(view, run.client.names()))
+    names = run.client.names()
+    held = _held(run, view)
+    _print(page(view, names))
+    for sentence in held:
+        say(named_in_text(sentence, names))
     head = view.head
     if head is not None and head.state == ConstellationState.ACTIVE and (head.deadline_s or _bounds_a_model(view)):
         from starloom.cli.text.forecast_text import bound_lines
 
         for line in bound_lines(run.client.get(get_constellation_what_if(chosen)), deadline=bool(head.deadline_s)):
             say(line)
+
+
+def _held(run: Invocation, view: View) -> list[str]:
+    """Join the reasons of ready tasks to the view; return a sentence for each that no device can take."""
+    from starloom.client.view import ABOUT_DEVICES
+
+    if not view.starves:
+        return []
+    reasons: dict[str, Reason] = {}
+    sentences: list[str] = []
+    for item in explained(run.client.get(get_constellation_why(view.constellation))):
+        task, reason = item["task"], item["reason"]
+        if task is None or reason is None or item["state"] != TaskState.READY:
+            continue
+        reasons[task] = Reason(reason)
+        if str(reason) in ABOUT_DEVICES and item["sentence"] not in sentences:
+            sentences.append(item["sentence"])
+    view.join(reasons)
+    return sentences
 
 
 def _bounds_a_model(view: View) -> bool:

@@ -60,6 +60,30 @@ describe("what of a constellation waits for a hand elsewhere", () => {
     ]);
     expect(stoppedOf(ROW, [], [{ reason: "question_open", sentence: "A question is open." }])).toEqual([]);
   });
+  it("is one row for one cause, and its line stands there once", () => {
+    const line = "starloom-agent grant files:read";
+    const lacks = { reason: "missing_grant" as const, line };
+    const sentence = (task: string) =>
+      `${task} waits for a grant: nas: files:read is not granted; on the device: ${line}.`;
+    const found = stoppedOf(ROW, [
+      why({ task: "copy", ...lacks, sentence: sentence("copy") }),
+      why({ task: "scan", ...lacks, sentence: sentence("scan") }),
+      why({ task: "tell", ...lacks, line: "starloom-agent grant notify" }),
+    ]);
+    expect(found.map((one) => [one.task, one.line])).toEqual([
+      ["copy", line],
+      ["tell", "starloom-agent grant notify"],
+    ]);
+    expect(found[0]?.sentence).toBe("copy waits for a grant: nas: files:read is not granted; on the device:");
+    expect(found[0]?.todo).toBe("One more task waits for the same.");
+  });
+  it("does not say again of the whole that a task waits long whose cause is told", () => {
+    const attention = [{ reason: "waits_long" as const, sentence: "copy waits longer than its limit for nas." }];
+    const stuck = why({ reason: "no_capable_device" });
+    expect(stoppedOf(ROW, [stuck], attention)).toHaveLength(1);
+    expect(stoppedOf(ROW, [stuck, why({ task: "scan", reason: "busy" })], attention)).toHaveLength(2);
+    expect(stoppedOf(ROW, [], attention)).toHaveLength(1);
+  });
   it("is asked for where a constellation needs more than an answer", () => {
     expect(isStuck(["question_open", "owner_asked"])).toBe(false);
     expect(isStuck(undefined)).toBe(false);

@@ -114,7 +114,9 @@ export function stoppedOf(
   attention: readonly AttentionRow[] = [],
 ): Stopped[] {
   const found: Stopped[] = [];
-  const add = (task: string, sentence: string, more: Partial<Stopped>) =>
+  /** How many more tasks wait for what a row tells. */
+  const more = new Map<Stopped, number>();
+  const add = (task: string, sentence: string, parts: Partial<Stopped>) =>
     found.push({
       constellation: row.id,
       name: row.name || row.id,
@@ -125,7 +127,7 @@ export function stoppedOf(
       asleep: [],
       open: null,
       doubted: [],
-      ...more,
+      ...parts,
     });
   for (const item of items) {
     const stuck = STUCK.has(item.reason ?? "");
@@ -143,16 +145,29 @@ export function stoppedOf(
     const lacks = LACKS.has(item.reason ?? "");
     const line = lacks ? (item.line ?? "") : "";
     const todo = item.reason === "no_capable_device" ? NO_DEVICE : "";
-    add(item.task ?? "", item.sentence, {
+    const same = line ? found.find((one) => one.line === line) : undefined;
+    if (same) {
+      more.set(same, (more.get(same) ?? 0) + 1);
+      continue;
+    }
+    add(item.task ?? "", withoutLine(item.sentence, line), {
       asleep,
       line,
       open: item.open ?? null,
       todo: lacks && !line ? LACKING : todo,
     });
   }
-  for (const one of attention) if (!ELSEWHERE.has(one.reason)) add("", one.sentence, {});
+  for (const [one, count] of more)
+    one.todo = `${count === 1 ? "One more task waits" : `${count} more tasks wait`} for the same.`;
+  const told = found.length > 0 && items.every((item) => item.state !== "ready" || STUCK.has(item.reason ?? ""));
+  for (const one of attention)
+    if (!ELSEWHERE.has(one.reason) && !(told && one.reason === "waits_long")) add("", one.sentence, {});
   return found;
 }
+
+/** The line stands below the sentence, to be copied. */
+const withoutLine = (sentence: string, line: string): string =>
+  line && sentence.endsWith(`${line}.`) ? sentence.slice(0, -line.length - 1).trimEnd() : sentence;
 
 /** Whether a person has to look at why a constellation stands still; questions and asks are read elsewhere. */
 export const isStuck = (attention: readonly string[] | undefined): boolean =>

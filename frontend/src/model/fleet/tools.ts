@@ -23,6 +23,8 @@ export interface ToolView {
   title: string;
   group: string;
   schema: string;
+  /** The schema of its result or the name of one, and the device that says so; empty where none is known. */
+  returns: { schema: string; from: string };
   effects: readonly string[];
   repeatability: string;
   grant: string | null;
@@ -82,7 +84,7 @@ export function toolsOf(fleet: StreamModel): ReadonlyMap<string, ToolView> {
   const tools = new Map<string, ToolView>();
   for (const view of devices(fleet).values()) {
     for (const offer of view.offer?.tools ?? []) {
-      const tool = tools.get(offer.name) ?? viewOf(offer);
+      const tool = tools.get(offer.name) ?? viewOf(offer, view.id);
       tools.set(offer.name, tool);
       tool.carriers.push({
         id: view.id,
@@ -100,12 +102,13 @@ export function toolsOf(fleet: StreamModel): ReadonlyMap<string, ToolView> {
 }
 
 /** The view of a tool, without its carriers yet. */
-function viewOf(offer: ToolOffer): ToolView {
+function viewOf(offer: ToolOffer, device: string): ToolView {
   return {
     name: offer.name,
     title: offer.title || offer.name,
     group: known(GROUPS, offer.name.split(".", 1)[0] ?? "") ?? "Other",
     schema: offer.args ?? "{}",
+    returns: { schema: offer.returns ?? "", from: device },
     effects: offer.effects ?? [],
     repeatability: offer.repeatability ?? "never",
     grant: offer.grant ?? null,

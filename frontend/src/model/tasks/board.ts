@@ -3,6 +3,7 @@
  * Reads lazily: an event marks tasks, and the next reader works out those and no others. No React, no words.
  */
 import { ASLEEP, deviceNamed, devices, diskIsFull, sleeps } from "../fleet/fleet.ts";
+import { OBSTACLES, obstacle } from "../fleet/obstacle.ts";
 import { everyNth, type Steps } from "../stream/steps.ts";
 import type { StreamModel } from "../stream/stream.ts";
 import type { Attempt, Device, GroupRecord, Head, Item, Reason, TaskRecord, TaskSpec } from "../types.ts";
@@ -63,6 +64,7 @@ export class Board {
   /** Views were worked out that the lists and the revision do not know yet. */
   private stale = false;
   private state = "";
+  private attention = "";
   private fleetRevision = -1;
   /** The revision that the listeners know; a reader may have been before them. */
   private told = 0;
@@ -209,16 +211,24 @@ export class Board {
     }
   }
 
-  /** A pause gives what is ready another reason. */
+  /** A pause and an attention give what is ready another reason. */
   private lookAtHead(): void {
-    const state = this.model.one<Head>("head")?.state ?? "active";
-    if (state === this.state) return;
+    const head = this.model.one<Head>("head");
+    const state = head?.state ?? "active";
+    const attention = (head?.attention ?? []).filter((one) => OBSTACLES.has(one)).join(" ");
+    if (state === this.state && attention === this.attention) return;
     this.state = state;
+    this.attention = attention;
+    this.markReady();
+  }
+
+  private markReady(): void {
     for (const view of this.views.values()) if (view.record?.state === "ready") this.dirty.add(view.id);
   }
 
   private lookAtFleet(): void {
     this.fleetRevision = this.fleet.revision;
+    if (this.attention) this.markReady();
     const known = devices(this.fleet);
     const changed = new Set<string>();
     for (const [id, held] of this.places) {
@@ -238,7 +248,7 @@ export class Board {
   /** Works out one view. Returns whether it is another than before. */
   private workOut(id: string): boolean {
     const { model, fleet } = this;
-    const held = this.views.get(id);
+    const before = this.views.get(id);
     const spec = model.of<TaskSpec>("spec", id);
     if (!spec) return this.views.delete(id);
     const record = model.of<TaskRecord>("task", id);
@@ -249,7 +259,10 @@ export class Board {
       this.places.set(place, { entity: known?.device, tag: known?.tag ?? "", said: saidOf(known?.device) });
     }
     const group = spec.nested || spec.for_each || spec.goal ? model.of<GroupRecord>("group", id) : undefined;
-    const reason = record ? joinedReason(record, known?.device, this.state) : undefined;
+    const joined = record ? joinedReason(record, known?.device, this.state) : undefined;
+    // No record has the reason of a task that no device may take: its constellation asks for attention instead.
+    const held = record?.state === "ready" && !joined && this.attention ? obstacle(fleet, spec) : null;
+    const reason = held && this.attention.split(" ").includes(held) ? held : joined;
     const item = spec.family && spec.key ? model.of<Item>("item", `${spec.family}/${spec.key}`) : undefined;
     const label = itemLabel(item);
     const view: TaskView = {
@@ -273,7 +286,7 @@ export class Board {
       ofGoal: isOfGoal(model, spec),
       asOfMs: model.asOfMs,
     };
-    if (held && same(held, view)) return false;
+    if (before && same(before, view)) return false;
     this.views.set(id, view);
     if (spec.group) this.groups.set(spec.group, (this.groups.get(spec.group) ?? 0) + 1);
     return true;

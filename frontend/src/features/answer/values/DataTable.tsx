@@ -23,7 +23,7 @@ export function DataTable({ table }: { table: TableValue }) {
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.field} scope="col">
+              <th key={column.field} scope="col" className={isNumeric(rows, column.field) ? "num" : undefined}>
                 {readable(column.title)}
               </th>
             ))}
@@ -59,6 +59,12 @@ export function DataTable({ table }: { table: TableValue }) {
       )}
     </div>
   );
+}
+
+/** Whether a column holds numbers, whose head stands above them at the right. */
+function isNumeric(rows: TableValue["rows"], field: string): boolean {
+  const given = rows.slice(0, ROWS_MAX).flatMap((row) => row[field] ?? []);
+  return given.length > 0 && given.every((value) => typeof value === "number");
 }
 
 /** The sides at which a box goes on: `left`, `right`, both or neither. */

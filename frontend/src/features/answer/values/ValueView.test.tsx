@@ -23,6 +23,12 @@ describe("ValueView", () => {
     expect(text).not.toContain(">1795629076<");
   });
 
+  it("puts the head of a column of numbers above them, at the right", () => {
+    const text = shown(LISTING);
+    expect(text).toMatch(/<th scope="col" class="num">size/);
+    expect(text).toMatch(/<th scope="col">kind/);
+  });
+
   it("shows the sample's proof as fields", () => {
     const text = shown({ again: [], bytes: 2_872_453, files: 21, took_s: 0.25 });
     expect(text).not.toContain("<pre");

@@ -68,12 +68,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const tools = toolsOf(fleet);
   const trials = useTrials(drafting.draft, tools, NO_VALUES);
   const locked = useMemo(() => lockedRows(model), [model, model.revision]);
-  const open = FINAL.has(head.state) ? [] : rowsOf(base.plan).filter((row) => !locked.has(row.id));
-  const unheld = useHold(
-    id,
-    open.map((row) => row.id),
-  );
   const changes = useMemo(() => changesOf(base.plan, drafting.draft.plan), [base.plan, drafting.draft.plan]);
+  // Only rows that are changed here are held: everybody else goes on with the others.
+  const present = new Set(rowsOf(base.plan).map((row) => row.id));
+  const touched = [...changes.changed, ...changes.removed].filter((row) => present.has(row));
+  const unheld = useHold(id, FINAL.has(head.state) ? [] : touched);
   // The draft as a whole plan: devices, circles, names. Whether it still fits what runs is judged when it is applied.
   const text = changes.operations.length ? JSON.stringify(drafting.draft.plan) : null;
   const stamp = useSettled(text, TYPING_MS);
@@ -143,7 +142,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           Apply
         </Button>
       </section>
-      {unheld && open.length > 0 && (
+      {unheld && touched.length > 0 && (
         <p className="small dim" role="status">
           Others may edit these rows meanwhile: {unheld}
         </p>

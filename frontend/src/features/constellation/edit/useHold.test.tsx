@@ -19,6 +19,8 @@ const page = (rows: string[]) => (
   </WorkspaceContext>
 );
 
+const passed = (ms: number) => act(async () => void (await vi.advanceTimersByTimeAsync(ms)));
+
 beforeEach(() => {
   vi.useFakeTimers();
   holdDraft.mockClear();
@@ -29,25 +31,43 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("holds the rows at once and before the hold ends", () => {
+it("holds the rows at once and before the hold ends", async () => {
   render(page(["a", "b"]));
+  await passed(0);
   expect(holdDraft).toHaveBeenCalledExactlyOnceWith("c-1", ["a", "b"], 120);
-  act(() => void vi.advanceTimersByTime(2 * AGAIN_MS));
+  await passed(2 * AGAIN_MS);
   expect(holdDraft).toHaveBeenCalledTimes(3);
 });
 
-it("asks nothing where no row can be edited", () => {
-  render(page([]));
-  act(() => void vi.advanceTimersByTime(AGAIN_MS));
+it("asks nothing where no row is edited", async () => {
+  const shown = render(page([]));
+  await passed(AGAIN_MS);
+  shown.unmount();
+  await passed(0);
+  expect(closeDraft).not.toHaveBeenCalled();
   expect(holdDraft).not.toHaveBeenCalled();
 });
 
-it("lets go when the page is left, and asks no more", () => {
+it("lets go when the page is left, and asks no more", async () => {
   const shown = render(page(["a"]));
+  await passed(0);
   shown.unmount();
+  await passed(0);
   expect(closeDraft).toHaveBeenCalledExactlyOnceWith("c-1");
-  act(() => void vi.advanceTimersByTime(AGAIN_MS));
+  await passed(AGAIN_MS);
   expect(holdDraft).toHaveBeenCalledTimes(1);
+});
+
+it("holds other rows without an end between, and lets go where none is edited any more", async () => {
+  const shown = render(page(["a"]));
+  await passed(0);
+  shown.rerender(page(["a", "b"]));
+  await passed(0);
+  expect(holdDraft).toHaveBeenLastCalledWith("c-1", ["a", "b"], 120);
+  expect(closeDraft).not.toHaveBeenCalled();
+  shown.rerender(page([]));
+  await passed(0);
+  expect(closeDraft).toHaveBeenCalledExactlyOnceWith("c-1");
 });
 
 it("goes on by itself where somebody else holds a row", async () => {

@@ -1,5 +1,5 @@
 /** While a running plan is edited here, nobody else edits the same rows. The hub grants that for a time; it is renewed. */
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
 
@@ -16,21 +16,44 @@ export function useHold(constellation: string, rows: readonly string[]): string 
   const { hub } = useWorkspace();
   const [why, setWhy] = useState("");
   const named = rows.slice(0, ROWS_MOST).join("\n");
+  /** What was asked last: the hub takes a hold and its end in the order in which they were made. */
+  const last = useRef<Promise<unknown>>(Promise.resolve());
+  const held = useRef(false);
+  const close = useCallback(() => {
+    if (!held.current) return;
+    held.current = false;
+    last.current = last.current.then(() =>
+      hub.closeDraft(constellation).catch(() => {
+        // It ends by itself after its time, and the page that would say so is gone.
+      }),
+    );
+  }, [hub, constellation]);
   useEffect(() => {
-    if (!named) return;
+    if (!named) {
+      close();
+      setWhy("");
+      return;
+    }
     let left = false;
     let renewal: ReturnType<typeof setTimeout> | undefined;
     const tell = (reason: string) => {
       if (!left) setWhy(reason);
     };
+    const ask = async () => {
+      if (left) return;
+      try {
+        await hub.holdDraft(constellation, named.split("\n"), HELD_S);
+        tell("");
+      } catch (error) {
+        tell(asProblem(error).reason);
+      }
+    };
     const hold = () => {
       clearTimeout(renewal);
       if (document.hidden || left) return;
       renewal = setTimeout(hold, HELD_S * 1000 * RENEWED_AT);
-      hub.holdDraft(constellation, named.split("\n"), HELD_S).then(
-        () => tell(""),
-        (error) => tell(asProblem(error).reason),
-      );
+      held.current = true;
+      last.current = last.current.then(ask);
     };
     hold();
     document.addEventListener("visibilitychange", hold);
@@ -38,10 +61,8 @@ export function useHold(constellation: string, rows: readonly string[]): string 
       left = true;
       clearTimeout(renewal);
       document.removeEventListener("visibilitychange", hold);
-      hub.closeDraft(constellation).catch(() => {
-        // It ends by itself after its time, and the page that would say so is gone.
-      });
     };
-  }, [hub, constellation, named]);
+  }, [hub, constellation, named, close]);
+  useEffect(() => close, [close]);
   return why;
 }

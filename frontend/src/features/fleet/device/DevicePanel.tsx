@@ -198,6 +198,7 @@ interface DeviceControlsProps {
 
 /** What a person may do with it: drain, resume, break in the lab, revoke. */
 export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: DeviceControlsProps) {
+  const { session } = useWorkspace();
   const [revoking, setRevoking] = useState(false);
   const [draining, setDraining] = useState(false);
   const fleet = useFleet();
@@ -226,7 +227,7 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
           </Button>
         )}
         <BreakButton devices={[device]} />
-        <Button asks kind="bad" onClick={() => setRevoking(true)}>
+        <Button asks kind="bad" why={mayNotRevoke(device, session)} onClick={() => setRevoking(true)}>
           Revoke
         </Button>
       </footer>
@@ -292,4 +293,15 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
       )}
     </>
   );
+}
+
+/** An operator ends a device that they let in, and no other; below that role nobody ends any. */
+function mayNotRevoke(
+  device: DeviceView["device"],
+  session: ReturnType<typeof useWorkspace>["session"],
+): string | null {
+  const mine = device.joined_by && device.joined_by === session?.principal.id;
+  return session?.role === "operator" && !mine
+    ? "An owner revokes it, or the person who let it in. Drain gives it no new work."
+    : null;
 }

@@ -15,6 +15,17 @@ it("names the schedules that use the device", async () => {
   expect(within(dialog).getByRole("link", { name: "Schedules" }).getAttribute("href")).toBe("/schedules");
 });
 
+it("is for an operator who let the device in, and tells any other why not", async () => {
+  const hub = openPage("/devices/d-server", { role: "operator" });
+  const revoke = async () => (await screen.findAllByRole("button", { name: "Revoke" }))[0] as HTMLElement;
+  expect((await revoke()).title).toContain("An owner revokes it");
+  await userEvent.click(await revoke());
+  expect(screen.queryByRole("dialog")).toBeNull();
+  const device = hub.entities("fleet").get("device/d-server");
+  act(() => hub.publish("fleet", "device_joined", { "device/d-server": { ...device, joined_by: "p1" } }));
+  expect((await revoke()).getAttribute("aria-disabled")).toBeNull();
+});
+
 it("has the line of a tunnel for a hub that listens on its own computer", async () => {
   openPage("/devices?add=1");
   await userEvent.click(await screen.findByText("On a server, through a tunnel of your own"));

@@ -158,7 +158,7 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
               {(!row.sample || row.sample.device || !row.why) && (
                 <Button
                   asks
-                  icon={row.sample ? "retry" : "play"}
+                  icon={row.sample?.device ? "retry" : "play"}
                   why={trying === row.id ? "It is being tried." : row.why || null}
                   onClick={() => onTry(row.id)}
                 >
@@ -186,8 +186,8 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
 }
 
 function tryWords(sample: Sample | null): string {
-  if (sample?.device) return "Try again";
-  return sample ? "Try it to see real values" : "Try it to see its fields";
+  if (!sample) return "Try it to see its fields";
+  return sample.device ? "Try again" : "Try it for real values";
 }
 
 export function sampleWords(sample: Sample): string {

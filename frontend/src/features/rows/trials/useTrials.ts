@@ -15,7 +15,7 @@ import { useExamples } from "./useExamples.ts";
 const WAIT_S = 30;
 
 export interface Trials {
-  /** The last output of each row: its own, else the last one of its tool, else an example by the schema of its result. */
+  /** The last output of each row: its own, else the tool's last one, else an example made from the schema of its result. */
   samples: ReadonlyMap<string, Sample>;
   /** Rows that were tried here, as what they are now. */
   tried: ReadonlySet<string>;
@@ -34,17 +34,19 @@ export function useTrials(draft: Draft, tools: ReadonlyMap<string, ToolView>, va
   const [failed, setFailed] = useState<Trials["failed"]>(null);
   const busy = useRef(false);
   const rows = useMemo(() => rowsOf(draft.plan), [draft.plan]);
-  const named = useMemo(() => rows.filter((row) => row.kind === "tool").map((row) => row.what), [rows]);
-  const examples = useExamples(named, tools);
+  const examples = useExamples(
+    rows.filter((row) => row.kind === "tool").map((row) => row.what),
+    tools,
+  );
   const samples = useMemo(() => {
     const all = new Map<string, Sample>();
     for (const row of rows) {
       const held = own.get(row.id);
-      const example = examples.get(row.what) ?? null;
+      const example = examples.get(row.what);
       const sample =
         (held?.tool === row.what ? held.sample : null) ??
         keptSample(row.what) ??
-        (example === null ? null : { value: example, device: "", atMs: 0 });
+        (example === undefined ? null : { value: example, device: "", atMs: 0 });
       if (sample) all.set(row.id, sample);
     }
     return all;

@@ -30,6 +30,7 @@ it("does not list an invitation whose link was used", async () => {
   open("/settings");
   await screen.findByText(/Firefox on desktop/);
   expect(screen.queryByText(/anna/)).toBeNull();
+  expect(screen.getByText(/^session, owner, signed in (now|\d+ s ago), used/)).toBeTruthy();
 });
 
 it("tells a link for the hub's own computer from one for the network", () => {

@@ -19,6 +19,8 @@ export const lettingIn = (tokens: readonly TokenRow[], now: number): TokenRow[] 
       (token.kind !== "invitation" || msOf(token.link_until) > now),
   );
 
+const BEGUN: { [kind: string]: string } = { session: "signed in" };
+
 export function SessionsCard() {
   const { hub, session } = useWorkspace();
   const now = useNow(10_000);
@@ -93,6 +95,7 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
         {[
           invitation ? "invited, not opened yet" : token.kind,
           token.role,
+          token.created_at ? `${BEGUN[token.kind] ?? "made"} ${age(msOf(token.created_at), now)}` : "",
           token.last_used_at ? `used ${age(msOf(token.last_used_at), now)}` : "",
           until ? `until ${until.slice(0, 10)}` : "",
         ]

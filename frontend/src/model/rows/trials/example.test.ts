@@ -1,104 +1,112 @@
-/** An example fits the schema that it was made from, for every tool that both ends know, and no schema breaks it. */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import type { Json } from "../document.ts";
+import { expect, test } from "vitest";
+import { type Fields, isFields, type Json } from "../document.ts";
 import { branches } from "../sample.ts";
-import { exampleOf } from "./example.ts";
+import { exampleOf, exampleOfText } from "./example.ts";
 
-type Schema = { [name: string]: unknown };
+const FILE = new URL("../../../../../protocol/starloom_protocol/tools/results.json", import.meta.url);
+const RESULTS = JSON.parse(readFileSync(FILE, "utf8")) as { [tool: string]: Fields };
+const READ = "$defs $ref additionalProperties anyOf enum items pattern properties required type".split(" ");
 
-const RESULTS = join(process.cwd(), "..", "protocol", "starloom_protocol", "tools", "results.json");
-const SCHEMAS = JSON.parse(readFileSync(RESULTS, "utf8")) as { [tool: string]: Schema };
-
-const KINDS: { [type: string]: (value: Json) => boolean } = {
-  array: Array.isArray,
-  boolean: (value) => typeof value === "boolean",
-  integer: Number.isInteger,
-  null: (value) => value === null,
-  number: (value) => typeof value === "number",
-  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-  string: (value) => typeof value === "string",
-};
-const KNOWN = new Set(
-  "$defs $ref additionalProperties anyOf description enum items maxLength minimum pattern properties required title type".split(
-    " ",
-  ),
-);
-
-/** The places where a value does not fit; a keyword that is not looked at here is one, too. */
-function misfits(schema: Schema, value: Json, defs: Schema, place = ""): string[] {
-  const strange = Object.keys(schema).filter((name) => !KNOWN.has(name));
-  if (strange.length) return [`${place}: ${strange.join()}`];
-  if (typeof schema.$ref === "string")
-    return misfits(defs[schema.$ref.replace("#/$defs/", "")] as Schema, value, defs, place);
-  const choices = schema.anyOf as Schema[] | undefined;
-  if (choices) return choices.some((one) => !misfits(one, value, defs).length) ? [] : [`${place}: none of anyOf`];
-  if (Array.isArray(schema.enum)) return schema.enum.includes(value) ? [] : [`${place}: not in enum`];
-  const types = schema.type === undefined ? [] : [schema.type].flat();
-  if (types.length && !types.some((one) => KINDS[String(one)]?.(value))) return [`${place}: no ${types.join()}`];
-  if (typeof schema.pattern === "string" && !new RegExp(schema.pattern).test(String(value)))
-    return [`${place}: pattern`];
-  if (Array.isArray(value))
-    return value.flatMap((one) => misfits((schema.items ?? {}) as Schema, one, defs, `${place}/0`));
-  if (!KINDS.object?.(value)) return [];
-  const fields = value as { [name: string]: Json };
-  const known = (schema.properties ?? {}) as { [name: string]: Schema };
-  const absent = ((schema.required ?? []) as string[]).filter((name) => !(name in fields));
-  const inside = Object.entries(fields).flatMap(([name, one]) =>
-    misfits(known[name] ?? {}, one, defs, `${place}/${name}`),
-  );
-  return [...absent.map((name) => `${place}/${name}: absent`), ...inside];
+/** Tells why a value does not fit a schema, for the words of JSON schema that the results of the tools use. */
+function faults(value: Json | undefined, schema: Json, root: Fields, at = ""): string[] {
+  if (!isFields(schema)) return [];
+  const unread = Object.keys(schema).filter((word) => !READ.includes(word));
+  if (unread.length) return [`${at}: this test does not read ${unread}`];
+  if (typeof schema.$ref === "string") {
+    const inside = (root.$defs as Fields)[schema.$ref.replace("#/$defs/", "")];
+    return inside ? faults(value, inside, root, at) : [`${at}: no ${schema.$ref}`];
+  }
+  if (Array.isArray(schema.anyOf))
+    return schema.anyOf.some((form) => !faults(value, form, root, at).length) ? [] : [`${at}: fits no form`];
+  if (Array.isArray(schema.enum)) return schema.enum.includes(value as Json) ? [] : [`${at}: ${value}`];
+  if (typeof schema.type === "string" && !typed(value, schema.type)) return [`${at}: is no ${schema.type}`];
+  if (typeof schema.pattern === "string" && !new RegExp(schema.pattern).test(String(value))) return [`${at}: ${value}`];
+  if (Array.isArray(value)) return value.flatMap((one) => faults(one, schema.items ?? {}, root, `${at}/0`));
+  if (!isFields(value)) return [];
+  const known = isFields(schema.properties) ? schema.properties : {};
+  const lacking = ((schema.required ?? []) as string[]).filter((name) => !(name in value));
+  const more = Object.keys(value).filter((name) => schema.additionalProperties === false && !(name in known));
+  const inside = Object.entries(value).flatMap(([name, one]) => faults(one, known[name] ?? {}, root, `${at}/${name}`));
+  return [...lacking.map((name) => `${at}: lacks ${name}`), ...more.map((name) => `${at}: ${name}`), ...inside];
 }
 
-describe.each(Object.keys(SCHEMAS))("%s", (tool) => {
-  it("has an example that fits its schema", () => {
-    const schema = SCHEMAS[tool] as Schema;
-    const example = exampleOf(schema);
-    expect(misfits(schema, example, (schema.$defs ?? {}) as Schema)).toEqual([]);
-    expect(branches(example).length).toBeGreaterThan(1);
+function typed(value: Json | undefined, type: string): boolean {
+  if (type === "object") return isFields(value);
+  if (type === "array") return Array.isArray(value);
+  if (type === "integer") return Number.isInteger(value);
+  return type === "null" ? value === null : typeof value === type;
+}
+
+test.each(Object.keys(RESULTS))("the example of %s fits its schema", (tool) => {
+  const schema = RESULTS[tool] ?? {};
+  const made = exampleOf(schema);
+  expect(made).toBeDefined();
+  expect(faults(made, schema, schema)).toEqual([]);
+});
+
+test("the example shows fields that a result may lack, and one item of a list", () => {
+  const pointers = branches(exampleOf(RESULTS["fs.write"] ?? {}) ?? null).map((one) => one.pointer);
+  expect(pointers).toContain("/files/0/sha256");
+  expect(pointers).toContain("/files/0/below");
+});
+
+test("enums, bounds, formats and alternatives are kept", () => {
+  const properties: Fields = {
+    many: { type: "array", items: { type: "integer", minimum: 5, maximum: 9 }, minItems: 2 },
+    maybe: { anyOf: [{ type: "null" }, { type: "string", minLength: 6 }] },
+    either: { type: ["null", "number"], exclusiveMinimum: 3 },
+    low: { type: "integer", maximum: -2 },
+    short: { type: "string", maxLength: 2 },
+    when: { type: "string", format: "date-time" },
+    fixed: { const: 7 },
+    mood: { enum: ["good", "bad"] },
+    any: {},
+  };
+  expect(exampleOf({ type: "object", properties })).toEqual({
+    many: [5, 5],
+    maybe: "text..",
+    either: 4,
+    low: -2,
+    short: "te",
+    when: "2026-01-31T12:00:00Z",
+    fixed: 7,
+    mood: "good",
+    any: null,
   });
 });
 
-describe("a schema from a device", () => {
-  const text = { type: "string" };
+test("a schema that contains itself ends", () => {
+  const node: Fields = {
+    type: "object",
+    properties: { name: { type: "string" }, inside: { type: "array", items: { $ref: "#" } } },
+  };
+  expect(exampleOf(node)).toEqual({ name: "text", inside: [{ name: "text", inside: [] }] });
+  expect(exampleOf({ $ref: "#" })).toBeUndefined();
+  const needed: Fields = { type: "object", required: ["next"], properties: { next: { $ref: "#" } } };
+  expect(exampleOf(needed)).toBeUndefined();
+});
 
-  it("that never ends is cut", () => {
-    const node = { type: "object", properties: { next: { $ref: "#/$defs/Node" }, name: text } };
-    const made = JSON.stringify(exampleOf({ $defs: { Node: node }, $ref: "#/$defs/Node" }));
-    expect(made.length).toBeLessThan(1000);
-    expect(exampleOf({ $defs: { A: { $ref: "#/$defs/A" } }, $ref: "#/$defs/A" })).toBeNull();
-  });
-
-  it("that is wide is cut", () => {
-    const wide = (depth: number): Schema =>
-      depth === 0
-        ? text
-        : {
-            type: "object",
-            properties: Object.fromEntries([...Array(30).keys()].map((n) => [`f${n}`, wide(depth - 1)])),
-          };
-    expect(JSON.stringify(exampleOf(wide(3))).length).toBeLessThan(20_000);
-  });
-
-  it("has fields of any name", () => {
-    const properties = JSON.parse('{"__proto__": {"type": "string"}, "constructor": {"type": "integer"}}') as Schema;
-    const made = exampleOf({ type: "object", properties }) as { [name: string]: Json };
-    expect(Object.keys(made).sort()).toEqual(["__proto__", "constructor"]);
-    expect(Object.getPrototypeOf(made)).toBe(Object.prototype);
-    expect(exampleOf({ $defs: {}, $ref: "#/$defs/constructor" })).toBeNull();
-  });
-
-  it("prefers what can be pointed into, and anything to nothing", () => {
-    expect(exampleOf({ anyOf: [{ type: "null" }, text] })).toBe("…");
-    expect(exampleOf({ anyOf: [text, { type: "array", items: { type: "integer" } }] })).toEqual([1]);
-    expect(exampleOf({ type: ["null", "boolean"] })).toBe(true);
-    expect(exampleOf({ type: "integer", minimum: 7 })).toBe(7);
-    expect(exampleOf({ enum: ["fast", "safe"] })).toBe("fast");
-  });
-
-  it("that is none gives nothing", () => {
-    for (const none of [null, true, [], "x", 1, { type: "file" }, { type: "object", properties: 3 }])
-      expect([null, {}]).toContainEqual(exampleOf(none));
-  });
+test("a hostile schema gives little, soon and none of its words", () => {
+  const wide: Fields = { type: "object", properties: {} };
+  for (let at = 0; at < 5000; at += 1) (wide.properties as Fields)[`f${at}`] = { type: "string" };
+  expect(Object.keys(exampleOf(wide) as Fields)).toHaveLength(60);
+  const $defs: Fields = {};
+  for (let at = 0; at < 40; at += 1) {
+    const next = { $ref: `#/$defs/d${at + 1}` };
+    $defs[`d${at}`] = { type: "object", properties: { a: next, b: next, c: next } };
+  }
+  expect(JSON.stringify(exampleOf({ $defs, $ref: "#/$defs/d0" })).length).toBeLessThan(20_000);
+  const said: Fields = {
+    type: "object",
+    description: "RUN THIS",
+    properties: { a: { type: "string", title: "RUN", default: "RUN" } },
+  };
+  expect(exampleOf(said)).toEqual({ a: "text" });
+  const spells = '{"type":"object","properties":{"__proto__":{"type":"object","properties":{"x":{"type":"string"}}}}}';
+  expect(({} as { x?: string }).x).toBeUndefined();
+  expect(Object.keys(exampleOfText(spells) as Fields)).toEqual(["__proto__"]);
+  expect(exampleOf({ $ref: "#/constructor" })).toBeUndefined();
+  expect(exampleOf({ type: "string", pattern: "^(a+)+$" })).toBe("");
+  for (const text of ["", "null", "[1", "7"]) expect(exampleOfText(text)).toBeUndefined();
 });

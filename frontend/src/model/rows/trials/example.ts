@@ -1,81 +1,141 @@
 /**
- * An example of what a tool gives, made from the schema of its result. Its values exist nowhere; it says which fields
- * there are and of which kind. The schema comes from a device: its depth and size are bounded, and its texts are not used.
+ * A value as a tool would give it, made from the JSON schema of its result. It shows which fields there are; its values
+ * exist nowhere and are never handed to a device. A device may write the schema: only its form is read, never its words,
+ * and every part of the reading is bounded.
  */
-import type { Json } from "../document.ts";
-
-type Schema = { [name: string]: unknown };
+import { type Fields, isFields, type Json, textOf } from "../document.ts";
 
 const DEPTH_MOST = 8;
-const PARTS_MOST = 400;
+const PARTS_MOST = 600;
+const FIELDS_MOST = 60;
+const ITEMS_MOST = 3;
+const TEXT_MOST = 200;
+const TEXT = "text";
 const HASH = "9c41e07a".repeat(8);
+const HASH_PATTERN = /^\^\(?\[0-9a-f\]\{64\}\)?\??\$$/;
+const FORMATS: { [format: string]: string } = {
+  date: "2026-01-31",
+  "date-time": "2026-01-31T12:00:00Z",
+  email: "name@example.org",
+  time: "12:00:00Z",
+  uri: "https://example.org/",
+  uuid: "123e4567-e89b-42d3-a456-426614174000",
+};
 
-const isSchema = (value: unknown): value is Schema =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** An example that the schema allows; null where it allows no more than that, or is no schema. */
-export function exampleOf(schema: unknown): Json {
-  if (!isSchema(schema)) return null;
-  return new Maker(isSchema(schema.$defs) ? schema.$defs : {}).of(schema, 0);
+/** An example of what a schema describes; undefined where none can be made. */
+export function exampleOf(schema: Json): Json | undefined {
+  return isFields(schema) ? new Making(schema).value(schema, 0, []) : undefined;
 }
 
-class Maker {
+/** The example of a schema's text; undefined where the text is none. */
+export function exampleOfText(text: string): Json | undefined {
+  try {
+    return exampleOf(JSON.parse(text) as Json);
+  } catch {
+    return undefined;
+  }
+}
+
+class Making {
   private parts = 0;
-  private readonly defs: Schema;
 
-  constructor(defs: Schema) {
-    this.defs = defs;
-  }
+  constructor(private readonly root: Fields) {}
 
-  of(schema: unknown, depth: number): Json {
+  /** `seen` holds the references that lead here: a schema that contains itself ends there. */
+  value(given: Json | undefined, depth: number, seen: readonly string[]): Json | undefined {
     this.parts += 1;
-    if (!isSchema(schema) || depth > DEPTH_MOST || this.parts > PARTS_MOST) return null;
-    if (typeof schema.$ref === "string") return this.of(this.named(schema.$ref), depth + 1);
-    if ("const" in schema) return schema.const as Json;
-    if (Array.isArray(schema.enum)) return (schema.enum[0] ?? null) as Json;
-    const choices = [schema.anyOf, schema.oneOf].find(Array.isArray) as unknown[] | undefined;
-    if (choices) return this.richest(choices, depth);
-    return this.ofType(schema, depth);
+    if (this.parts > PARTS_MOST || depth > DEPTH_MOST) return undefined;
+    if (given === true) return null;
+    if (!isFields(given)) return undefined;
+    if (typeof given.$ref === "string") {
+      const inside = seen.includes(given.$ref) ? undefined : this.referred(given.$ref);
+      return inside && this.value(inside, depth, [...seen, given.$ref]);
+    }
+    if ("const" in given) return given.const;
+    if (Array.isArray(given.enum)) return given.enum[0];
+    const forms = [given.anyOf, given.oneOf, given.allOf].find((one) => Array.isArray(one));
+    return Array.isArray(forms) ? this.oneOf(forms, depth, seen) : this.plain(given, depth, seen);
   }
 
-  /** A map or a list has more to point at than a plain value, and anything more than nothing. */
-  private richest(choices: unknown[], depth: number): Json {
-    const made = choices.slice(0, PARTS_MOST).map((one) => this.of(one, depth + 1));
-    return made.find((one) => typeof one === "object" && one !== null) ?? made.find((one) => one !== null) ?? null;
+  private referred(name: string): Fields | undefined {
+    if (!name.startsWith("#")) return undefined;
+    let found: Json = this.root;
+    for (const raw of name.slice(1).split("/").slice(1)) {
+      const step = raw.replaceAll("~1", "/").replaceAll("~0", "~");
+      if (!isFields(found) || !Object.hasOwn(found, step)) return undefined;
+      found = found[step] ?? null;
+    }
+    return isFields(found) ? found : undefined;
   }
 
-  private named(ref: string): unknown {
-    const name = ref.replace(/^#\/\$defs\//, "");
-    return Object.hasOwn(this.defs, name) ? this.defs[name] : null;
+  /** The alternative that shows the most: nothing is chosen last. */
+  private oneOf(forms: readonly Json[], depth: number, seen: readonly string[]): Json | undefined {
+    let nothing: Json | undefined;
+    for (const form of forms.slice(0, FIELDS_MOST)) {
+      const made = this.value(form, depth, seen);
+      if (made !== undefined && made !== null) return made;
+      if (made === null) nothing = null;
+    }
+    return nothing;
   }
 
-  private ofType(schema: Schema, depth: number): Json {
+  private plain(schema: Fields, depth: number, seen: readonly string[]): Json | undefined {
     const types = Array.isArray(schema.type) ? schema.type : [schema.type];
-    switch (types.find((one) => one !== "null")) {
+    const type = types.find((one) => one !== "null") ?? types[0] ?? (isFields(schema.properties) ? "object" : "");
+    switch (type) {
       case "object":
-        return this.map(schema, depth);
+        return this.map(schema, depth, seen);
       case "array":
-        return [this.of(schema.items, depth + 1)];
+        return this.list(schema, depth, seen);
       case "string":
-        return this.text(schema);
-      case "integer":
-      case "number":
-        return typeof schema.minimum === "number" ? Math.max(1, schema.minimum) : 1;
+        return text(schema);
       case "boolean":
         return true;
+      case "integer":
+      case "number":
+        return number(schema);
       default:
         return null;
     }
   }
 
-  /** A name such as `__proto__` is a field like any other. */
-  private map(schema: Schema, depth: number): Json {
-    const fields = isSchema(schema.properties) ? Object.entries(schema.properties) : [];
-    return Object.fromEntries(fields.slice(0, PARTS_MOST).map(([name, one]) => [name, this.of(one, depth + 1)]));
+  private map(schema: Fields, depth: number, seen: readonly string[]): Json | undefined {
+    const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+    const properties = isFields(schema.properties) ? Object.entries(schema.properties) : [];
+    // A required field comes first, so that the bound leaves out only what a result may lack.
+    properties.sort(([a], [b]) => Number(required.has(b)) - Number(required.has(a)));
+    const made: [string, Json][] = [];
+    for (const [name, property] of properties.slice(0, FIELDS_MOST)) {
+      const value = name.length > TEXT_MOST ? undefined : this.value(property, depth + 1, seen);
+      if (value !== undefined) made.push([name, value]);
+      else if (required.has(name)) return undefined;
+    }
+    return Object.fromEntries(made);
   }
 
-  private text(schema: Schema): string {
-    if (typeof schema.pattern === "string" && schema.pattern.includes("{64}")) return HASH;
-    return "…";
+  private list(schema: Fields, depth: number, seen: readonly string[]): Json | undefined {
+    const least = whole(schema.minItems) ?? 0;
+    const most = whole(schema.maxItems) ?? ITEMS_MOST;
+    const item = most === 0 ? undefined : this.value(schema.items ?? true, depth + 1, seen);
+    if (item === undefined) return least > 0 ? undefined : [];
+    return Array.from({ length: Math.min(Math.max(1, least), ITEMS_MOST) }, () => item);
   }
+}
+
+const whole = (value: Json | undefined): number | null => (typeof value === "number" && value >= 0 ? value : null);
+
+/** A pattern is never run, as one that a device wrote could run without end. */
+function text(schema: Fields): string {
+  if (typeof schema.pattern === "string") return HASH_PATTERN.test(schema.pattern) ? HASH : "";
+  const format = textOf(schema.format);
+  const made = Object.hasOwn(FORMATS, format) ? (FORMATS[format] ?? TEXT) : TEXT;
+  const least = Math.min(whole(schema.minLength) ?? 0, TEXT_MOST);
+  return made.padEnd(least, ".").slice(0, whole(schema.maxLength) ?? TEXT_MOST);
+}
+
+function number(schema: Fields): number {
+  const over = typeof schema.exclusiveMinimum === "number" ? schema.exclusiveMinimum + 1 : 1;
+  const least = typeof schema.minimum === "number" ? schema.minimum : over;
+  const made = Math.max(1, over, least);
+  return typeof schema.maximum === "number" && made > schema.maximum ? schema.maximum : made;
 }
