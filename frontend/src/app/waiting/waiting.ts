@@ -165,9 +165,11 @@ export function stoppedOf(
   return found;
 }
 
-/** The line stands below the sentence, to be copied. */
-const withoutLine = (sentence: string, line: string): string =>
-  line && sentence.endsWith(`${line}.`) ? sentence.slice(0, -line.length - 1).trimEnd() : sentence;
+/** The line stands below the sentence, to be copied, so the sentence tells only where it is typed. */
+function withoutLine(sentence: string, line: string): string {
+  const said = `; on the device: ${line}.`;
+  return line && sentence.endsWith(said) ? `${sentence.slice(0, -said.length)}. Type this on the device.` : sentence;
+}
 
 /** Whether a person has to look at why a constellation stands still; questions and asks are read elsewhere. */
 export const isStuck = (attention: readonly string[] | undefined): boolean =>
