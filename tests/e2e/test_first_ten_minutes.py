@@ -122,7 +122,9 @@ def walk(
 def watched_sample(walk: Walk, sample: Seen) -> None:
     walk.page.goto("/")
     walk.page.locator(f'a[href="/constellations/{sample.constellation}"]').first.click()
-    expect(walk.page.locator(".answer .sentence")).to_contain_text(told("Photo backup is done"))
+    expect(walk.page.locator(".answer .sentence")).to_contain_text(
+        told("21 pictures are on demo-server, each read back and equal")
+    )
 
 
 def add_server(walk: Walk, server: SshServer, folder: Path) -> None:

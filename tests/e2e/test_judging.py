@@ -59,7 +59,7 @@ def test_rows_name_a_judge_and_a_person_has_the_last_word(
     panel = page.get_by_role("complementary", name="Task told")
     expect(panel).to_contain_text("It could be any number.")
     hand.press_on(panel.get_by_role("button", name="It holds"))
-    expect(panel.locator("header")).to_contain_text("Done")
+    expect(panel.locator("header")).to_contain_text("Marked done by a person")
     assert stack.task_state(identity, "told") == "succeeded"
 
     page.goto(f"/constellations/{identity}/t/lost")

@@ -63,7 +63,9 @@ def environment(home: Path) -> dict[str, str]:
 
 async def test_a_chat_client_calls_a_recipe_hears_how_far_it_is_and_reads_its_file(fleet: Fleet) -> None:
     """The first walk of docs/assistants.md: a recipe as a tool, progress, the answer and its file as resources."""
-    fleet.device("laptop").write("Papers/invoice-2026-03.txt", "tax")
+    laptop = fleet.device("laptop")
+    laptop.write("Papers/invoice-2026-03.txt", "tax")
+    await asyncio.to_thread(laptop.grant, "shell:run", "--", "uptime")
     lines: list[str] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -88,11 +90,14 @@ async def test_a_chat_client_calls_a_recipe_hears_how_far_it_is_and_reads_its_fi
         assert isinstance(content, types.TextResourceContents)
         assert "invoice-2026-03.txt" in content.text
         assert (listed[file].mime_type, listed[file].size) == ("text/csv", len(content.text.encode()))
-        risky = await call(client, "recipe_restart-and-check", where="laptop", service="nginx")
+        never = await client.call_tool("recipe_restart-and-check", {"where": "laptop", "service": "nginx"})
+        assert "restart can never begin" in str(never.content)
+        risky = await call(client, "recipe_run-everywhere", where="laptop", command=["uptime"])
         assert (risky["needs_approval"], risky["state"]) == (True, "awaiting_approval")
         refused = await client.call_tool("recipe_find-file", {"wath": "x"})
         assert "there is no argument 'wath'; did you mean `what`?" in str(refused.content)
     await asyncio.to_thread(fleet.client.create, f"/constellations/{risky['constellation']}/cancel", {})
+    await asyncio.to_thread(laptop.ungrant, "shell:run", "--", "uptime")
 
 
 @pytest.mark.proof(shown_by=SHOWN)

@@ -54,7 +54,6 @@ from starloom_protocol.records.specs import Retry as Retry
 from starloom_protocol.records.specs import Reuse as Reuse
 from starloom_protocol.records.specs import Selector as Selector
 from starloom_protocol.records.specs import SentenceSpec as SentenceSpec
-from starloom_protocol.records.specs import SentenceValue as SentenceValue
 from starloom_protocol.records.specs import Shows as Shows
 from starloom_protocol.records.specs import StopWhen as StopWhen
 from starloom_protocol.records.specs import Timeouts as Timeouts

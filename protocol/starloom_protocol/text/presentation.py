@@ -73,6 +73,7 @@ SKIP_WORDS: dict[Reason, str] = {
     Reason.SKIPPED_BY_PERSON: "Skipped by a person",
     Reason.LEFT_OUT: "Left out, to end in time",
     Reason.DEVICE_AWAY: "Skipped, its device is off",
+    Reason.NO_CAPABLE_DEVICE: "Skipped, no device could do it",
 }
 
 

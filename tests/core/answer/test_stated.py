@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from starloom.core.answer.stated import stated
-from starloom_protocol.records.entities import Condition, ForEach, Selector, SentenceSpec, SentenceValue
+from starloom_protocol.records.entities import Condition, ForEach, Selector, SentenceSpec
+from starloom_protocol.records.specs import SentenceValue
 from starloom_protocol.stream.authors import MODEL
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Op, Outcome

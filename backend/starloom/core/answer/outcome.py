@@ -41,7 +41,14 @@ from starloom_protocol.vocabulary import (
 _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
 _CLEAN_SKIPS = frozenset(
-    {Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.LEFT_OUT, Reason.DEVICE_AWAY}
+    {
+        Reason.NOT_CHOSEN,
+        Reason.ENOUGH,
+        Reason.SKIPPED_BY_PERSON,
+        Reason.LEFT_OUT,
+        Reason.DEVICE_AWAY,
+        Reason.NO_CAPABLE_DEVICE,
+    }
 )
 _EXITED = frozenset({Code.EXIT_CODE})
 _NOT_DONE = frozenset({Code.EXIT_CODE, Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE})

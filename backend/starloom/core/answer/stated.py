@@ -13,7 +13,8 @@ from typing import Any, Final
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact, successes
 from starloom.core.state.tasks.roles import device_name, successor
-from starloom_protocol.records.entities import SentenceSpec, SentenceValue
+from starloom_protocol.records.entities import SentenceSpec
+from starloom_protocol.records.specs import SentenceValue
 from starloom_protocol.stream.authors import is_model
 from starloom_protocol.text.wording import PLACEHOLDER, listed, quoted, size_words
 from starloom_protocol.values import MISSING, holds, parse

@@ -411,6 +411,8 @@ def _skip_words(constellation: Constellation, fleet: Fleet, record: TaskRecord) 
             return "because enough was done"
         case Reason.SKIPPED_BY_PERSON:
             return "by a person"
+        case Reason.NO_CAPABLE_DEVICE:
+            return "because no device could do it in time"
         case Reason.LEFT_OUT:
             return "to end in time, as its plan says"
         case _:

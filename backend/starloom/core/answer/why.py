@@ -598,6 +598,9 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
         case TaskState.SKIPPED if record.reason is Reason.LEFT_OUT:
             ways = _ways_of_a_skipped(constellation, task)
             return f"{task} was left out, because the chance to end in time had become small.", ways
+        case TaskState.SKIPPED if record.reason is Reason.NO_CAPABLE_DEVICE:
+            ways = _ways_of_a_skipped(constellation, task)
+            return f"{task} was skipped: it is optional, and no device could begin it in its time.", ways
         case TaskState.SKIPPED:
             cause = record.cause or "not_chosen"
             words = "it was not needed" if cause == "not_chosen" else f"{cause} did not succeed"

@@ -12,6 +12,7 @@ from typing import Final
 from starloom.core.plan.groups import end_group
 from starloom.core.state.inputs import PartLeftOut
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.roles import is_needed
 from starloom.core.state.work import Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.records.entities import TaskRecord
 from starloom_protocol.stream.authors import ENGINE
@@ -39,20 +40,12 @@ def _may_go(constellation: Constellation, part: str) -> bool:
     else:
         group = constellation.groups[part]
         begun = group.state is not GroupState.WAITING or group.round > 1 or bool(constellation.children.get(part))
-    return not begun and not _is_needed(constellation, part)
+    return not begun and not is_needed(constellation, part)
 
 
 def _is_unbegun(record: TaskRecord) -> bool:
     # A later round was asked for: what a person brought back is not left out again.
     return record.state in _UNBEGUN and not record.attempt and not record.started and record.round == 1
-
-
-def _is_needed(constellation: Constellation, part: str) -> bool:
-    """Tell whether work that is not optional, and cannot do without this part, comes after it."""
-    return any(
-        not dependency.optional and not constellation.specs[dependency.target].optional
-        for dependency in constellation.outgoing.get(part, {}).values()
-    )
 
 
 def on_left_out(work: Work, item: PartLeftOut) -> None:

@@ -1,7 +1,7 @@
 """Ready tasks that no device can take: when they ask for a person's attention, and when that ends.
 
 Waiting for a busy device is normal and asks for none. No capable device or a missing grant asks for attention at once,
-a device that is away after `schedule_to_start_s`.
+a device that is away after `schedule_to_start_s`. An optional task is skipped then, unless work needs it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, demand_key, queueable
 from starloom.core.state.secret_needs import missing, needs_of, set_line
-from starloom.core.state.work import Work, attend, unattend
+from starloom.core.state.tasks.roles import is_needed
+from starloom.core.state.work import Work, attend, change_task, moved, unattend
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec
+from starloom_protocol.stream.authors import ENGINE
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
@@ -130,13 +133,22 @@ def too_long(constellation: Constellation, spec: TaskSpec, record: TaskRecord, f
 
 
 def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
-    """Ask for attention for a task that was ready for `schedule_to_start_s`, unless its time stood still."""
+    """Ask for attention for a task that was ready for `schedule_to_start_s`, or skip it if it is optional.
+
+    Nothing happens while its time stands still.
+    """
     if record.state is not TaskState.READY:
         work.ignore("the timer is stale")
         return
     paused = constellation.head.state not in WORKING_CONSTELLATION_STATES
     if paused or record.reason is not None or is_able(work.shard, constellation, spec) or _asleep(work, spec):
         work.order(too_long(constellation, spec, record, work.at_ms))
+        return
+    if spec.optional and spec.group is None and record.round == 1 and not is_needed(constellation, spec.id):
+        note = f"no device could begin it within {spec.timeouts.schedule_to_start_s} s, and it is optional"
+        skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.NO_CAPABLE_DEVICE, cause="not_chosen")
+        change_task(work, constellation, spec.id, EventKind.TASK_SKIPPED, skipped, note=note, by=ENGINE)
+        granted(work, constellation)
         return
     attend(work, constellation, Attention.WAITS_LONG, note=f"{spec.id} has waited for its device longer than it may")
 

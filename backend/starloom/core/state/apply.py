@@ -63,7 +63,16 @@ _TRAITS = {
     for state in TaskState
 }
 _BROKEN = frozenset({AttemptEnd.ERROR, AttemptEnd.TIMEOUT})
-_EXCUSED = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.LEFT_OUT, Reason.DEVICE_AWAY})
+_EXCUSED = frozenset(
+    {
+        Reason.NOT_CHOSEN,
+        Reason.ENOUGH,
+        Reason.SKIPPED_BY_PERSON,
+        Reason.LEFT_OUT,
+        Reason.DEVICE_AWAY,
+        Reason.NO_CAPABLE_DEVICE,
+    }
+)
 
 
 def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:

@@ -49,12 +49,12 @@ from starloom_protocol.records.entities import (
     ResultSpec,
     Retry,
     SentenceSpec,
-    SentenceValue,
     TaskSpec,
     Timeouts,
     UndoCall,
     VerifyCall,
 )
+from starloom_protocol.records.specs import SentenceValue
 from starloom_protocol.tools.hub_tools import controls_devices
 from starloom_protocol.vocabulary import REPEATABLE, Code, Gate, Need, Repeatability
 

@@ -19,15 +19,8 @@ from starloom_protocol.plan.language.models import TaskDoc
 from starloom_protocol.plan.lowering.parts import Known
 from starloom_protocol.plan.lowering.tasks import Lowering
 from starloom_protocol.records.edits import EditOperation, LoweredPlan
-from starloom_protocol.records.entities import (
-    Check,
-    Condition,
-    Fault,
-    SentenceSpec,
-    SentenceValue,
-    VerifyCall,
-    dependency_id,
-)
+from starloom_protocol.records.entities import Check, Condition, Fault, SentenceSpec, VerifyCall, dependency_id
+from starloom_protocol.records.specs import SentenceValue
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Op, Repeatability
 

@@ -161,7 +161,14 @@ _FINAL = frozenset({"succeeded", "failed", "cancelled", "skipped"})
 _SUCCESS: Final = Gate.SUCCESS
 _OPEN, _SHUT, _UNDECIDED = GateState.OPEN, GateState.SHUT, GateState.UNDECIDED
 _NOT_CHOSEN = frozenset(
-    {Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.LEFT_OUT, Reason.DEVICE_AWAY}
+    {
+        Reason.NOT_CHOSEN,
+        Reason.ENOUGH,
+        Reason.SKIPPED_BY_PERSON,
+        Reason.LEFT_OUT,
+        Reason.DEVICE_AWAY,
+        Reason.NO_CAPABLE_DEVICE,
+    }
 )
 
 

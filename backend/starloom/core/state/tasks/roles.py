@@ -66,3 +66,11 @@ def successor(constellation: Constellation, task: str) -> str:
             break
         task = following
     return task
+
+
+def is_needed(constellation: Constellation, part: str) -> bool:
+    """Tell whether work that is not optional, and cannot do without this part, comes after it."""
+    return any(
+        not dependency.optional and not constellation.specs[dependency.target].optional
+        for dependency in constellation.outgoing.get(part, {}).values()
+    )

@@ -1,0 +1,94 @@
+"""An optional task that no device can begin ends as skipped once its time is over, so that its constellation ends."""
+
+from __future__ import annotations
+
+from starloom.core.answer.why import explain
+from starloom.core.state.model import Constellation
+from starloom.core.state.orders import ArmTimer
+from starloom_protocol.records.entities import ForEach, Selector
+from starloom_protocol.vocabulary import Attention, Reason, TaskState
+from tests.builders import Driver, edge, plan, task
+
+LACKING = "t.lacking"
+
+
+def waited(driver: Driver, name: str) -> ArmTimer:
+    return next(timer for timer in driver.timers if timer.kind == "waits_long" and timer.entity == name)
+
+
+def finish(driver: Driver) -> None:
+    for dispatch in driver.take():
+        driver.result(dispatch, 1)
+    driver.run()
+
+
+def submitted(*parts: object) -> tuple[Driver, Constellation]:
+    driver = Driver("one")
+    return driver, driver.submit(plan(*parts))  # type: ignore[arg-type]
+
+
+def test_an_optional_task_without_a_device_is_skipped_and_the_rest_counts() -> None:
+    driver, made = submitted(task("work"), task("tell", tool=LACKING, optional=True), edge("work>tell"))
+    finish(driver)
+    assert Attention.NO_CAPABLE_DEVICE in made.head.attention
+    driver.fire(waited(driver, "tell"))
+    record = made.tasks["tell"]
+    assert (record.state, record.reason) == (TaskState.SKIPPED, Reason.NO_CAPABLE_DEVICE)
+    assert (made.head.state, made.head.attention) == ("succeeded", [])
+    said = made.tables["answer"][""].sentence
+    assert said == "test is done: 1 task on one. Skipped because no device could do it in time: tell."
+    assert explain(driver.shard, "c1", "tell").sentence == (
+        "tell was skipped: it is optional, and no device could begin it in its time."
+    )
+
+
+def test_work_after_it_goes_on_where_it_needs_no_result_of_it() -> None:
+    driver, made = submitted(
+        task("tell", tool=LACKING, optional=True), task("next", optional=True), edge("tell>next"), task("work")
+    )
+    finish(driver)
+    driver.fire(waited(driver, "tell"))
+    assert made.tasks["next"].state is TaskState.SKIPPED
+    assert made.head.state == "succeeded"
+
+
+def test_a_task_that_work_needs_asks_for_a_person() -> None:
+    driver, made = submitted(task("first", tool=LACKING, optional=True), task("then"), edge("first>then"))
+    driver.fire(waited(driver, "first"))
+    assert made.tasks["first"].state is TaskState.READY
+    assert Attention.WAITS_LONG in made.head.attention
+
+
+def test_a_task_that_must_be_done_asks_for_a_person() -> None:
+    driver, made = submitted(task("work", tool=LACKING))
+    driver.fire(waited(driver, "work"))
+    assert made.tasks["work"].state is TaskState.READY
+    assert Attention.WAITS_LONG in made.head.attention
+
+
+def test_a_person_brings_it_back_and_it_waits_without_end() -> None:
+    driver, made = submitted(task("work"), task("tell", tool=LACKING, optional=True))
+    finish(driver)
+    driver.fire(waited(driver, "tell"))
+    assert not driver.control("retry", "tell").faults
+    again = next(timer for timer in reversed(driver.timers) if timer.kind == "waits_long" and timer.entity == "tell")
+    driver.fire(again)
+    assert made.tasks["tell"].state is TaskState.READY
+    assert Attention.WAITS_LONG in made.head.attention
+
+
+def test_a_busy_device_is_waited_for() -> None:
+    driver = Driver("one", slots=1)
+    made = driver.submit(plan(task("work"), task("extra", optional=True)))
+    assert len(driver.take()) == 1
+    waiting = next(name for name, record in made.tasks.items() if record.state is TaskState.READY)
+    driver.fire(waited(driver, waiting))
+    assert made.tasks[waiting].state is TaskState.READY
+
+
+def test_a_member_of_a_group_is_not_skipped_alone() -> None:
+    driver = Driver("one")
+    each = ForEach(devices=Selector())
+    made = driver.submit(plan(task("look", for_each=each, optional=True)))
+    finish(driver)
+    assert made.head.state == "succeeded"
