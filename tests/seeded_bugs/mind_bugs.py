@@ -65,15 +65,15 @@ MIND_BUGS = [
     Bug(
         "a part that has begun is left out",
         f"{_CORE}clock/leaving_out.py",
-        "    return not begun and not _is_needed(",
-        "    return not _is_needed(",
+        "    return not begun and not is_needed(",
+        "    return not is_needed(",
         CORE,
         "tests/core/clock/test_leaving_out.py",
     ),
     Bug(
         "a part that other work needs is left out",
         f"{_CORE}clock/leaving_out.py",
-        "    return not begun and not _is_needed(constellation, part)\n",
+        "    return not begun and not is_needed(constellation, part)\n",
         "    return not begun\n",
         CORE,
         "tests/core/clock/test_leaving_out.py",
@@ -378,7 +378,7 @@ MIND_BUGS = [
     Bug(
         "an optional part is left out that other work needs",
         f"{_CORE}clock/leaving_out.py",
-        "    return not begun and not _is_needed(constellation, part)\n",
+        "    return not begun and not is_needed(constellation, part)\n",
         "    return not begun\n",
         MINDS,
     ),
