@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from starloom.core.answer.why import explain
+from starloom.core.state import inputs as i
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
-from starloom_protocol.records.entities import ForEach, Selector
-from starloom_protocol.vocabulary import Attention, Reason, TaskState
-from tests.builders import Driver, edge, plan, task
+from starloom_protocol.records.entities import Check, ForEach, Selector, VerifyCall
+from starloom_protocol.vocabulary import Attention, Op, Outcome, Reason, Repeatability, TaskState
+from tests.builders import MAYBE, Driver, edge, plan, task
 
 LACKING = "t.lacking"
 
 
 def waited(driver: Driver, name: str) -> ArmTimer:
     return next(timer for timer in driver.timers if timer.kind == "waits_long" and timer.entity == name)
+
+
+def drain(driver: Driver) -> None:
+    drained = i.DeviceControlled(action="drain", by="person:ann", device="d-one", id=driver.ident())
+    assert not driver.do(drained).faults
 
 
 def finish(driver: Driver) -> None:
@@ -74,6 +80,36 @@ def test_a_person_brings_it_back_and_it_waits_without_end() -> None:
     again = next(timer for timer in reversed(driver.timers) if timer.kind == "waits_long" and timer.entity == "tell")
     driver.fire(again)
     assert made.tasks["tell"].state is TaskState.READY
+    assert Attention.WAITS_LONG in made.head.attention
+
+
+def test_a_look_at_work_in_doubt_waits_for_its_device() -> None:
+    call = VerifyCall(expect=[Check(op=Op.EQ, output="/there", value="true")], tool="t.pure")
+    send = task("send", repeatability=Repeatability.VERIFIABLE, tool="t.never", verify=call)
+    driver = Driver("one")
+    made = driver.submit(plan(send))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    drain(driver)
+    driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE, detail="the agent was killed")
+    look = next(name for name, spec in made.specs.items() if spec.verifies)
+    assert made.tasks[look].state is TaskState.READY
+    driver.fire(waited(driver, look))
+    assert made.tasks[look].state is TaskState.READY
+    assert Attention.WAITS_LONG in made.head.attention
+
+
+def test_a_task_that_was_begun_is_not_skipped_as_never_begun() -> None:
+    driver = Driver("one")
+    made = driver.submit(plan(task("extra", optional=True)))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    drain(driver)
+    driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE, detail="the agent was killed")
+    record = made.tasks["extra"]
+    assert (record.state, record.attempt) == (TaskState.READY, 1)
+    driver.fire(next(timer for timer in reversed(driver.timers) if timer.kind == "waits_long"))
+    assert made.tasks["extra"].state is TaskState.READY
     assert Attention.WAITS_LONG in made.head.attention
 
 

@@ -6,46 +6,30 @@ is not optional needs. The chance is that of the forecast that the hub plays; th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
-
 from starloom.core.plan.groups import end_group
 from starloom.core.state.inputs import PartLeftOut
 from starloom.core.state.model import Constellation
-from starloom.core.state.tasks.roles import is_needed
+from starloom.core.state.tasks.roles import is_needed, is_optional_part, is_unbegun
 from starloom.core.state.work import Refusal, Work, change_task, close_question, fault, moved
-from starloom_protocol.records.entities import TaskRecord
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, ConstellationState, GroupState, Reason, TaskState
 
-_UNBEGUN: Final = frozenset({TaskState.WAITING, TaskState.READY})
-
 
 def parts_to_leave_out(constellation: Constellation) -> list[str]:
     """Return the optional parts that may be left out now, those first after which the least other work comes."""
-    found = [part for part in _optional(constellation) if _may_go(constellation, part)]
+    optional = (part for part, spec in constellation.specs.items() if is_optional_part(spec))
+    found = [part for part in optional if _may_go(constellation, part)]
     return sorted(found, key=lambda part: (constellation.rank.get(part, 0), part))
-
-
-def _optional(constellation: Constellation) -> Iterator[str]:
-    for name, spec in constellation.specs.items():
-        if spec.optional and spec.group is None and spec.verifies is None and not spec.look:
-            yield name
 
 
 def _may_go(constellation: Constellation, part: str) -> bool:
     if part in constellation.tasks:
-        begun = not _is_unbegun(constellation.tasks[part])
+        begun = not is_unbegun(constellation.tasks[part])
     else:
         group = constellation.groups[part]
         begun = group.state is not GroupState.WAITING or group.round > 1 or bool(constellation.children.get(part))
     return not begun and not is_needed(constellation, part)
-
-
-def _is_unbegun(record: TaskRecord) -> bool:
-    # A later round was asked for: what a person brought back is not left out again.
-    return record.state in _UNBEGUN and not record.attempt and not record.started and record.round == 1
 
 
 def on_left_out(work: Work, item: PartLeftOut) -> None:

@@ -13,7 +13,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, demand_key, queueable
 from starloom.core.state.secret_needs import missing, needs_of, set_line
-from starloom.core.state.tasks.roles import is_needed
+from starloom.core.state.tasks.roles import is_needed, is_optional_part, is_unbegun
 from starloom.core.state.work import Work, attend, change_task, moved, unattend
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
@@ -144,7 +144,7 @@ def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record
     if paused or record.reason is not None or is_able(work.shard, constellation, spec) or _asleep(work, spec):
         work.order(too_long(constellation, spec, record, work.at_ms))
         return
-    if spec.optional and spec.group is None and record.round == 1 and not is_needed(constellation, spec.id):
+    if is_optional_part(spec) and is_unbegun(record) and not is_needed(constellation, spec.id):
         note = f"no device could begin it within {spec.timeouts.schedule_to_start_s} s, and it is optional"
         skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.NO_CAPABLE_DEVICE, cause="not_chosen")
         change_task(work, constellation, spec.id, EventKind.TASK_SKIPPED, skipped, note=note, by=ENGINE)

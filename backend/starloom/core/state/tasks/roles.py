@@ -1,4 +1,4 @@
-"""The role of a task in its constellation: its display name, whether it is a step of a goal, its successor. Pure.
+"""The role of a task in its constellation: its name, its goal, its successor, whether it may be left out. Pure.
 
 Supersession: another task counts in the outcome for one that ended without success. Makes no edit.
 """
@@ -6,10 +6,11 @@ Supersession: another task counts in the outcome for one that ended without succ
 from __future__ import annotations
 
 from starloom.core.state.model import Constellation, Fleet
-from starloom_protocol.records.entities import GroupRecord, TaskRecord
+from starloom_protocol.records.entities import GroupRecord, TaskRecord, TaskSpec
 from starloom_protocol.records.goals import goal_answer
-from starloom_protocol.vocabulary import Reason
+from starloom_protocol.vocabulary import Reason, TaskState
 
+_UNBEGUN = frozenset({TaskState.WAITING, TaskState.READY})
 _FOR_A_FAILURE = frozenset({Reason.UPSTREAM_FAILED, Reason.UPSTREAM_CANCELLED})
 
 
@@ -66,6 +67,16 @@ def successor(constellation: Constellation, task: str) -> str:
             break
         task = following
     return task
+
+
+def is_optional_part(spec: TaskSpec) -> bool:
+    """Tell whether a plan could do without a task or group as a whole; a look, or one at work in doubt, is none."""
+    return spec.optional and spec.group is None and spec.verifies is None and not spec.look
+
+
+def is_unbegun(record: TaskRecord) -> bool:
+    """Tell whether no attempt was made. A later round was asked for: it is not left out again."""
+    return record.state in _UNBEGUN and not record.attempt and not record.started and record.round == 1
 
 
 def is_needed(constellation: Constellation, part: str) -> bool:
