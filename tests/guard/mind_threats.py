@@ -304,13 +304,14 @@ MIND_THREATS = (
         "T152",
         "a model or an assistant writes the sentence that opens an answer (*all is safe*), takes out the work that a "
         "sentence rests on, or a text of a device passes for a sentence",
-        "only a person's plan or recipe has sentences; after a change by a model none is used; a text of a device "
-        "stands in quotes on one line, shortened",
+        "only a person's plan or recipe has sentences, without parameters; after an edit by a model none is used; a "
+        "text of a device stands in quotes on one line, shortened, and a number beyond all use is not shown",
         (
             "tests/guard/test_rights.py::test_t152_a_models_plan_says_no_sentence_of_the_answer",
             "tests/guard/test_rights.py::test_t32_an_assistant_names_no_secret_and_approves_nothing",
-            "tests/core/answer/test_stated.py::test_a_plan_that_a_model_changed_states_nothing",
+            "tests/core/answer/test_stated.py::test_a_plan_that_a_model_edited_states_nothing",
             "tests/core/answer/test_stated.py::test_a_text_from_a_device_stays_in_its_quotes",
+            "tests/core/answer/test_stated.py::test_a_value_of_another_kind_leaves_the_sentence_out",
         ),
     ),
     Threat(

@@ -25,6 +25,8 @@ _LISTS: Final = {
 _LEFT_OUT: Final = frozenset({"args", "body", "plan", "params"})
 """Steps that name a container, and not its content."""
 VALUE_CHARS_MOST: Final = 200
+_SIZE_MOST: Final = 10**21
+"""A result may have a number that no float holds."""
 PLACEHOLDER: Final = re.compile(r"\{([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})\}")
 """The place of a value in a plan's sentence: its name in braces."""
 
@@ -65,7 +67,7 @@ def listed(words: Sequence[str]) -> str:
 
 def size_words(count: int) -> str:
     """Return a number of bytes for people."""
-    amount = float(count)
+    amount = float(min(count, _SIZE_MOST))
     for unit in ("bytes", "KB", "MB", "GB", "TB"):
         if amount < 1000 or unit == "TB":
             return f"{count} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"

@@ -1,9 +1,9 @@
 """The plan's own sentence for its answer, filled with values of the results.
 
 A plan may give sentences (`sentence`); the first whose condition holds and whose values are there opens the answer of a
-constellation that succeeded. Texts from devices stand in quotes on one line, names of
-devices excepted, so none can pass for the sentence itself.
-A plan that a model has changed loses its sentences: they may claim work that the model took out.
+constellation that succeeded. Texts from devices stand in quotes on one line, names of devices excepted, so none can
+pass for the sentence itself, and a number beyond all use is not shown. A plan that a model has edited loses its
+sentences: they may claim work that the model took out.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from starloom_protocol.records.specs import SentenceValue
 from starloom_protocol.stream.authors import is_model
 from starloom_protocol.text.wording import PLACEHOLDER, listed, quoted, size_words
 from starloom_protocol.values import MISSING, holds, parse
-from starloom_protocol.vocabulary import TaskState
 
 _TEXT_CHARS_MOST: Final = 80
 _DEVICES_MOST: Final = 4
+_NUMBER_MOST: Final = 2**53
+"""A larger one is exact in no result, and a device may send one with a thousand digits."""
 
 
 def stated(constellation: Constellation, fleet: Fleet) -> str | None:
     """Return the sentence without its full stop; None if the plan gives none that holds."""
-    if not constellation.head.sentences or _changed_by_model(constellation):
+    if not constellation.head.sentences or _edited_by_model(constellation):
         return None
     for sentence in constellation.head.sentences:
         text = _filled(constellation, fleet, sentence)
@@ -35,10 +36,8 @@ def stated(constellation: Constellation, fleet: Fleet) -> str | None:
     return None
 
 
-def _changed_by_model(constellation: Constellation) -> bool:
-    return any(
-        (version.changed or version.removed) and is_model(version.author) for version in constellation.versions.values()
-    )
+def _edited_by_model(constellation: Constellation) -> bool:
+    return any(version.number > 1 and is_model(version.author) for version in constellation.versions.values())
 
 
 def _filled(constellation: Constellation, fleet: Fleet, sentence: SentenceSpec) -> str | None:
@@ -66,9 +65,7 @@ def _tasks(constellation: Constellation, source: str) -> list[str]:
 
 def _value(constellation: Constellation, source: str, output: str) -> Any:
     tasks = _tasks(constellation, source)
-    if not tasks or constellation.tasks[tasks[-1]].state is not TaskState.SUCCEEDED:
-        return MISSING
-    return fact(constellation, tasks[-1], output)
+    return fact(constellation, tasks[-1], output) if tasks else MISSING
 
 
 def _shown(constellation: Constellation, fleet: Fleet, value: SentenceValue) -> str | None:
@@ -109,7 +106,7 @@ def _plain(fleet: Fleet, found: Any) -> str | None:
 
 
 def _is_number(found: Any) -> bool:
-    return isinstance(found, int | float) and not isinstance(found, bool)
+    return isinstance(found, int | float) and not isinstance(found, bool) and abs(found) <= _NUMBER_MOST
 
 
 def _devices(constellation: Constellation, fleet: Fleet, source: str) -> str | None:

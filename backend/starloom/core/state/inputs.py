@@ -455,8 +455,7 @@ class RecipeSaved(Input, frozen=True, kw_only=True, tag="recipe_saved"):
     """A recipe whose text was checked at the door; `base_version` is the version that its writer saw, 0 for none.
 
     `secrets` are those that it names, `unapproved` tells that its policy sets approval aside, `says` that it has
-    sentences for its answer. `proposal` is the one that
-    its writer keeps by it.
+    sentences for its answer. `proposal` is the one that its writer keeps by it.
     """
 
     approves: bool = True
@@ -464,10 +463,10 @@ class RecipeSaved(Input, frozen=True, kw_only=True, tag="recipe_saved"):
     name: str
     proposal: str = ""
     reason: str = ""
+    says: bool = False
     secrets: list[str] = []
     text: str
     title: str
-    says: bool = False
     unapproved: bool = False
 
 

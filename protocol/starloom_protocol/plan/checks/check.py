@@ -266,7 +266,8 @@ class _Plan:
         made = []
         for at, raw in enumerate(self._list("sentence")):
             place = self._at("sentence", at)
-            doc = self._found.validate(SentenceDoc, self._params.put_in(raw, place), place)
+            # No parameter is put in: a model that calls a recipe gives its values, and may not write this.
+            doc = self._found.validate(SentenceDoc, raw, place)
             if doc is None:
                 continue
             sources = [(one.source, joined(place, "values", name, "from")) for name, one in doc.values.items()]

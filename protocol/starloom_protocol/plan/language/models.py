@@ -21,6 +21,7 @@ TASK_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 NODE_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}(\.[A-Za-z0-9_-]{1,80}){0,8}")
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 NOUN: Final = re.compile(r"[^\W\d_][^\W_ -]*(?:[ -][^\W_ -]+){0,3}(?:/[^\W\d_][^\W_ -]*(?:[ -][^\W_ -]+){0,3})?")
+NOUN_CHARS_MAX: Final = 60
 SECONDS_MAX: Final = 30 * 24 * 3600
 """Timers and leases are kept as state; beyond a month a schedule is the way."""
 TIMES_MAX: Final = 1000
@@ -99,7 +100,7 @@ def _label(value: str) -> str:
 
 
 def _noun(value: str) -> str:
-    if not NOUN.fullmatch(value):
+    if len(value) > NOUN_CHARS_MAX or not NOUN.fullmatch(value):
         raise refuse(f"{quoted(value[:40])} is no noun", "Write `file`, or with its plural `copy/copies`.")
     return value
 

@@ -396,6 +396,8 @@ def test_a_sentence_of_a_task_that_is_left_out_is_left_out() -> None:
         ({"text": "a\nb"}, "sentence[0].text"),
         ({"text": "{n}", "values": {"n": {"from": "a", "show": "html"}}}, "sentence[0].values.n.show"),
         ({"text": "{n}", "values": {"n": {"from": "a", "noun": "a.b"}}}, "sentence[0].values.n.noun"),
+        ({"text": "{n}", "values": {"n": {"from": "a", "noun": "a" * 61}}}, "sentence[0].values.n.noun"),
+        ({"text": {"param": "said"}}, "sentence[0].text"),
         ({"text": "{n}", "values": {"n": {"from": "a", "show": "bytes", "noun": "byte"}}}, "sentence[0].values.n"),
         ({"text": "{n}", "values": {"n": {"from": "z"}}}, "sentence[0].values.n.from"),
         ({"text": "n", "when": {"from": "z", "output": "/n", "op": "exists"}}, "sentence[0].when.from"),
