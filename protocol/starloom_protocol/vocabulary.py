@@ -333,6 +333,19 @@ class Reason(StrEnum):
     MARKED = "marked"
 
 
+EXCUSED_SKIPS = frozenset(
+    {
+        Reason.NOT_CHOSEN,
+        Reason.ENOUGH,
+        Reason.SKIPPED_BY_PERSON,
+        Reason.LEFT_OUT,
+        Reason.DEVICE_AWAY,
+        Reason.NO_CAPABLE_DEVICE,
+    }
+)
+"""The reasons of skips that are nobody's failure: what waits for such a task counts it as not chosen."""
+
+
 class Attention(StrEnum):
     """The reason why a constellation asks for a person, beside its state."""
 

@@ -5,8 +5,10 @@ Pure. A tool without words here keeps its name: that is still better than a wron
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
+
+from starloom_protocol.text.wording import listed
 
 _WORDS: Final = {
     "archive.": "pack and check backups",
@@ -40,13 +42,9 @@ _WORDS: Final = {
 
 def ability(tools: Iterable[str]) -> str:
     """Return what a device with all these tools can do, as words after *can*; empty without tools."""
-    return _listed(list(dict.fromkeys(_of(tool) for tool in tools)))
+    return listed(list(dict.fromkeys(_of(tool) for tool in tools)))
 
 
 def _of(tool: str) -> str:
     begins = [name for name in _WORDS if tool.startswith(name)]
     return _WORDS[max(begins, key=len)] if begins else tool
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

@@ -29,6 +29,7 @@ from starloom_protocol.stream.authors import ENGINE, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
+    EXCUSED_SKIPS,
     Attention,
     Code,
     ConstellationState,
@@ -40,16 +41,6 @@ from starloom_protocol.vocabulary import (
 
 _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
-_CLEAN_SKIPS = frozenset(
-    {
-        Reason.NOT_CHOSEN,
-        Reason.ENOUGH,
-        Reason.SKIPPED_BY_PERSON,
-        Reason.LEFT_OUT,
-        Reason.DEVICE_AWAY,
-        Reason.NO_CAPABLE_DEVICE,
-    }
-)
 _EXITED = frozenset({Code.EXIT_CODE})
 _NOT_DONE = frozenset({Code.EXIT_CODE, Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE})
 _SHOWN_BYTES_MAX = 4096
@@ -165,7 +156,7 @@ def judge(constellation: Constellation) -> ConstellationState:
         record = constellation.record(counts)
         succeeded = record.state == "succeeded" and not _nothing_came(constellation, counts)
         # A successor that was not chosen, or that a person skipped, did nobody's work.
-        clean_skip = record.reason in _CLEAN_SKIPS or record.reason is None
+        clean_skip = record.reason in EXCUSED_SKIPS or record.reason is None
         skipped = record.state == "skipped" and clean_skip and counts == task
         hopeless = record.state == "cancelled" and record.reason is Reason.HOPELESS
         if not (succeeded or skipped or hopeless or spec.optional):

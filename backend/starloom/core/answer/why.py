@@ -45,7 +45,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.specs import Repeat
 from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.text.presentation import Presentation, presentation
-from starloom_protocol.text.wording import found_by
+from starloom_protocol.text.wording import found_by, listed
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -216,7 +216,7 @@ def explain_doubted(shard: Shard, name: str, group: str, doubted: list[str]) -> 
 
 def _listed(names: list[str]) -> str:
     shown = names if len(names) <= NAMED_MOST + 1 else [*names[:NAMED_MOST], f"{len(names) - NAMED_MOST} more devices"]
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    return listed(shown)
 
 
 @dataclass(frozen=True, slots=True)

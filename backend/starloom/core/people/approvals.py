@@ -42,7 +42,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.stream.authors import ENGINE, is_model
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.wording import listed, quoted
 from starloom_protocol.tools.hub_tools import controls_devices
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect
@@ -113,10 +113,10 @@ def plan_devices(fleet: Fleet, plan: LoweredPlan) -> dict[str, str]:
 
 
 def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
-    listed = list(specs)
-    known = _known_effects(fleet, {spec.id: spec for spec in listed})
+    given = list(specs)
+    known = _known_effects(fleet, {spec.id: spec for spec in given})
     # Most calls of a plan have the same effects, so equal sets are merged once.
-    return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in listed)))
+    return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in given)))
 
 
 def _known_effects(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> KnownEffects:
@@ -211,10 +211,10 @@ def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
         return f"{spec.id} is a goal, so nobody knows its calls yet"
     root = by_id.get(spec.family or spec.id, spec)
     each = root.for_each
-    listed = spec.for_each is not None and (
+    by_list = spec.for_each is not None and (
         each is None or (each.devices is None and not each.times and each.repeat is None)
     )
-    if spec.inputs or listed:
+    if spec.inputs or by_list:
         return f"{spec.id} takes arguments from the results of other tasks, so nobody knows them yet"
     if adds(spec):
         return f"{spec.id} {added_to(spec)}, which is more than one call"
@@ -374,7 +374,7 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
 
     The name of a plan may say anything, so the sentence is made of what its calls do.
     """
-    repeats = f", with {_listed(list(verdict.repeats[:TOOLS_NAMED_MOST]))}" if verdict.repeats else ""
+    repeats = f", with {listed(list(verdict.repeats[:TOOLS_NAMED_MOST]))}" if verdict.repeats else ""
     asked = frozenset[Effect]().union(*(one.effects for one in verdict.reaches))
     if not asked:
         return f"{_verbs(effects) or 'do nothing to the world'}{repeats}."
@@ -419,15 +419,11 @@ def _controlled(reaches: Sequence[_Reach]) -> list[str]:
 
 def _some(names: Sequence[str]) -> str:
     more = len(names) - DEVICES_NAMED_MOST
-    return _listed([*names[:DEVICES_NAMED_MOST], *([f"{more} more devices"] if more > 0 else [])])
+    return listed([*names[:DEVICES_NAMED_MOST], *([f"{more} more devices"] if more > 0 else [])])
 
 
 def _verbs(effects: Collection[Effect]) -> str:
-    return _listed([_VERBS.get(effect, str(effect)) for effect in Effect if effect in effects])
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+    return listed([_VERBS.get(effect, str(effect)) for effect in Effect if effect in effects])
 
 
 def _beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan, effects: list[Effect]) -> list[str]:

@@ -34,6 +34,7 @@ from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.text.look_alikes import look_of
 from starloom_protocol.vocabulary import (
     CODES,
+    EXCUSED_SKIPS,
     FINAL_CONSTELLATION_STATES,
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
@@ -63,16 +64,6 @@ _TRAITS = {
     for state in TaskState
 }
 _BROKEN = frozenset({AttemptEnd.ERROR, AttemptEnd.TIMEOUT})
-_EXCUSED = frozenset(
-    {
-        Reason.NOT_CHOSEN,
-        Reason.ENOUGH,
-        Reason.SKIPPED_BY_PERSON,
-        Reason.LEFT_OUT,
-        Reason.DEVICE_AWAY,
-        Reason.NO_CAPABLE_DEVICE,
-    }
-)
 
 
 def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:
@@ -174,7 +165,7 @@ def _count_child(constellation: Constellation, group: str, record: TaskRecord | 
         tally.unfinished += step
     elif record.state == "succeeded":
         tally.succeeded += step
-    elif record.state == "skipped" and record.reason in _EXCUSED:
+    elif record.state == "skipped" and record.reason in EXCUSED_SKIPS:
         tally.excused += step
     elif record.state == "cancelled" and record.reason is Reason.HOPELESS:
         # Stopped by a rule of the plan: it counts neither for nor against its group.

@@ -23,7 +23,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.records.specs import counts_as_one
 from starloom_protocol.values import MISSING, holds, parse, point
-from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
+from starloom_protocol.vocabulary import EXCUSED_SKIPS, Gate, GateState, Reason, TaskState
 
 ITEMS = "$items"
 MOMENT = "$moment"
@@ -160,21 +160,11 @@ def output_nodes(value: Any) -> list[str]:
 _FINAL = frozenset({"succeeded", "failed", "cancelled", "skipped"})
 _SUCCESS: Final = Gate.SUCCESS
 _OPEN, _SHUT, _UNDECIDED = GateState.OPEN, GateState.SHUT, GateState.UNDECIDED
-_NOT_CHOSEN = frozenset(
-    {
-        Reason.NOT_CHOSEN,
-        Reason.ENOUGH,
-        Reason.SKIPPED_BY_PERSON,
-        Reason.LEFT_OUT,
-        Reason.DEVICE_AWAY,
-        Reason.NO_CAPABLE_DEVICE,
-    }
-)
 
 
 def excused(constellation: Constellation, task: str, record: TaskRecord | GroupRecord) -> bool:
     """Tell whether an end without success counts as not chosen downstream: by choice, or of an optional task."""
-    if record.state == "skipped" and record.reason in _NOT_CHOSEN:
+    if record.state == "skipped" and record.reason in EXCUSED_SKIPS:
         return True
     if record.state == "cancelled" and record.reason is Reason.HOPELESS:
         return True

@@ -50,7 +50,7 @@ def shown_of(constellation: Constellation, shows: Shows) -> Shown:
 
 
 def shown_beside(constellation: Constellation, shows: Shows, branches: list[str]) -> Shown:
-    """Return the parts of some results beside each other, each with its task and device, each cut to its share.
+    """Return the parts of some results beside each other, each with its task, each cut to its share.
 
     A part that is missing or too large is said in its place: a person may still choose it by the rest.
     """
