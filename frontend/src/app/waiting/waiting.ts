@@ -58,7 +58,7 @@ const useStore = create<Store>((set) => ({
 const LOOKED_AT_MOST = 8;
 const LACKS: ReadonlySet<string> = new Set(["missing_grant", "missing_secret"]);
 /** Reasons of tasks that end only by a person's hand. */
-const STUCK: ReadonlySet<string> = new Set([...LACKS, "no_capable_device"]);
+export const STUCK: ReadonlySet<string> = new Set([...LACKS, "no_capable_device"]);
 /** Attention of a constellation that the list has in another form: a question, an ask, or the tasks themselves. */
 const ELSEWHERE: ReadonlySet<string> = new Set([...STUCK, "question_open", "owner_asked", "task_unknown"]);
 

@@ -57,37 +57,33 @@ describe("a board", () => {
     expect(words()).toEqual(["Done", "Done"]);
   });
 
-  it("shows why a ready task is held while its constellation asks for attention", () => {
+  it("shows why a ready task is held as the hub says it, until it moves or the hub says other", () => {
     const [model, fleet] = [modelOf(), modelOf()];
-    const run = { name: "shell.run", grant: "shell:run" };
-    const offer = (id: string, grants: string[]) => ({
-      [`offer/${id}`]: { tools: [run, { name: "fs.find" }], grants },
-    });
-    const other = { "device/d2": { id: "d2", name: "desk", link: "online", joined_ms: 2 } };
-    put(fleet, { ...device("attic"), ...other, ...offer("d1", []), ...offer("d2", ["shell:run"]) });
+    put(fleet, device("attic"));
     put(model, {
-      ...{ head: { id: "s", state: "active", attention: [] } },
+      ...{ head: { id: "s", state: "active", attention: ["missing_grant"] } },
       ...{ ...spec("run", { tool: "shell.run", device: { name: "attic" } }), ...task("run", "ready") },
-      ...{ ...spec("any", { tool: "shell.run" }), ...task("any", "ready") },
       ...{ ...spec("find", { tool: "fs.find", device: { name: "attic" } }), ...task("find", "ready") },
-      ...{ ...spec("lost", { tool: "git.log" }), ...task("lost", "ready") },
-      ...{ ...spec("office", { tool: "shell.run", device: { labels: ["office"] } }), ...task("office", "ready") },
     });
     const board = boardOf(model, fleet);
     const words = () => board.all().map((view) => view.shown.word);
-    expect(words()).toEqual(["Ready", "Ready", "Ready", "Ready", "Ready"]);
-    put(model, { head: { id: "s", state: "active", attention: ["missing_grant", "no_capable_device"] } });
-    expect(words()).toEqual([
-      "Held, a grant is missing",
-      "Ready",
-      "Ready",
-      "Held, no device can do it",
-      "Held, no device can do it",
-    ]);
-    put(fleet, offer("d2", []));
-    expect(words()[1]).toBe("Held, a grant is missing");
-    put(fleet, offer("d1", ["shell:run"]));
-    expect(words()).toEqual(["Ready", "Ready", "Ready", "Held, no device can do it", "Held, no device can do it"]);
+    let heard = 0;
+    board.subscribe(() => {
+      heard += 1;
+    });
+    expect(words()).toEqual(["Ready", "Ready"]);
+    board.join(new Map([["run", "missing_grant"]]));
+    expect(words()).toEqual(["Held, a grant is missing", "Ready"]);
+    expect(heard).toBe(1);
+    board.join(new Map([["run", "missing_grant"]]));
+    expect(heard).toBe(1);
+    put(model, task("run", "running"));
+    expect(words()[0]).toBe("Running");
+    put(model, task("run", "ready"));
+    board.join(new Map([["run", "missing_secret"]]));
+    expect(words()[0]).toBe("Held, a secret is not set");
+    board.join(new Map());
+    expect(words()).toEqual(["Ready", "Ready"]);
   });
 
   it("is the same after every event of a log as one that is made of the log at once", () => {

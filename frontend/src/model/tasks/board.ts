@@ -3,7 +3,6 @@
  * Reads lazily: an event marks tasks, and the next reader works out those and no others. No React, no words.
  */
 import { ASLEEP, deviceNamed, devices, diskIsFull, sleeps } from "../fleet/fleet.ts";
-import { OBSTACLES, obstacle } from "../fleet/obstacle.ts";
 import { everyNth, type Steps } from "../stream/steps.ts";
 import type { StreamModel } from "../stream/stream.ts";
 import type { Attempt, Device, GroupRecord, Head, Item, Reason, TaskRecord, TaskSpec } from "../types.ts";
@@ -64,7 +63,8 @@ export class Board {
   /** Views were worked out that the lists and the revision do not know yet. */
   private stale = false;
   private state = "";
-  private attention = "";
+  /** Reasons of ready tasks that no event has, as the hub said them last. */
+  private said: ReadonlyMap<string, Reason> = new Map();
   private fleetRevision = -1;
   /** The revision that the listeners know; a reader may have been before them. */
   private told = 0;
@@ -130,14 +130,23 @@ export class Board {
     return this.groups.get(group) ?? 0;
   }
 
+  /** Takes the reasons of ready tasks that the hub joins from its fleet, until it says others. */
+  join(reasons: ReadonlyMap<string, Reason>): void {
+    if (reasons.size === this.said.size && [...reasons].every(([id, reason]) => this.said.get(id) === reason)) return;
+    this.said = reasons;
+    this.markReady();
+    this.tell();
+  }
+
+  private readonly tell = (): void => {
+    if (this.readRevision() === this.told) return;
+    this.told = this.revision;
+    for (const listener of this.listeners) listener();
+  };
+
   private follow(): () => void {
     this.told = this.readRevision();
-    const hear = () => {
-      if (this.readRevision() === this.told) return;
-      this.told = this.revision;
-      for (const listener of this.listeners) listener();
-    };
-    const stops = [this.model.subscribe(hear), this.fleet.subscribe(hear)];
+    const stops = [this.model.subscribe(this.tell), this.fleet.subscribe(this.tell)];
     return () => {
       for (const stop of stops) stop();
     };
@@ -211,14 +220,11 @@ export class Board {
     }
   }
 
-  /** A pause and an attention give what is ready another reason. */
+  /** A pause gives what is ready another reason. */
   private lookAtHead(): void {
-    const head = this.model.one<Head>("head");
-    const state = head?.state ?? "active";
-    const attention = (head?.attention ?? []).filter((one) => OBSTACLES.has(one)).join(" ");
-    if (state === this.state && attention === this.attention) return;
+    const state = this.model.one<Head>("head")?.state ?? "active";
+    if (state === this.state) return;
     this.state = state;
-    this.attention = attention;
     this.markReady();
   }
 
@@ -228,7 +234,6 @@ export class Board {
 
   private lookAtFleet(): void {
     this.fleetRevision = this.fleet.revision;
-    if (this.attention) this.markReady();
     const known = devices(this.fleet);
     const changed = new Set<string>();
     for (const [id, held] of this.places) {
@@ -259,10 +264,7 @@ export class Board {
       this.places.set(place, { entity: known?.device, tag: known?.tag ?? "", said: saidOf(known?.device) });
     }
     const group = spec.nested || spec.for_each || spec.goal ? model.of<GroupRecord>("group", id) : undefined;
-    const joined = record ? joinedReason(record, known?.device, this.state) : undefined;
-    // No record has the reason of a task that no device may take: its constellation asks for attention instead.
-    const held = record?.state === "ready" && !joined && this.attention ? obstacle(fleet, spec) : null;
-    const reason = held && this.attention.split(" ").includes(held) ? held : joined;
+    const reason = record ? joinedReason(record, known?.device, this.state, this.said.get(id)) : undefined;
     const item = spec.family && spec.key ? model.of<Item>("item", `${spec.family}/${spec.key}`) : undefined;
     const label = itemLabel(item);
     const view: TaskView = {
@@ -352,12 +354,18 @@ function pinned(spec: TaskSpec, fleet: StreamModel): string | undefined {
   return undefined;
 }
 
-/** The task's own reason, or the one that follows from its constellation or its one possible device. */
-function joinedReason(record: TaskRecord, device: Device | undefined, state: string): Reason | undefined {
+/** The task's own reason, or the one that the hub said or that follows from its constellation or its one device. */
+function joinedReason(
+  record: TaskRecord,
+  device: Device | undefined,
+  state: string,
+  said: Reason | undefined,
+): Reason | undefined {
   if (record.reason) return record.reason;
   if (record.state === "running" && record.absent_since_ms) return "absent";
   if (record.state !== "ready") return undefined;
   if (state === "paused") return "paused";
+  if (said) return said;
   if (device && device.link !== "online") return "device_away";
   if (device && (device.draining || isAside(device) || diskIsFull(device))) return "device_aside";
   return undefined;

@@ -6,6 +6,7 @@ import { KeepThis } from "../../recipes/Proposals.tsx";
 import { BehindLine } from "../../request/PriorityChoice.tsx";
 import { StuckCard } from "../tasks/StuckCard.tsx";
 import { TapCard } from "../tasks/TapCard.tsx";
+import { useStops } from "../tasks/useStops.ts";
 import { FaultNote, OriginLine } from "../view/Notes.tsx";
 import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
@@ -15,6 +16,7 @@ export function Asked({ run, place }: { run: Run; place: Place }) {
   const { id } = place;
   const inPast = run.scene !== run.model;
   const open = questions(run.model);
+  const stops = useStops(head, run.model, run.fleet);
   return (
     <>
       {final && !inPast && <KeepThis constellation={id} />}
@@ -27,7 +29,9 @@ export function Asked({ run, place }: { run: Run; place: Place }) {
           {open.map((question) => (
             <QuestionCard key={question.id} question={question} constellation={id} />
           ))}
-          {open.length === 0 && <StuckCard constellation={head} views={present} onSelect={place.select} />}
+          {open.length === 0 && (
+            <StuckCard constellation={head} stops={stops} views={present} onSelect={place.select} />
+          )}
         </section>
       )}
       {!final && !inPast && <TapCard views={present} fleet={run.fleet} nowMs={run.nowMs} />}

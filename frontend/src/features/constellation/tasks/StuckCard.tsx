@@ -1,10 +1,8 @@
 /** Why a constellation stands still, on its own page: which task, the devices that nearly fit, and what to do. */
 
 import { stoppedOf } from "../../../app/waiting/waiting.ts";
-import { useWorkspace } from "../../../app/workspace/context.ts";
-import { useResource } from "../../../app/workspace/resource.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
-import type { Head } from "../../../model/types.ts";
+import type { Head, WhyAll } from "../../../model/types.ts";
 import { ATTENTION } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { StoppedItem } from "../../inbox/WaitingCard.tsx";
@@ -13,21 +11,15 @@ const TASKS_MAX = 5;
 
 interface Props {
   constellation: Head;
+  /** What the hub says about its tasks; null until it was read. */
+  stops: WhyAll | null;
   views: TaskView[];
   onSelect: (task: string) => void;
 }
 
-export function StuckCard({ constellation, views, onSelect }: Props) {
-  const { hub } = useWorkspace();
+export function StuckCard({ constellation, stops, views, onSelect }: Props) {
   const attention = constellation.attention ?? [];
-  const key = attention.length ? `stuck/${constellation.id}/${attention.join()}` : null;
-  const why = useResource(
-    key,
-    (signal) => hub.whyAll(constellation.id, signal),
-    ["constellations", "tasks", "devices"],
-    2000,
-  );
-  const found = why.value ? stoppedOf(constellation, why.value.items, why.value.attention) : [];
+  const found = stops ? stoppedOf(constellation, stops.items, stops.attention) : [];
   const told = views.filter((view) => view.record?.reason === "owner_asked" && view.attempt?.detail);
   return (
     <>
