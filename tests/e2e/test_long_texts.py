@@ -149,8 +149,9 @@ def test_stuck_work_is_in_the_inbox_with_the_way_out(page: Page, stack: Stack, s
     expect(needs).to_contain_text("lonely needs you")
     expect(needs).to_contain_text("adb is not installed")
     expect(page.locator(".pill").first).to_have_text("Needs you, 0 of 1")
+    # The counts and the list say of the task what the hub says of it, and not that it is ready.
+    expect(page.locator("body")).to_contain_text("Held, no device can do it")
     screens.shoot(page, "constellation", "stuck", width)
-    # The list says of the task what the hub says of it, and not that it is ready.
     page.goto(f"/constellations/{made}?lens=list")
     expect(page.get_by_role("main")).to_contain_text("Held, no device can do it")
     screens.shoot(page, "constellation", "stuck-list", width)

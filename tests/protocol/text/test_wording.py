@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom_protocol.text.wording import place_words, quoted, value_words
+from starloom_protocol.text.wording import listed, place_words, quoted, size_words, value_words
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,14 @@ def test_values_are_told_without_python() -> None:
     assert said == ["nothing", "yes", "no", "3", "1.5", "it's", '{"a": [null]}', '["x"]']
     assert quoted("it's\n\x1b[2J") == "'it's??[2J'"
     assert quoted(None) == "'nothing'"
+
+
+def test_words_are_listed_as_in_a_sentence() -> None:
+    assert [listed(["a", "b", "c"][:count]) for count in range(4)] == ["", "a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(0, "0 bytes"), (999, "999 bytes"), (2_500_000, "2.5 MB"), (10**400, "1000000000.0 TB")]
+)
+def test_sizes_have_a_unit_whatever_a_result_holds(count: int, words: str) -> None:
+    assert size_words(count) == words

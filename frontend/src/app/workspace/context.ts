@@ -24,6 +24,12 @@ export function useTask(model: StreamModel, fleet: StreamModel, id: string): Tas
   return useSyncExternalStore(board.subscribe, () => board.view(id));
 }
 
+/** Draws again when any task is shown as another, and gives the number of that change. */
+export function useBoard(model: StreamModel, fleet: StreamModel): number {
+  const board = boardOf(model, fleet);
+  return useSyncExternalStore(board.subscribe, board.readRevision);
+}
+
 /** Draws again only when a child of this group is another. */
 export function useGroup(model: StreamModel, fleet: StreamModel, group: string): number {
   const board = boardOf(model, fleet);

@@ -4,7 +4,7 @@
  */
 import { useMemo } from "react";
 import { failedTasks } from "../../../app/actions/actions.ts";
-import { useFleet, useMedia, useNow, usePhone } from "../../../app/workspace/context.ts";
+import { useBoard, useFleet, useMedia, useNow, usePhone } from "../../../app/workspace/context.ts";
 import { type AnswerPart, fullFirst, leading, partsOf } from "../../../model/answer/parts.ts";
 import { isPlanning } from "../../../model/plan/planning.ts";
 import { answerNow, headShown } from "../../../model/plan/soFar.ts";
@@ -89,6 +89,7 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
   const forecast = useForecast(place.id, model, foreseen);
   const nowMs = useNow(final ? 0 : 1000);
   const scene = versions.past ?? model;
+  useBoard(model, fleet);
   const views = allViews(scene, fleet);
   const present = versions.past ? allViews(model, fleet) : views;
   const pieces = counted(model, fleet, present);
