@@ -74,10 +74,15 @@ export function useNow(everyMs: number): number {
   const workspace = useWorkspace();
   const [now, setNow] = useState(() => workspace.now());
   useEffect(() => {
-    setNow(workspace.now());
-    if (!everyMs) return;
-    const timer = setInterval(() => setNow(workspace.now()), everyMs);
-    return () => clearInterval(timer);
+    const read = () => setNow(workspace.now());
+    read();
+    // The link learns the hub's time when it is up.
+    const stop = workspace.live.onStatus(read);
+    const timer = everyMs ? setInterval(read, everyMs) : undefined;
+    return () => {
+      stop();
+      clearInterval(timer);
+    };
   }, [workspace, everyMs]);
   return now;
 }

@@ -1,5 +1,5 @@
 /** Before a device is revoked its schedules are named; beside the join line stands the one of a tunnel. */
-import { act, screen, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 import { openPage } from "../../../../dev/openPage.tsx";
@@ -23,7 +23,8 @@ it("is for an operator who let the device in, and tells any other why not", asyn
   expect(screen.queryByRole("dialog")).toBeNull();
   const device = hub.entities("fleet").get("device/d-server");
   act(() => hub.publish("fleet", "device_joined", { "device/d-server": { ...device, joined_by: "p1" } }));
-  expect((await revoke()).getAttribute("aria-disabled")).toBeNull();
+  // An event is drawn with the next picture.
+  await waitFor(async () => expect((await revoke()).getAttribute("aria-disabled")).toBeNull());
 });
 
 it("has the line of a tunnel for a hub that listens on its own computer", async () => {
