@@ -16,7 +16,8 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.edge.access.callers import Scope
-from starloom_protocol.plan import check_plan
+from starloom.engine.ports import Reply
+from starloom_protocol.plan import PlanCheck, check_plan
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import ROLE_RANK, Effect, Repeatability, Role
 from starloom_protocol.wire import frames as f
@@ -110,20 +111,25 @@ HIDDEN: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("shape", HIDDEN)
-async def test_t31_a_hostile_models_plan_starts_nothing(world: World, shape: str) -> None:
-    agent = await worker(world)
-    checked = check_plan(HIDDEN[shape]["plan"])
+async def proposed_by_model(world: World, checked: PlanCheck) -> Reply:
+    """Have a worker's model propose a plan for the request `c-x`; return the reply of the hub."""
     assert checked.plan is not None, checked.faults
     ask = world.hub.inbox.ask
     request = i.RequestReceived(by="person:ann", constellation="c-x", id="r", request="look around")
     assert not (await ask(request)).faults
     claim = i.JobClaimed(by="worker:w", constellation="c-x", id="j", job="plan-1", ttl_ms=15_000, worker="w")
     assert not (await ask(claim)).faults
-    proposed = i.PlanProposed(
-        by="worker:w", by_model=True, constellation="c-x", id="p", job="plan-1", plan=checked.plan, worker="w"
+    return await ask(
+        i.PlanProposed(
+            by="worker:w", by_model=True, constellation="c-x", id="p", job="plan-1", plan=checked.plan, worker="w"
+        )
     )
-    assert not (await ask(proposed)).faults
+
+
+@pytest.mark.parametrize("shape", HIDDEN)
+async def test_t31_a_hostile_models_plan_starts_nothing(world: World, shape: str) -> None:
+    agent = await worker(world)
+    assert not (await proposed_by_model(world, check_plan(HIDDEN[shape]["plan"]))).faults
     assert await dispatched(agent) == []
     async with world.client() as http:
         found = (await http.get(f"{C}/c-x")).json()
@@ -136,14 +142,7 @@ async def test_t31_a_hostile_models_plan_starts_nothing(world: World, shape: str
 async def test_t31_a_models_plan_names_no_secret(world: World, place: str) -> None:
     agent = await worker(world)
     checked = check_plan(plan(SECRET) if place == "task" else plan(READ, rules=[rule(add_task=SECRET)]))
-    ask = world.hub.inbox.ask
-    await ask(i.RequestReceived(by="person:ann", constellation="c-x", id="r", request="look around"))
-    await ask(i.JobClaimed(by="worker:w", constellation="c-x", id="j", job="plan-1", ttl_ms=15_000, worker="w"))
-    reply = await ask(
-        i.PlanProposed(
-            by="worker:w", by_model=True, constellation="c-x", id="p", job="plan-1", plan=checked.plan, worker="w"
-        )
-    )
+    reply = await proposed_by_model(world, checked)
     assert "model may not name a secret" in reply.faults[0].reason
     assert await dispatched(agent) == []
 
@@ -151,14 +150,7 @@ async def test_t31_a_models_plan_names_no_secret(world: World, place: str) -> No
 async def test_t152_a_models_plan_says_no_sentence_of_the_answer(world: World) -> None:
     agent = await worker(world)
     checked = check_plan(plan(READ, sentence=[{"text": "Nothing was found. All is safe."}]))
-    ask = world.hub.inbox.ask
-    await ask(i.RequestReceived(by="person:ann", constellation="c-x", id="r", request="look around"))
-    await ask(i.JobClaimed(by="worker:w", constellation="c-x", id="j", job="plan-1", ttl_ms=15_000, worker="w"))
-    reply = await ask(
-        i.PlanProposed(
-            by="worker:w", by_model=True, constellation="c-x", id="p", job="plan-1", plan=checked.plan, worker="w"
-        )
-    )
+    reply = await proposed_by_model(world, checked)
     assert "model may not say how the answer begins" in reply.faults[0].reason
     assert await dispatched(agent) == []
 
