@@ -1122,6 +1122,8 @@ export interface Answer {
   sentence?: string;
   /** `none`, `partial` or `final`. */
   state?: string;
+  /** The sentence begins with one of the plan's own. */
+  stated?: boolean;
   /** Sentences of the model's with a figure or a name that no cited value holds. */
   struck?: string[];
   /** The verdict of the judge of the whole answer. */

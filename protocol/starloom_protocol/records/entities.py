@@ -46,7 +46,7 @@ from starloom_protocol.records.specs import Finds as Finds
 from starloom_protocol.records.specs import ForEach as ForEach
 from starloom_protocol.records.specs import Input as Input
 from starloom_protocol.records.specs import Judge as Judge
-from starloom_protocol.records.specs import Moment as Moment
+from starloom_protocol.records.specs import Moment, Shows, StopWhen
 from starloom_protocol.records.specs import OnAbsence as OnAbsence
 from starloom_protocol.records.specs import OtherCall as OtherCall
 from starloom_protocol.records.specs import ResultSpec as ResultSpec
@@ -54,8 +54,6 @@ from starloom_protocol.records.specs import Retry as Retry
 from starloom_protocol.records.specs import Reuse as Reuse
 from starloom_protocol.records.specs import Selector as Selector
 from starloom_protocol.records.specs import SentenceSpec as SentenceSpec
-from starloom_protocol.records.specs import Shows as Shows
-from starloom_protocol.records.specs import StopWhen as StopWhen
 from starloom_protocol.records.specs import Timeouts as Timeouts
 from starloom_protocol.records.specs import VerifyCall as VerifyCall
 from starloom_protocol.vocabulary import (
@@ -217,6 +215,8 @@ class Answer(Record, frozen=True, kw_only=True):
     sentence: str = ""
     state: str = "none"
     """`none`, `partial` or `final`."""
+    stated: bool = False
+    """The sentence begins with one of the plan's own."""
     struck: list[str] = []
     """Sentences of the model's with a figure or a name that no cited value holds."""
     verdict: Verdict | None = None

@@ -44,6 +44,7 @@ def test_a_sentence_with_its_values_opens_the_answer() -> None:
     )
     _, made = ended({"n": 12_345, "bytes": 2_500_000}, said)
     assert sentence_of(made) == "12,345 files take 2.5 MB on nas. Look is done: 1 task on nas."
+    assert made.tables["answer"][""].stated
 
 
 def test_the_first_sentence_whose_condition_holds_counts() -> None:
@@ -141,6 +142,7 @@ def test_a_failure_opens_the_answer_before_any_sentence() -> None:
         driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, effect=NONE, detail="no")
     driver.run()
     assert "All is safe" not in sentence_of(made)
+    assert not made.tables["answer"][""].stated
 
 
 def test_a_large_part_that_a_sentence_names_is_asked_for() -> None:

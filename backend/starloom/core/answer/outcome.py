@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from starloom.core.answer.report import covered
-from starloom.core.answer.story import sentence, so_far
+from starloom.core.answer.story import sentence, so_far, statement
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
 from starloom.core.plan import review
@@ -258,7 +258,8 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
     asked = constellation.tables["question"].values()
     waited_ms, _ = covered((question.opened_ms, question.answered_ms or work.at_ms) for question in asked)
     verdict = judgement.current(constellation)
-    answer = Answer(items=items, sentence=said, state="final", verdict=verdict, waited_ms=waited_ms)
+    opens = statement(constellation, work.shard.fleet, state) is not None
+    answer = Answer(items=items, sentence=said, state="final", stated=opens, verdict=verdict, waited_ms=waited_ms)
     worded = answer_words.current(constellation)
     if worded is None:
         return answer

@@ -50,7 +50,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     if state is ConstellationState.SUCCEEDED and back and not _stands(constellation):
         opening = f"{constellation.head.name} was done and then taken back: {_few(constellation, fleet, back)}"
         back = []
-    said = stated(constellation, fleet) if state is ConstellationState.SUCCEEDED and done and not undone else None
+    said = statement(constellation, fleet, state)
     opening = opening.removesuffix(".")
     parts = [f"{opening}{unseen}."] if said is None else [f"{said}{unseen}.", f"{opening}."]
     checked = sum(1 for task in done if constellation.tasks[task].checked)
@@ -79,6 +79,13 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_cancelled(constellation, fleet))
     parts.extend(_skips(constellation, fleet))
     return " ".join(parts)
+
+
+def statement(constellation: Constellation, fleet: Fleet, state: ConstellationState) -> str | None:
+    """Return the plan's own sentence that opens the answer; None where it has none that holds, or work was undone."""
+    if state is not ConstellationState.SUCCEEDED or _taken_back(constellation):
+        return None
+    return stated(constellation, fleet) if constellation.progress.succeeded else None
 
 
 def _without_plan(constellation: Constellation, fleet: Fleet, state: ConstellationState) -> str:

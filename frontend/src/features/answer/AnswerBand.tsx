@@ -23,7 +23,8 @@ export function AnswerBand({ of, answer, sentence: now, label, fleet, children }
   const [whole, setWhole] = useState(false);
   const text = useRef<HTMLParagraphElement>(null);
   const sentence = now || sentenceWithout(of);
-  const short = shortAnswer(answer);
+  // A sentence of the plan says it better than a text that a device made.
+  const short = answer?.stated ? "" : shortAnswer(answer);
   const [first, rest] = short ? [`“${short}”`, sentence] : leadOf(sentence);
   const words = answer?.words ?? "";
   const cut = useCut(text, whole, `${words}${first}${rest}`);

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import fact, successes
 from starloom.core.state.tasks.turns import begins_ms
-from starloom_protocol.records.entities import Moment
+from starloom_protocol.records.specs import Moment
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import MISSING
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import fact, size_left_out, successes
-from starloom_protocol.records.entities import Shown, Shows
-from starloom_protocol.records.specs import counts_as_one
+from starloom_protocol.records.entities import Shown
+from starloom_protocol.records.specs import Shows, counts_as_one
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import Code
 
