@@ -116,3 +116,12 @@ def test_an_answer_is_read_by_its_values_not_by_its_titles() -> None:
     assert answer.rows("server", "absent") == []
     assert answer.says("SRV-A", "Well")
     assert not answer.says("srv-b")
+
+
+@pytest.mark.parametrize(("prices", "met"), [([11.7, 22.81, 82], True), ([82, 22.81, 11.7], False)])
+def test_a_whole_price_is_a_price(base: Snapshot, prices: list[float], met: bool) -> None:
+    # JSON has no 82.00: a whole number of euros comes back without a fraction.
+    rows = [{"article": f"Article {number}", "price": price} for number, price in enumerate(prices)]
+    answer = AnswerSeen("succeeded", "", [("Prices", rows)])
+    seen = CheckedWorld(base, base, answer, {"prices": [82.0, 11.7, 22.81]}, WORDS)
+    assert score(task_of(31), seen).met is met
