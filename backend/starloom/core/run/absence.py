@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from starloom.core.placement import device_conditions, off_devices, waiting
 from starloom.core.run import recovery
-from starloom.core.run.attempts import TOLD_TO_STOP, absence_of, stopped, timer
+from starloom.core.run.attempts import TOLD_TO_STOP, absence_of, stopped
 from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Work, change_task
+from starloom.core.state.work import Work, change_task, task_of_timer, task_timer
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import DeviceLink, Reason
@@ -47,7 +47,7 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
     if after_ms == 0:
         recovery.lost(work, constellation, spec, absent, attempt, then)
     else:
-        work.order(timer(constellation, spec.id, "absence", absent, work.at_ms + after_ms))
+        work.order(task_timer(constellation, spec.id, "absence", absent, work.at_ms + after_ms))
 
 
 def _fell_silent(work: Work, device_id: str) -> None:
@@ -91,11 +91,10 @@ def heard(work: Work, constellation: Constellation, task: str) -> None:
 
 def on_timer(work: Work, item: TimerFired) -> None:
     """Handle a timer of an attempt, judged against state; a stale one changes nothing."""
-    constellation = work.shard.constellations.get(item.constellation)
-    record = constellation.tasks.get(item.entity) if constellation else None
-    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
-        work.ignore("the timer is stale")
+    found = task_of_timer(work, item)
+    if found is None:
         return
+    constellation, record = found
     spec = constellation.specs[item.entity]
     if item.kind == "backoff" and record.reason is Reason.BACKOFF:
         again = replace(record, reason=Reason.HELD if record.held else None, not_before_ms=0)
@@ -111,7 +110,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
         attempt = constellation.attempt(spec.id, record.attempt)
         if attempt.device in work.shard.fleet.holders and _in_touch(work, attempt.device):
             # The device sends `alive`, so its fence has not expired: only its receipt proves the end.
-            work.order(timer(constellation, spec.id, "fence", record, work.at_ms + work.shard.settings.ttl_ms))
+            work.order(task_timer(constellation, spec.id, "fence", record, work.at_ms + work.shard.settings.ttl_ms))
             return
         ended = replace(attempt, ended_ms=work.at_ms, detail="stopped by its own fence")
         stopped(work, constellation, spec, record, ended)

@@ -24,10 +24,10 @@ from starloom.core.state.inputs import (
     StartedReported,
 )
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.orders import COMMIT, DURABLE, ArmTimer, InputPlan, InputSource, SendCancel, SendDispatch
+from starloom.core.state.orders import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.tasks.gates import SIZE, deciding, fact, size_key, successes, wants_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Work, change_task, close_question, moved, unattend
+from starloom.core.state.work import Work, change_task, close_question, moved, task_timer, unattend
 from starloom_protocol.records.entities import Attempt, Input, TaskRecord, TaskSpec
 from starloom_protocol.records.specs import counts_as_one
 from starloom_protocol.stream.authors import ENGINE
@@ -621,22 +621,10 @@ def fence_after_ms(work: Work, spec: TaskSpec, attempt: Attempt) -> int:
     return max(settings.ttl_ms + after_ms - settings.absence_margin_ms, settings.ttl_ms // 4)
 
 
-def timer(constellation: Constellation, task: str, kind: str, record: TaskRecord, due_ms: int) -> ArmTimer:
-    """Return the order to judge a task again at a moment."""
-    return ArmTimer(
-        attempt=record.attempt,
-        constellation=constellation.name,
-        due_ms=due_ms,
-        entity=task,
-        kind=kind,
-        round=record.round,
-    )
-
-
 def arm_fence(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
     """Arm a timer that judges a cancel again when the attempt's own fence must have ended it."""
     fence = fence_after_ms(work, spec, attempt)
     if fence:
         settings = work.shard.settings
         due = work.at_ms + settings.ttl_ms + fence + settings.grace_ms
-        work.order(timer(constellation, spec.id, "fence", record, due))
+        work.order(task_timer(constellation, spec.id, "fence", record, due))

@@ -25,11 +25,10 @@ from starloom.core.run import hedging
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, queueable
 from starloom.core.state.secret_needs import needs_of
 from starloom.core.state.tasks.roles import called
-from starloom.core.state.work import Put, Refusal, Work, attend, change_task, fault, moved
+from starloom.core.state.work import Put, Refusal, Work, attend, change_task, fault, moved, task_timer
 from starloom_protocol.records.entities import Attempt, Choice, Question, Selector, TaskRecord, TaskSpec, Version
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -287,16 +286,7 @@ def _again(
         ready = moved(work, record, TaskState.READY, reason=Reason.BACKOFF, not_before_ms=due)
     change_task(work, constellation, spec.id, EventKind.TASK_RETRIED, ready, ("attempt", key, ended), note=ended.detail)
     if not at_once:
-        work.order(
-            ArmTimer(
-                attempt=record.attempt,
-                constellation=constellation.name,
-                due_ms=ready.not_before_ms,
-                entity=spec.id,
-                kind="backoff",
-                round=record.round,
-            )
-        )
+        work.order(task_timer(constellation, spec.id, "backoff", record, ready.not_before_ms))
     work.rules_due.append((constellation.name, spec.id, "attempt_ended"))
 
 
@@ -396,7 +386,7 @@ def _went_round(work: Work, name: str, task: str) -> bool:
         away = (fleet.devices[item.device] for item in here if item.reason is obstacle)
         since_ms = max(record.since_ms, max(device.link_since_ms for device in away))
         if work.at_ms < since_ms + AWAY_MS:
-            work.order(_other_call_timer(constellation, spec, record, since_ms + AWAY_MS))
+            work.order(task_timer(constellation, task, OTHER_CALL_TIMER, record, since_ms + AWAY_MS))
             return False
     # Waiting looks at the devices with the tool; the words name any device, in the order of the fleet.
     judged = (judge(fleet, device, spec.tool or "", selector, needs) for device in fleet.devices.values())
@@ -405,17 +395,6 @@ def _went_round(work: Work, name: str, task: str) -> bool:
     why = f"no device can do {spec.tool} now: {said}" if near else f"no device offers {spec.tool} now"
     _take_other_call(work, constellation, spec, record, at, why)
     return True
-
-
-def _other_call_timer(constellation: Constellation, spec: TaskSpec, record: TaskRecord, due_ms: int) -> ArmTimer:
-    return ArmTimer(
-        attempt=record.attempt,
-        constellation=constellation.name,
-        due_ms=due_ms,
-        entity=spec.id,
-        kind=OTHER_CALL_TIMER,
-        round=record.round,
-    )
 
 
 def _harmless(attempt: Attempt) -> bool:

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from starloom.core.placement import finish
 from starloom.core.run import hedge_opening, recovery
-from starloom.core.run.attempts import dispatch_of, timer
+from starloom.core.run.attempts import dispatch_of
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import ArmTimer, SendCancel, SendResume
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Put, Work, attend, change_task, unattend
+from starloom.core.state.work import Put, Work, attend, change_task, task_of_timer, task_timer, unattend
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -42,15 +42,15 @@ def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
                 continue
             spec, attempt = constellation.specs[task], constellation.attempt(task, record.attempt)
             if not record.hedge and hedge_opening.is_due(shard, constellation, task, now_ms):
-                yield timer(constellation, task, hedge_opening.KIND, record, now_ms)
+                yield task_timer(constellation, task, hedge_opening.KIND, record, now_ms)
             if _is_late(shard, found, spec, record, attempt, now_ms):
                 kind = STOP if record.reason is Reason.OVERDUE else CLOSE
-                yield timer(constellation, task, kind, record, now_ms)
+                yield task_timer(constellation, task, kind, record, now_ms)
             asleep = found is not None and found.link is DeviceLink.SUSPENDED
             if not asleep and _takes_long(constellation, task, now_ms):
                 slow[name] = None
                 if Attention.TAKES_LONG not in constellation.head.attention:
-                    yield timer(constellation, task, WHOLE, record, now_ms)
+                    yield task_timer(constellation, task, WHOLE, record, now_ms)
     for name in shard.live:
         if name not in slow and Attention.TAKES_LONG in shard.constellations[name].head.attention:
             yield ArmTimer(constellation=name, due_ms=now_ms, entity="", kind=WHOLE)
@@ -121,10 +121,10 @@ def on_timer(work: Work, item: TimerFired) -> None:
         ):
             unattend(work, constellation, Attention.TAKES_LONG)
         return
-    record = constellation.tasks.get(item.entity) if constellation else None
-    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
-        work.ignore("the timer is stale")
+    found = task_of_timer(work, item)
+    if found is None:
         return
+    constellation, record = found
     spec = constellation.specs[item.entity]
     if item.kind == UNNAMED:
         _ask_after(work, constellation, spec, record)

@@ -13,9 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.state.apply import full_key, put_all, undo
-from starloom.core.state.inputs import AnyInput
+from starloom.core.state.inputs import AnyInput, TimerFired
 from starloom.core.state.model import Constellation, Shard, Stream
-from starloom.core.state.orders import DURABLE, Answer, AnyOrder
+from starloom.core.state.orders import DURABLE, Answer, AnyOrder, ArmTimer
 from starloom_protocol.records.entities import Fault, Job, Record, TaskRecord, encode_entity
 from starloom_protocol.stream.authors import ENGINE, is_person, who
 from starloom_protocol.stream.events import EventKind
@@ -261,6 +261,28 @@ def change_task(
     if work.ready:
         work.ready.pop((constellation.name, task), None)
     work.emit(constellation, kind, task, [*also, ("task", task, record)], note=note, by=by)
+
+
+def task_timer(constellation: Constellation, task: str, kind: str, record: TaskRecord, due_ms: int) -> ArmTimer:
+    """Return the order to judge a task again at a moment; it is stale once the task has another attempt or round."""
+    return ArmTimer(
+        attempt=record.attempt,
+        constellation=constellation.name,
+        due_ms=due_ms,
+        entity=task,
+        kind=kind,
+        round=record.round,
+    )
+
+
+def task_of_timer(work: Work, item: TimerFired) -> tuple[Constellation, TaskRecord] | None:
+    """Return the task of a timer as it is now; None, with a word, if the timer is stale."""
+    constellation = work.shard.constellations.get(item.constellation)
+    record = constellation.tasks.get(item.entity) if constellation else None
+    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
+        work.ignore("the timer is stale")
+        return None
+    return constellation, record
 
 
 def is_at_a_moment(record: TaskRecord) -> bool:
