@@ -13,6 +13,7 @@ from starloom.core.placement.pace import index_of, inputs_of, p90_ms, size_of
 from starloom.core.placement.selection import elsewhere
 from starloom.core.rights.budgets import used_up
 from starloom.core.run.attempts import dispatch_of
+from starloom.core.run.case import Case
 from starloom.core.run.recovery import attempts_most
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
@@ -113,4 +114,4 @@ def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     hedged = replace(record, hedge=number, started=record.started + 1)
     also: Put = ("attempt", f"{spec.id}/{number}", hedge)
     change_task(work, constellation, spec.id, EventKind.HEDGE_OPENED, hedged, also, note=hedge.why, by=ENGINE)
-    work.order(dispatch_of(work, constellation, spec, replace(hedged, attempt=number), hedge))
+    work.order(dispatch_of(Case(work, constellation, spec, hedged, number, hedge)))
