@@ -23,7 +23,18 @@ from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.tasks.gates import successes
 from starloom.core.state.tasks.roles import called
 from starloom.core.state.tasks.shown import shown_beside
-from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, close_question, fault, moved
+from starloom.core.state.work import (
+    Put,
+    Refusal,
+    Work,
+    answered,
+    attend,
+    change_task,
+    check_claim,
+    close_question,
+    fault,
+    moved,
+)
 from starloom_protocol.records.entities import (
     Choice,
     Cite,
@@ -345,8 +356,7 @@ def decide(work: Work, constellation: Constellation, question: Question, value: 
     else:
         holds, cites = value, job.verdict.cites if job.verdict is not None else []
     verdict = Verdict(because=said[:BECAUSE_CHARS_MOST], by=work.by, cites=cites, holds=holds)
-    answered = replace(question, answer=value, answered_by=work.by, answered_ms=work.at_ms)
-    puts: list[Put] = [("question", question.id, answered), ("job", job.id, replace(job, verdict=verdict))]
+    puts: list[Put] = [answered(work, question, value), ("job", job.id, replace(job, verdict=verdict))]
     work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts, note=said)
     if task:
         _decided(work, constellation, task, verdict)
@@ -422,8 +432,8 @@ def _void(work: Work, constellation: Constellation) -> None:
         if job.state != "done":
             close(work, constellation, job, "the results changed")
     for question in list(_questions(constellation)):
-        closed = replace(question, answer="", answered_by=ENGINE, answered_ms=work.at_ms)
-        work.emit(constellation, EventKind.QUESTION_CLOSED, question.id, [("question", question.id, closed)])
+        put = answered(work, question, "", by=ENGINE)
+        work.emit(constellation, EventKind.QUESTION_CLOSED, question.id, [put])
 
 
 def current(constellation: Constellation) -> Verdict | None:

@@ -16,7 +16,7 @@ from starloom.core.state.apply import full_key, put_all, undo
 from starloom.core.state.inputs import AnyInput, TimerFired
 from starloom.core.state.model import Constellation, Shard, Stream
 from starloom.core.state.orders import DURABLE, Answer, AnyOrder, ArmTimer
-from starloom_protocol.records.entities import Fault, Job, Record, TaskRecord, encode_entity
+from starloom_protocol.records.entities import Fault, Job, Question, Record, TaskRecord, encode_entity
 from starloom_protocol.stream.authors import ENGINE, is_person, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event, encode_event
@@ -314,13 +314,19 @@ def attend(work: Work, constellation: Constellation, reason: Attention, *, note:
         work.emit(constellation, EventKind.ATTENTION_RAISED, reason, [("head", "", changed)], note=note, by=ENGINE)
 
 
+def answered(work: Work, question: Question, value: str, *, reason: str | None = None, by: str | None = None) -> Put:
+    """Return the put of a question with its answer, which is empty where it is closed without one."""
+    said = question.reason if reason is None else reason
+    answer = replace(question, answer=value, answered_by=by or work.by, answered_ms=work.at_ms, reason=said)
+    return ("question", question.id, answer)
+
+
 def close_question(work: Work, constellation: Constellation, task: str) -> bool:
     """Close the open question of a task that no longer waits for its answer; True if there was one."""
     for key in constellation.open_questions:
         asked = constellation.questions[key]
         if asked.task == task:
-            closed = replace(asked, answer="", answered_by=work.by, answered_ms=work.at_ms)
-            work.emit(constellation, EventKind.QUESTION_CLOSED, key, [("question", key, closed)])
+            work.emit(constellation, EventKind.QUESTION_CLOSED, key, [answered(work, asked, "")])
             if not constellation.open_questions:
                 unattend(work, constellation, Attention.QUESTION_OPEN)
             return True
@@ -330,8 +336,8 @@ def close_question(work: Work, constellation: Constellation, task: str) -> bool:
 def close_questions(work: Work, constellation: Constellation) -> None:
     """Close every open question of a constellation that no longer waits for an answer."""
     for key in list(constellation.open_questions):
-        closed = replace(constellation.questions[key], answer="", answered_by=work.by, answered_ms=work.at_ms)
-        work.emit(constellation, EventKind.QUESTION_CLOSED, key, [("question", key, closed)])
+        put = answered(work, constellation.questions[key], "")
+        work.emit(constellation, EventKind.QUESTION_CLOSED, key, [put])
 
 
 def unattend(work: Work, constellation: Constellation, reason: Attention) -> None:
