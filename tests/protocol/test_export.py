@@ -49,6 +49,17 @@ def test_typescript_has_every_name_once() -> None:
     assert "  value?: string | null;" in text
 
 
+def test_the_browser_agent_has_the_frames_alone() -> None:
+    text = export.tab_typescript()
+    assert {"AgentFrame", "HubFrame", "ReportFrame", "Dispatch", "LeaseRef", "Code", "SESSION_TABLE"} <= _exported(text)
+    assert not {"Entity", "TaskSpec", "EventKind", "LiveFrame", "PRESENTATION"} & _exported(text)
+    assert _exported(text) < _exported(export.typescript())
+
+
+def _exported(text: str) -> set[str]:
+    return {line.split()[2].rstrip(":") for line in text.splitlines() if line.startswith("export ")}
+
+
 def test_json_schema_refers_only_to_what_it_defines() -> None:
     schema = export.json_schema()
     text = json.dumps(schema)

@@ -98,8 +98,8 @@ BUGS = [
     Bug(
         "cancelled is shown before the receipt",
         "backend/starloom/core/run/attempts.py",
-        "        moved(work, record, TaskState.CANCELLING, reason=as_),\n",
-        "        moved(work, record, TaskState.CANCELLED, reason=as_),\n",
+        "case.moved(TaskState.CANCELLING, reason=as_)",
+        "case.moved(TaskState.CANCELLED, reason=as_)",
         CORE,
     ),
     Bug(
@@ -175,8 +175,8 @@ BUGS = [
     Bug(
         "silence alone moves never-repeatable work",
         "backend/starloom/core/run/recovery.py",
-        "        uncertain(work, constellation, spec, record, attempt)\n        return\n    ended = replace(",
-        "        pass\n    ended = replace(",
+        "        uncertain(case)\n        return\n    case = case.with_attempt(",
+        "        pass\n    case = case.with_attempt(",
         CORE,
     ),
     Bug(
@@ -217,7 +217,7 @@ BUGS = [
     Bug(
         "a dispatch lost with its connection is not sent again",
         "backend/starloom/core/fleet/devices.py",
-        "        work.order(dispatch_of(work, constellation, constellation.specs[task], record, attempt))\n",
+        "        work.order(dispatch_of(case))\n",
         "",
         CORE,
     ),
@@ -245,8 +245,8 @@ BUGS = [
     Bug(
         "a try that was moved is used up",
         "backend/starloom/core/run/recovery.py",
-        "    ready = moved(work, record, TaskState.READY, started=max(record.started - 1, 0))\n",
-        "    ready = moved(work, record, TaskState.READY)\n",
+        "back.moved(TaskState.READY, started=max(case.record.started - 1, 0))",
+        "back.moved(TaskState.READY)",
         CORE,
     ),
     Bug(
@@ -287,14 +287,14 @@ BUGS = [
     Bug(
         "the result of one attempt leaves its hedge running",
         "backend/starloom/core/run/attempts.py",
-        "        hedging.close(work, constellation, spec.id, record)\n",
+        "        hedging.close(case)\n",
         "        pass\n",
         CORE,
     ),
     Bug(
         "a cancelled task does not wait for its hedge",
         "backend/starloom/core/run/attempts.py",
-        "    if hedging.take_over(work, constellation, spec, record, closed):\n",
+        "    if hedging.take_over(closed):\n",
         "    if False:\n",
         CORE,
     ),
@@ -329,7 +329,7 @@ BUGS = [
     Bug(
         "a storm of retries goes on",
         "backend/starloom/core/run/recovery.py",
-        "    elif may_again and harmless and _budget_is_spent(constellation, ended):\n",
+        "    elif may_again and harmless and _budget_is_spent(case.constellation, ended):\n",
         "    elif False:\n",
         CORE,
     ),
@@ -350,8 +350,8 @@ BUGS = [
     Bug(
         "it is looked whether work happened that may still run",
         "backend/starloom/core/run/recovery.py",
-        "    if ended:\n        work.rules_due.append((constellation.name, spec.id, ENDED_IN_DOUBT))\n",
-        "    if True:\n        work.rules_due.append((constellation.name, spec.id, ENDED_IN_DOUBT))\n",
+        "    if ended:\n        case.due(ENDED_IN_DOUBT)\n",
+        "    if True:\n        case.due(ENDED_IN_DOUBT)\n",
         CORE,
     ),
     Bug(

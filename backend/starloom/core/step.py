@@ -96,38 +96,14 @@ def look(work: Work) -> None:
 
 
 def _settle(work: Work, first: int, *, silent: bool = False) -> None:
-    """Settle the agenda; `first` is the index of this step's first event."""
+    """Settle the agenda and place what is ready, until neither changes anything; `first` is this step's first event."""
     shard = work.shard
     turns = 0
     while True:
         while shard.touched or work.rules_due:
             # Rules first: they edit tasks that a cascade would otherwise skip or start.
-            due, work.rules_due = work.rules_due, []
-            for name, task, ended in due:
-                if ended == ENDED_IN_DOUBT:
-                    verify_tasks.begin(work, name, task)
-                    continue
-                constellation = shard.constellations.get(name)
-                if constellation is None or name not in shard.live:
-                    continue
-                spec = constellation.specs.get(task)
-                if ended == "succeeded" and spec is not None:
-                    if spec.reuse is not None:
-                        kept_results.keep(work, constellation, task)
-                    if spec.finds is not None:
-                        findings.publish(work, constellation, task)
-                if constellation.rules_by_task:
-                    fire_due(work, constellation, task, ended)
-                review.begin(work, constellation, task, ended)
-                if ended != "attempt_ended":
-                    grow(work, constellation, task)
-            touched, shard.touched = shard.touched, {}
-            turns += len(touched)
-            for name, key in touched:
-                if shard.pointed and name in shard.pointed:
-                    # The review of a point opens first, since it holds the tasks that wait for the point.
-                    review.at_points(work, name)
-                _reconsider(work, name, key)
+            _follow_ends(work)
+            turns += _reconsider_touched(work)
             if turns > SETTLE_MOST:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
         # A placement that touches nothing leaves nothing to settle: no further task can be placed.
@@ -141,20 +117,62 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
     if shard.ended_stops:
         stop_all.note_ended(work)
     for name in list(shard.settled):
-        if name in shard.pointed:
-            review.at_points(work, name)
-        constellation = shard.constellations.get(name)
-        if constellation is None:
-            continue
-        if constellation.jobs and name in shard.live:
-            inquiries.review_goes_on(work, constellation)
-        if not constellation.unfinished_top:
-            settle(work, name)
-        if constellation.head.schedule is not None:
-            schedules.ended(work, name)
+        _settle_constellation(work, name)
     shard.settled.clear()
     shard.touched.clear()
     invariants.watch_stalls(work, {event.stream: None for event in work.events[first:]})
+
+
+def _follow_ends(work: Work) -> None:
+    """Do what follows from tasks that have ended: kept results, findings, rules, reviews, a partial answer."""
+    shard = work.shard
+    due, work.rules_due = work.rules_due, []
+    for name, task, ended in due:
+        if ended == ENDED_IN_DOUBT:
+            verify_tasks.begin(work, name, task)
+            continue
+        constellation = shard.constellations.get(name)
+        if constellation is None or name not in shard.live:
+            continue
+        spec = constellation.specs.get(task)
+        if ended == "succeeded" and spec is not None:
+            if spec.reuse is not None:
+                kept_results.keep(work, constellation, task)
+            if spec.finds is not None:
+                findings.publish(work, constellation, task)
+        if constellation.rules_by_task:
+            fire_due(work, constellation, task, ended)
+        review.begin(work, constellation, task, ended)
+        if ended != "attempt_ended":
+            grow(work, constellation, task)
+
+
+def _reconsider_touched(work: Work) -> int:
+    """Derive the state of all that was touched; return how many tasks and groups that were."""
+    shard = work.shard
+    touched, shard.touched = shard.touched, {}
+    for name, key in touched:
+        if shard.pointed and name in shard.pointed:
+            # The review of a point opens first, since it holds the tasks that wait for the point.
+            review.at_points(work, name)
+        _reconsider(work, name, key)
+    return len(touched)
+
+
+def _settle_constellation(work: Work, name: str) -> None:
+    """Let a constellation go on or end of which a part has ended in this step."""
+    shard = work.shard
+    if name in shard.pointed:
+        review.at_points(work, name)
+    constellation = shard.constellations.get(name)
+    if constellation is None:
+        return
+    if constellation.jobs and name in shard.live:
+        inquiries.review_goes_on(work, constellation)
+    if not constellation.unfinished_top:
+        settle(work, name)
+    if constellation.head.schedule is not None:
+        schedules.ended(work, name)
 
 
 def _reconsider(work: Work, name: str, key: str) -> None:

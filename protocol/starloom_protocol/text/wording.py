@@ -65,6 +65,12 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
+def few(words: Sequence[str], most: int) -> str:
+    """Return the first words of a list, and how many there are beside: a, b, c and 4 more."""
+    more = len(words) - most
+    return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 def size_words(count: int) -> str:
     """Return a number of bytes for people."""
     amount = float(min(count, _SIZE_MOST))

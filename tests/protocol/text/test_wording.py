@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom_protocol.text.wording import listed, place_words, quoted, size_words, value_words
+from starloom_protocol.text.wording import few, listed, place_words, quoted, size_words, value_words
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,10 @@ def test_values_are_told_without_python() -> None:
 
 def test_words_are_listed_as_in_a_sentence() -> None:
     assert [listed(["a", "b", "c"][:count]) for count in range(4)] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_a_long_list_says_how_many_more_there_are() -> None:
+    assert [few(["a", "b", "c"][:count], 2) for count in range(4)] == ["", "a", "a, b", "a, b and 1 more"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.exits import Exit
 from starloom.client.routes import get_stop_all, post_stop_all
 from starloom.client.terminal.values import duration_s
+from starloom_protocol.text.wording import few
 
 if TYPE_CHECKING:
     from starloom_protocol.api.constellations import Stop, StopRow
@@ -75,8 +76,7 @@ def line_of(item: StopRow) -> str:
     tasks = "1 task" if item["asked"] == 1 else f"{item['asked']} tasks"
     if item["confirmed_at"]:
         return f"{item['name']}: confirmed, {tasks} ended"
-    names = ", ".join(entry.rpartition("/")[0] for entry in item["left"][:3])
-    more = f" and {len(item['left']) - 3} more" if len(item["left"]) > 3 else ""
+    names = few([entry.rpartition("/")[0] for entry in item["left"]], 3)
     if item["link"] == "online":
-        return f"{item['name']}: has not confirmed yet: {names}{more}"
-    return f"{item['name']}: is away ({item['link']}), so it has not confirmed: {names}{more}"
+        return f"{item['name']}: has not confirmed yet: {names}"
+    return f"{item['name']}: is away ({item['link']}), so it has not confirmed: {names}"

@@ -16,7 +16,7 @@ from starloom.client.terminal.escaping import escaped
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.stream.events import KINDS, Category, EventKind
-from starloom_protocol.text.wording import counted
+from starloom_protocol.text.wording import counted, few
 
 if TYPE_CHECKING:
     from starloom_protocol.api.history import ActivityRow
@@ -99,8 +99,7 @@ def _together(deeds: list[ActivityRow]) -> str:
     done = ", ".join(told) or (f"{counted(begun, 'task')} begun" if begun else f"{len(deeds)} deeds of work")
     devices = sorted({deed["by_name"] for deed in deeds if deed["by"].startswith("device:")})
     if len(devices) > 1:
-        done += f", on {', '.join(devices[:DEVICES_NAMED_MOST])}"
-        done += f" and {len(devices) - DEVICES_NAMED_MOST} more" * (len(devices) > DEVICES_NAMED_MOST)
+        done += f", on {few(devices, DEVICES_NAMED_MOST)}"
     who = f"{len(devices)} devices" if len(devices) > 1 else devices[0] if devices else deeds[0]["by_name"] or "the hub"
     return f"{who}: {done}{_where(deeds[0])}"
 

@@ -244,12 +244,6 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     return Text.assemble(heading, "\n  " + escaped_text(item.value))
 
 
-def _single(name: str, value: object) -> str:
-    """Return a single value of a result; bytes have their unit."""
-    shown = shown_as(name)
-    return cell(value, shown) if shown else str(value)
-
-
 def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
     """Yield the parts of a result that has lists of rows beside single values: a line each, and a table for rows."""
     for name, part in value.items():

@@ -116,6 +116,9 @@ def _state_of(constellation: Constellation) -> ConstellationState:
 
 def _waits(work: Work, constellation: Constellation) -> bool:
     """Open the jobs that come before the end, the answer in words last, and tell whether the end waits for one."""
+    if not constellation.jobs and constellation.head.policy.judge is None:
+        # No model had a part in it, and none is to judge it.
+        return False
     if any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
         return True
     state = judge(constellation)

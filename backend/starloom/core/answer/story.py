@@ -11,7 +11,7 @@ from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.roles import called, device_name, goals_without_answer, is_of_goal, successor
 from starloom_protocol.records.entities import Finding, TaskRecord
-from starloom_protocol.text.wording import found_by, listed, quoted
+from starloom_protocol.text.wording import few, found_by, listed, quoted
 from starloom_protocol.values import MISSING, parse, point
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
@@ -260,8 +260,7 @@ def _named(names: list[str]) -> str:
 
 
 def _few(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> str:
-    shown = ", ".join(called(constellation, fleet, task) for task in tasks[:3])
-    return shown + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")
+    return few([called(constellation, fleet, task) for task in tasks], 3)
 
 
 def failed_first(constellation: Constellation) -> list[str]:
@@ -344,8 +343,7 @@ def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
         again.append(f"{named} ({how})" if how else named)
     if not again:
         return []
-    shown = ", ".join(again[:3]) + (f" and {len(again) - 3} more" if len(again) > 3 else "")
-    return [f"Recovered without help: {shown}."]
+    return [f"Recovered without help: {few(again, 3)}."]
 
 
 def _broken_by(constellation: Constellation, task: str, record: TaskRecord) -> str:
@@ -381,12 +379,9 @@ def _cancelled(constellation: Constellation, fleet: Fleet) -> list[str]:
         if record.state is TaskState.CANCELLED and not constellation.specs[task].look:
             word = "Stopped as hopeless" if record.reason is Reason.HOPELESS else "Cancelled"
             found.setdefault(word, []).append(task)
-    said = []
-    for word, tasks in found.items():
-        shown = ", ".join(_placed(constellation, fleet, task) for task in tasks[:3])
-        more = f" and {len(tasks) - 3} more" if len(tasks) > 3 else ""
-        said.append(f"{word}: {shown}{more}.")
-    return said
+    return [
+        f"{word}: {few([_placed(constellation, fleet, task) for task in tasks], 3)}." for word, tasks in found.items()
+    ]
 
 
 def _placed(constellation: Constellation, fleet: Fleet, task: str) -> str:

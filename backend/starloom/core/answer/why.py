@@ -273,7 +273,7 @@ def _ready(
     candidates = [] if spec.person else candidates_of(shard, constellation, spec)
     if queued is not None:
         candidates = [_as_used(item, queued) for item in candidates]
-    sentence, actions = _held_back(shard, constellation, spec, reason, candidates)
+    sentence, actions = _held_back(_Ready(shard, constellation, spec, reason, candidates))
     if queued is not None and reason is Reason.BUSY:
         sentence += _place(queued)
     asleep: list[str] = []
@@ -440,32 +440,45 @@ def _weighed(candidate: Candidate, index: PaceIndex, device: Device, tool: str) 
     return replace(candidate, words=", ".join([candidate.words, *said])) if said else candidate
 
 
-def _held_back(
-    shard: Shard,
-    constellation: Constellation,
-    spec: TaskSpec,
-    reason: Reason | None,
-    candidates: list[Candidate],
-) -> tuple[str, list[str]]:
-    names = {device.id: device.name for device in shard.fleet.devices.values()}
-    said = "; ".join(f"{names[item.device]} {item.words}" for item in candidates)
-    near = "; ".join(f"{names[item.device]} {item.words}" for item in candidates if item.reason is reason)
-    record = constellation.tasks[spec.id]
-    match reason:
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A ready task that runs nowhere yet, with its reason and every device as a candidate."""
+
+    shard: Shard
+    constellation: Constellation
+    spec: TaskSpec
+    reason: Reason | None
+    candidates: list[Candidate]
+
+    @property
+    def record(self) -> TaskRecord:
+        return self.constellation.tasks[self.spec.id]
+
+    @property
+    def concerned(self) -> list[Candidate]:
+        """The devices that the task's reason speaks of."""
+        return [item for item in self.candidates if item.reason is self.reason]
+
+    def named(self, candidates: list[Candidate]) -> str:
+        return "; ".join(f"{self.device(item).name} {item.words}" for item in candidates)
+
+    def device(self, candidate: Candidate) -> Device:
+        return self.shard.fleet.devices[candidate.device]
+
+
+def _held_back(ready: _Ready) -> tuple[str, list[str]]:
+    """Return why a task is not given to a device, with the ways out: people and the plan first, then devices."""
+    spec, record = ready.spec, ready.record
+    match ready.reason:
         case Reason.JUDGE:
             question = spec.judge.question if spec.judge is not None else ""
             if spec.person is not None:
                 return f"{spec.id} waits for its judge to choose a result: {question}", []
             return f"{spec.id} has its result and waits for its judge: {question}", []
-        case Reason.PERSON if spec.judge is not None and record.code is None:
-            return f"{spec.id} waits for a person, since its judge did not say: {spec.judge.question}", ["answer"]
-        case Reason.PERSON if spec.person is None:
-            title = CODES[record.code].title if record.code else "it failed"
-            return f"{spec.id} failed ({title}) and waits for a person to say what becomes of it.", ["answer"]
         case Reason.PERSON:
-            return f"{spec.id} waits for a person: {spec.person}", ["answer"]
+            return _asks_person(spec, record), ["answer"]
         case Reason.REVIEW if record.review is not None:
-            return f"{spec.id} {_reviewed(constellation, record.review)}.", []
+            return f"{spec.id} {_reviewed(ready.constellation, record.review)}.", []
         case Reason.HELD:
             return f"{spec.id} is held by a person.", ["release"]
         case Reason.BACKOFF:
@@ -478,37 +491,59 @@ def _held_back(
             return f"{spec.id} waits until the plan is approved.", ["approve"]
         case Reason.QUOTA:
             return f"{spec.id} waits because its group runs as many at once as it may.", []
+        case _:
+            return _without_device(ready)
+
+
+def _asks_person(spec: TaskSpec, record: TaskRecord) -> str:
+    if spec.judge is not None and record.code is None:
+        return f"{spec.id} waits for a person, since its judge did not say: {spec.judge.question}"
+    if spec.person is None:
+        title = CODES[record.code].title if record.code else "it failed"
+        return f"{spec.id} failed ({title}) and waits for a person to say what becomes of it."
+    return f"{spec.id} waits for a person: {spec.person}"
+
+
+def _without_device(ready: _Ready) -> tuple[str, list[str]]:
+    """Return what the devices lack for a task, with the ways out."""
+    spec, fleet, concerned = ready.spec, ready.shard.fleet, ready.concerned
+    near = ready.named(concerned)
+    match ready.reason:
         case Reason.MISSING_GRANT:
-            return f"{spec.id} waits for a grant: {near}.", [item.words for item in candidates if item.reason is reason]
+            return f"{spec.id} waits for a grant: {near}.", [item.words for item in concerned]
         case Reason.MISSING_SECRET:
-            unset = missing(needs_of(shard.access, spec, constellation.head.recipe))
+            unset = missing(needs_of(ready.shard.access, spec, ready.constellation.head.recipe))
             lines = [set_line(name) for name in unset]
             return f"{spec.id} waits for a secret that is not set: {', '.join(unset)}.", lines
         case Reason.OWNER_ASKED:
-            asked = constellation.attempt(spec.id, record.attempt)
-            return f"{spec.id} waits for the owner of {names[asked.device]}: {asked.detail}.", []
+            asked = ready.constellation.attempt(spec.id, ready.record.attempt)
+            return f"{spec.id} waits for the owner of {fleet.devices[asked.device].name}: {asked.detail}.", []
         case Reason.DEVICE_AWAY:
-            away = [item for item in candidates if item.reason is reason]
-            told = "; ".join(f"{names[item.device]} {absent_devices.away_words(shard.fleet, item)}" for item in away)
-            ways = [*absent_devices.switch_on(shard.fleet, away), "reassign"]
-            return f"{spec.id} waits for a device that is away: {told}.", ways
+            away = [f"{ready.device(item).name} {absent_devices.away_words(fleet, item)}" for item in concerned]
+            ways = [*absent_devices.switch_on(fleet, concerned), "reassign"]
+            return f"{spec.id} waits for a device that is away: {'; '.join(away)}.", ways
         case Reason.DEVICE_ASIDE:
-            devices = (shard.fleet.devices[item.device] for item in candidates if item.reason is reason)
-            lines = [f"starloom device resume {quote(device.name)}" for device in devices if device.draining]
+            draining = [device for device in map(ready.device, concerned) if device.draining]
+            lines = [f"starloom device resume {quote(device.name)}" for device in draining]
             return f"{spec.id} waits for a device that takes no work now: {near}.", [*lines, "reassign"]
-        case Reason.NO_CAPABLE_DEVICE if left := absent_devices.gone(shard.fleet, spec):
-            told = " and for ".join(absent_devices.gone_words(device) for device in left)
-            return f"{spec.id} waits for {told}.", ["reassign", "edit", "cancel"]
-        case Reason.NO_CAPABLE_DEVICE if lines := _allowing(shard, constellation, spec):
-            return f"{spec.id} waits because no device may have its secret: {said}.", [*lines, "edit", "skip"]
         case Reason.NO_CAPABLE_DEVICE:
-            named = absent_devices.names_devices(spec.device)
-            ways = ["reassign", "edit", "cancel"] if named else ["enroll"]
-            return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ways
+            return _incapable(ready)
         case Reason.BUSY:
             return f"{spec.id} waits for a free slot: {near}.", []
         case _:
-            return f"{spec.id} is about to start: {said}.", []
+            return f"{spec.id} is about to start: {ready.named(ready.candidates)}.", []
+
+
+def _incapable(ready: _Ready) -> tuple[str, list[str]]:
+    spec, fleet = ready.spec, ready.shard.fleet
+    if left := absent_devices.gone(fleet, spec):
+        told = " and for ".join(absent_devices.gone_words(device) for device in left)
+        return f"{spec.id} waits for {told}.", ["reassign", "edit", "cancel"]
+    said = ready.named(ready.candidates)
+    if lines := _allowing(ready.shard, ready.constellation, spec):
+        return f"{spec.id} waits because no device may have its secret: {said}.", [*lines, "edit", "skip"]
+    ways = ["reassign", "edit", "cancel"] if absent_devices.names_devices(spec.device) else ["enroll"]
+    return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ways
 
 
 def _allowing(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[str]:

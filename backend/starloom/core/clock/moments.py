@@ -14,7 +14,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.turns import begins_ms
-from starloom.core.state.work import Work, begins, change_task, moved
+from starloom.core.state.work import Work, begins, change_task, moved, task_timer
 from starloom_protocol.records.entities import TaskRecord
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -74,11 +74,4 @@ def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
 
 
 def _timer(constellation: Constellation, task: str, record: TaskRecord) -> ArmTimer:
-    return ArmTimer(
-        attempt=record.attempt,
-        constellation=constellation.name,
-        due_ms=record.not_before_ms,
-        entity=task,
-        kind=TIMER,
-        round=record.round,
-    )
+    return task_timer(constellation, task, TIMER, record, record.not_before_ms)

@@ -15,7 +15,7 @@ from starloom.core.run import judgement
 from starloom.core.run.attempts import absence_of, fence_after_ms
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.work import Work
+from starloom.core.state.work import Work, task_timer
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import Reason, TaskState
 
@@ -97,11 +97,4 @@ def _of_tasks(work: Work, constellation: Constellation) -> Iterator[ArmTimer]:
             if off is not None:
                 yield off
         if kind:
-            yield ArmTimer(
-                attempt=record.attempt,
-                constellation=constellation.name,
-                due_ms=due,
-                entity=task,
-                kind=kind,
-                round=record.round,
-            )
+            yield task_timer(constellation, task, kind, record, due)

@@ -15,6 +15,7 @@ from starloom.core.placement.device_conditions import without_session_facts
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
 from starloom.core.run.attempts import TOLD_TO_STOP, dispatch_of
+from starloom.core.run.case import present
 from starloom.core.run.late_facts import ask_again
 from starloom.core.state.inputs import (
     DeviceConnected,
@@ -28,7 +29,7 @@ from starloom.core.state.inputs import (
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, moved, unattend
+from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, unattend
 from starloom_protocol.records.entities import Device, Enrollment
 from starloom_protocol.stream.authors import ENGINE, author_of, who
 from starloom_protocol.stream.events import EventKind
@@ -46,7 +47,6 @@ from starloom_protocol.vocabulary import (
     Role,
     TaskState,
 )
-from starloom_protocol.wire.frames import LeaseRef
 
 FORMER_NAMES_MOST = 8
 """A device that is renamed more often has nothing left that calls it by its first names."""
@@ -265,20 +265,18 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
 
 
 def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: bool) -> dict[str, Any] | None:
-    record = constellation.tasks[task]
-    attempt = constellation.attempt(task, record.attempt)
-    at: LeaseRef = constellation.lease_ref(task, record.attempt, attempt)
     heard(work, constellation, task)
-    record = constellation.tasks[task]
+    case = present(work, constellation, task)
+    record, at = case.record, case.at
     if record.state is TaskState.CANCELLING or record.reason in TOLD_TO_STOP:
         return {"action": "cancel", "at": at}
     if record.state is TaskState.LEASED:
-        if new_ledger and attempt.repeatability not in REPEATABLE:
+        if new_ledger and case.attempt.repeatability not in REPEATABLE:
             # Its ledger is gone, so it is unknown whether this attempt began.
-            recovery.uncertain(work, constellation, constellation.specs[task], record, attempt)
+            recovery.uncertain(case)
             return None
         # The dispatch may not have arrived; the agent answers a repeated one from its ledger.
-        work.order(dispatch_of(work, constellation, constellation.specs[task], record, attempt))
+        work.order(dispatch_of(case))
         return None
     return {"action": "continue", "at": at}
 
@@ -463,23 +461,19 @@ def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> N
     work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))
     hedging.revoked(work, device.id)
     for name, task in list(work.shard.fleet.holders.get(device.id, {})):
-        constellation = work.shard.constellations[name]
-        record = constellation.tasks[task]
-        if look_up(record.state, Trigger.GIVEN_UP).verdict is not Verdict.ACT:
+        case = present(work, work.shard.constellations[name], task)
+        if look_up(case.record.state, Trigger.GIVEN_UP).verdict is not Verdict.ACT:
             continue
-        attempt = constellation.attempt(task, record.attempt)
-        if attempt.repeatability not in REPEATABLE:
-            recovery.uncertain(work, constellation, constellation.specs[task], record, attempt)
-        elif record.state is TaskState.CANCELLING:
-            ended = replace(attempt, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=EffectSeen.MAYBE)
-            if hedging.take_over(work, constellation, constellation.specs[task], record, ended):
+        if case.attempt.repeatability not in REPEATABLE:
+            recovery.uncertain(case)
+        elif case.record.state is TaskState.CANCELLING:
+            ended = case.with_attempt(end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=EffectSeen.MAYBE)
+            if hedging.take_over(ended):
                 continue
-            kept = Reason.HOPELESS if record.reason is Reason.HOPELESS else None
-            cancelled = moved(work, record, TaskState.CANCELLED, reason=kept)
-            also = ("attempt", f"{task}/{record.attempt}", ended)
-            change_task(work, constellation, task, EventKind.TASK_CANCELLED, cancelled, also, by=ENGINE)
+            kept = Reason.HOPELESS if case.record.reason is Reason.HOPELESS else None
+            ended.emit(EventKind.TASK_CANCELLED, case.moved(TaskState.CANCELLED, reason=kept), by=ENGINE)
         else:
-            recovery.lost(work, constellation, constellation.specs[task], record, attempt, "reassign")
+            recovery.lost(case, "reassign")
     waiting.device_gone(work, revoked)
 
 

@@ -17,13 +17,12 @@ from msgspec.structs import replace
 
 from starloom.core.fleet import draining
 from starloom.core.placement.returning import expected_after_restart, waits_for
-from starloom.core.run.attempts import timer
 from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.tasks.turns import begins_ms
-from starloom.core.state.work import Refusal, Work, begins, change_task, fault, moved
+from starloom.core.state.work import Refusal, Work, begins, change_task, fault, moved, task_timer
 from starloom_protocol.records.entities import Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE, may_decide, name_of
 from starloom_protocol.stream.events import EventKind
@@ -130,7 +129,7 @@ def _deferred(work: Work, constellation: Constellation, spec: TaskSpec, record: 
         return False
     until_ms = max(device.expected_until_ms for device in away)
     later = replace(record, reason=Reason.MOMENT, not_before_ms=until_ms)
-    work.order(timer(constellation, spec.id, "moment", later, until_ms))
+    work.order(task_timer(constellation, spec.id, "moment", later, until_ms))
     change_task(work, constellation, spec.id, EventKind.TASK_READY, later, note=waits_for(away), by=ENGINE)
     return True
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.text.wording import few
 from starloom_protocol.tools.profiles import exceeds, held_back_words, is_held_back, is_within
 from starloom_protocol.vocabulary import Profile
 
@@ -39,6 +40,4 @@ def _fits(tool: ToolOffer, most: Profile) -> bool:
 
 
 def _listed(over: Iterable[str]) -> str:
-    names = list(dict.fromkeys(over))
-    more = f" and {len(names) - _NAMED_MOST} more" if len(names) > _NAMED_MOST else ""
-    return "not taken over: " + ", ".join(names[:_NAMED_MOST]) + more
+    return f"not taken over: {few(list(dict.fromkeys(over)), _NAMED_MOST)}"

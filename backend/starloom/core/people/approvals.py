@@ -30,7 +30,7 @@ from starloom.core.rights.first_folders import first_folders
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
+from starloom.core.state.work import Put, Refusal, Work, answered, attend, fault, unattend
 from starloom_protocol.records.approvals import Call, Standing
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import (
@@ -312,10 +312,8 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
     for key in list(constellation.open_questions):
         asked = constellation.questions[key]
         if asked.kind == KIND:
-            void = replace(
-                asked, answer="", answered_by=work.by, answered_ms=work.at_ms, reason="the plan was changed since"
-            )
-            work.emit(constellation, EventKind.APPROVAL_VOID, key, [("question", key, void)], note=void.reason)
+            why = "the plan was changed since"
+            work.emit(constellation, EventKind.APPROVAL_VOID, key, [answered(work, asked, "", reason=why)], note=why)
     specs = [spec for spec in constellation.specs.values() if not spec.look]
     rules = list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
@@ -477,15 +475,8 @@ def _see_that_it_can_run(work: Work, constellation: Constellation) -> None:
 def _answered(
     work: Work, constellation: Constellation, question: Question, value: str, reason: str, *, by: str
 ) -> None:
-    answered = replace(question, answer=value, answered_by=by, answered_ms=work.at_ms, reason=reason)
-    work.emit(
-        constellation,
-        EventKind.APPROVAL_ANSWERED,
-        question.id,
-        [("question", question.id, answered)],
-        note=reason,
-        by=by,
-    )
+    put = answered(work, question, value, reason=reason, by=by)
+    work.emit(constellation, EventKind.APPROVAL_ANSWERED, question.id, [put], note=reason, by=by)
 
 
 def _deny(work: Work, constellation: Constellation, why: str, *, by: str) -> None:

@@ -11,7 +11,6 @@ from shlex import quote
 
 from msgspec.structs import replace
 
-from starloom.core.people.restored_history import let_go_on
 from starloom.core.placement.selection import requeue
 from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import open_group_round
@@ -122,7 +121,7 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
         active = replace(active, deadline_s=0)
     puts: list[Put] = [*timeouts.stood_still(constellation, work.at_ms), ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
-    let_go_on(work, constellation)
+    unattend(work, constellation, Attention.HISTORY_RESTORED)
     conversation.look_again(work, constellation)
     for task in constellation.tasks:
         requeue(work.shard, constellation, task)

@@ -26,7 +26,7 @@ from starloom.core.rights.edit_scope import wider_than_approved
 from starloom.core.rights.supersession_scope import needs_a_person
 from starloom.core.state.inputs import QuestionAnswered, ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
-from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
+from starloom.core.state.work import Put, Refusal, Work, answered, attend, fault, unattend
 from starloom_protocol.records.edits import EditOperation, SetPolicy
 from starloom_protocol.records.entities import Job, Question
 from starloom_protocol.stream.authors import ENGINE, MODEL
@@ -166,9 +166,8 @@ def decide(work: Work, constellation: Constellation, question: Question, item: Q
 def _answered(
     work: Work, constellation: Constellation, question: Question, value: str, reason: str, *, by: str
 ) -> None:
-    answered = replace(question, answer=value, answered_by=by, answered_ms=work.at_ms)
-    puts: list[Put] = [("question", question.id, answered)]
-    work.emit(constellation, EventKind.REVIEW_WISH_ANSWERED, question.id, puts, note=reason, by=by)
+    put = answered(work, question, value, by=by)
+    work.emit(constellation, EventKind.REVIEW_WISH_ANSWERED, question.id, [put], note=reason, by=by)
 
 
 def _let_go(work: Work, constellation: Constellation, question: Question, note: str) -> None:

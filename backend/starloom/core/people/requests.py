@@ -22,7 +22,7 @@ from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, Que
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, ArmTimer, StartJob
 from starloom.core.state.tasks.shown import NothingToShow, shown_of
-from starloom.core.state.work import Refusal, Work, attend, change_task, check_claim, fault, moved, unattend
+from starloom.core.state.work import Refusal, Work, answered, attend, change_task, check_claim, fault, moved, unattend
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
 from starloom_protocol.stream.authors import ENGINE, MODEL, is_model, may_decide, name_of, who
@@ -317,10 +317,6 @@ def _how_answered(constellation: Constellation, question: Question) -> str:
     return f"the question is void: {why}{'; asked now: ' + asked if asked else ''}"
 
 
-def _answered(work: Work, question: Question, item: QuestionAnswered) -> Question:
-    return replace(question, answer=item.value, answered_by=work.by, answered_ms=work.at_ms, reason=item.reason)
-
-
 def _decide_person(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
     task = question.task or ""
     record = constellation.tasks.get(task)
@@ -331,7 +327,7 @@ def _decide_person(work: Work, constellation: Constellation, question: Question,
     if choice is None:
         names = ", ".join(choices)
         raise Refusal(fault(Code.BAD_REQUEST, f"{item.value} is not one of the choices: {names}", "value"))
-    also = ("question", question.id, _answered(work, question, item))
+    also = answered(work, question, item.value, reason=item.reason)
     value = canonical({"by": work.by, "text": item.reason, "value": item.value})
     if choice.fails:
         failed = moved(work, record, TaskState.FAILED, code=Code.DECLINED, marked=value)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.inputs import HistoryRestored
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.work import Work, attend, unattend
+from starloom.core.state.work import Work, attend
 from starloom_protocol.records.entities import TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -36,12 +36,6 @@ def on_restored(work: Work, _item: HistoryRestored) -> None:
             paused = replace(head, state=ConstellationState.PAUSED, paused_since_ms=work.at_ms)
             work.emit(constellation, EventKind.PAUSED, "", [("head", "", paused)], note=WHY, by=ENGINE)
         attend(work, constellation, Attention.HISTORY_RESTORED, note=WHY)
-
-
-def let_go_on(work: Work, constellation: Constellation) -> None:
-    """Clear the attention about a restored history when a person lets a constellation continue."""
-    if Attention.HISTORY_RESTORED in constellation.head.attention:
-        unattend(work, constellation, Attention.HISTORY_RESTORED)
 
 
 def _could_repeat(fleet: Fleet, constellation: Constellation) -> bool:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from starloom.core.placement.selection import Candidate
 from starloom.core.state.model import Fleet
 from starloom_protocol.records.entities import Device, Selector, TaskSpec
+from starloom_protocol.text.wording import few
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import DeviceLink
 
@@ -57,7 +58,10 @@ def lost_words(devices: Mapping[str, Device], specs: Iterable[TaskSpec]) -> list
         selector = spec.device or (each.devices if each is not None else None)
         for device in _lost(devices, selector) if selector is not None and spec.group is None else ():
             tasks.setdefault(device.id, []).append(spec.id)
-    return [f"{gone_words(devices[name])}, is gone: {_few(found)} cannot run" for name, found in tasks.items()]
+    return [
+        f"{gone_words(devices[name])}, is gone: {few(found, _TASKS_NAMED_MOST)} cannot run"
+        for name, found in tasks.items()
+    ]
 
 
 def _lost(devices: Mapping[str, Device], selector: Selector) -> list[Device]:
@@ -68,11 +72,6 @@ def _lost(devices: Mapping[str, Device], selector: Selector) -> list[Device]:
         return [max(named, key=lambda device: device.link_since_ms)] if gone_too else []
     parts = [_lost(devices, part) for part in selector.any]
     return [device for part in parts for device in part] if all(parts) else []
-
-
-def _few(tasks: list[str]) -> str:
-    more = len(tasks) - _TASKS_NAMED_MOST
-    return f"{', '.join(tasks[:_TASKS_NAMED_MOST])}{f' and {more} more' if more > 0 else ''}"
 
 
 def gone_words(device: Device) -> str:

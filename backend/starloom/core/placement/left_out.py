@@ -15,7 +15,7 @@ from starloom.core.placement.off_devices import is_off, reported, since_words
 from starloom.core.placement.selection import selects
 from starloom.core.state.model import Constellation, Fleet
 from starloom_protocol.records.entities import Device, Selector, ToolOffer
-from starloom_protocol.text.wording import listed
+from starloom_protocol.text.wording import few, listed
 from starloom_protocol.vocabulary import GroupState
 
 DEMONSTRATION: Final = "demonstration only"
@@ -58,9 +58,7 @@ def nobody_asked(constellation: Constellation) -> bool:
 
 
 def _listed(names: list[str]) -> str:
-    if len(names) > _NAMED_MOST:
-        return f"{', '.join(names[:_NAMED_MOST])} and {len(names) - _NAMED_MOST} more"
-    return listed(names)
+    return few(names, _NAMED_MOST) if len(names) > _NAMED_MOST else listed(names)
 
 
 def _not_asked(constellation: Constellation, fleet: Fleet, now_ms: int) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import queueable
-from starloom.core.state.work import Work, change_task, moved
+from starloom.core.state.work import Work, change_task, moved, task_timer
 from starloom_protocol.records.entities import Device, ForEach, Item, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -50,18 +50,7 @@ def timer_for(
         return None
     since_ms = device.link_since_ms if is_off(device) else now_ms
     due_ms = since_ms + max(for_each.after_s, 1) * 1000
-    return _timer(constellation, spec, record, max(due_ms, device.expected_until_ms))
-
-
-def _timer(constellation: Constellation, spec: TaskSpec, record: TaskRecord, due_ms: int) -> ArmTimer:
-    return ArmTimer(
-        attempt=record.attempt,
-        constellation=constellation.name,
-        due_ms=due_ms,
-        entity=spec.id,
-        kind=TIMER,
-        round=record.round,
-    )
+    return task_timer(constellation, spec.id, TIMER, record, max(due_ms, device.expected_until_ms))
 
 
 def on_due(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
@@ -75,7 +64,7 @@ def on_due(work: Work, constellation: Constellation, spec: TaskSpec, record: Tas
     overdue_ms = work.at_ms - max(device.link_since_ms + for_each.after_s * 1000, device.expected_until_ms)
     if not may_go_on or not is_off(device) or overdue_ms < 0:
         wait_ms = -overdue_ms if may_go_on and is_off(device) else max(for_each.after_s, 1) * 1000
-        work.order(_timer(constellation, spec, record, work.at_ms + wait_ms))
+        work.order(task_timer(constellation, spec.id, TIMER, record, work.at_ms + wait_ms))
         return
     skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.DEVICE_AWAY, cause="not_chosen")
     key = f"{spec.family}/{spec.key}"

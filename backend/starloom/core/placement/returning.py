@@ -21,6 +21,7 @@ from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Device, Selector
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.text.wording import few
 from starloom_protocol.vocabulary import DeviceLink, GroupState
 
 TIMER: Final = "devices_return"
@@ -105,5 +106,4 @@ def waits_for(away: list[Device]) -> str:
     names = sorted(device.name for device in away)
     hub_ended = all(device.expected_until_ms for device in away)
     why = "as the hub has just started" if hub_ended else "since the connection has just dropped"
-    more = f" and {len(names) - _NAMED_MOST} more" if len(names) > _NAMED_MOST else ""
-    return f"waits for {', '.join(names[:_NAMED_MOST])}{more} to connect again, {why}"
+    return f"waits for {few(names, _NAMED_MOST)} to connect again, {why}"

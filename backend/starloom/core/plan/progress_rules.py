@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec.structs import replace
-
 from starloom.core.run.attempts import ask_to_stop, open_attempt
 from starloom.core.state.inputs import ProgressReported
 from starloom.core.state.model import Constellation
@@ -30,11 +28,11 @@ VALUE_CHARS_MOST: Final = 256
 
 def on_progress(work: Work, item: ProgressReported) -> None:
     """Keep what a program reports, and stop its task if the plan calls that hopeless."""
-    found = open_attempt(work, item.device, item.at)
-    if found is None:
+    case = open_attempt(work, item.device, item.at)
+    if case is None:
         return
-    constellation, spec, record, attempt = found
-    rule, before = spec.stop_when, attempt.progress
+    constellation, spec, record = case.constellation, case.spec, case.record
+    rule, before = spec.stop_when, case.attempt.progress
     if rule is None or record.state is not TaskState.RUNNING:
         work.ignore("progress that no rule waits for")
         return
@@ -48,12 +46,11 @@ def on_progress(work: Work, item: ProgressReported) -> None:
     points = [*(before.points if before is not None else []), ProgressPoint(lines=lines, value=item.value)]
     if len(points) > POINTS_MOST:
         points = [*points[:-1:2], points[-1]]
-    now = replace(attempt, progress=TaskProgress(at_ms=work.at_ms, lines=lines, points=points))
-    key = f"{spec.id}/{record.attempt}"
-    because = _hopeless(work, constellation, spec, rule, now)
+    now = case.with_attempt(progress=TaskProgress(at_ms=work.at_ms, lines=lines, points=points))
+    because = _hopeless(work, constellation, spec, rule, now.attempt)
     told = f"{rule.name} is {item.value} after {lines}"
-    work.emit(constellation, EventKind.TASK_PROGRESS, spec.id, [("attempt", key, now)], note=told)
-    if because and attempt.repeatability in REPEATABLE and record.reason is None:
+    work.emit(constellation, EventKind.TASK_PROGRESS, spec.id, [now.put], note=told)
+    if because and now.attempt.repeatability in REPEATABLE and record.reason is None:
         ask_to_stop(work, constellation, spec.id, f"stopped as hopeless: {because}", as_=Reason.HOPELESS)
 
 

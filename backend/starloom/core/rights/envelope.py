@@ -24,6 +24,7 @@ from starloom.core.state.model import Fleet
 from starloom.core.state.work import fault
 from starloom_protocol.records.entities import Fault, Goal, OnAbsence, Selector, TaskSpec, Timeouts, ToolOffer
 from starloom_protocol.records.goals import Milestone
+from starloom_protocol.text.wording import few
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
@@ -276,12 +277,13 @@ def envelope_words(spec: TaskSpec, fleet: Fleet) -> str:
     """Return what the steps of a goal may do, and what they may use, in a few sentences."""
     goal = spec.goal or Goal(aim="")
     devices = [fleet.devices[one].name for one in devices_of(fleet, spec)]
-    tools = _few(goal.tools) if goal.tools else f"the tools of {'it' if len(devices) == 1 else 'them'} that only read"
-    parts = [f"A model makes steps on {_few(devices) or 'no device'}, by {tools}"]
+    reading = f"the tools of {'it' if len(devices) == 1 else 'them'} that only read"
+    tools = few(goal.tools, NAMED_MOST) or reading
+    parts = [f"A model makes steps on {few(devices, NAMED_MOST) or 'no device'}, by {tools}"]
     if goal.paths:
-        parts.append(f"in the folders {_few(goal.paths)}")
+        parts.append(f"in the folders {few(goal.paths, NAMED_MOST)}")
     if goal.hosts:
-        parts.append(f"with the hosts {_few(goal.hosts)}")
+        parts.append(f"with the hosts {few(goal.hosts, NAMED_MOST)}")
     known = effects_of(spec, fleet)
     asked = " and ".join(
         [
@@ -325,8 +327,3 @@ def effects_of(spec: TaskSpec, fleet: Fleet) -> frozenset[Effect]:
 
 def _money(goal: Goal) -> str:
     return f", {goal.micros / 1_000_000:.2f} dollars" if goal.micros else ""
-
-
-def _few(names: list[str]) -> str:
-    more = len(names) - NAMED_MOST
-    return ", ".join(names[:NAMED_MOST]) + (f" and {more} more" if more > 0 else "")

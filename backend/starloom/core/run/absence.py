@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from starloom.core.placement import device_conditions, off_devices, waiting
 from starloom.core.run import recovery
-from starloom.core.run.attempts import TOLD_TO_STOP, absence_of, stopped, timer
+from starloom.core.run.attempts import TOLD_TO_STOP, absence_of, stopped
+from starloom.core.run.case import present
 from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Work, change_task
+from starloom.core.state.work import Work, change_task, task_of_timer, task_timer
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import DeviceLink, Reason
@@ -33,8 +34,8 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
     if row.verdict is not Verdict.ACT or record.absent_since_ms:
         work.ignore(row.reason or "it is known to be absent")
         return
-    spec = constellation.specs[item.at.task]
-    attempt = constellation.attempt(spec.id, record.attempt)
+    case = present(work, constellation, item.at.task)
+    spec, attempt = case.spec, case.attempt
     after_ms, then = absence_of(spec, attempt)
     slept = device_conditions.stood_asleep(record, attempt, work.shard.fleet.devices.get(attempt.device), work.at_ms)
     reason = slept.reason if slept.reason in TOLD_TO_STOP else Reason.ABSENT
@@ -45,9 +46,9 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
     if then == "wait":
         return
     if after_ms == 0:
-        recovery.lost(work, constellation, spec, absent, attempt, then)
+        recovery.lost(present(work, constellation, spec.id), then)
     else:
-        work.order(timer(constellation, spec.id, "absence", absent, work.at_ms + after_ms))
+        work.order(task_timer(constellation, spec.id, "absence", absent, work.at_ms + after_ms))
 
 
 def _fell_silent(work: Work, device_id: str) -> None:
@@ -91,30 +92,29 @@ def heard(work: Work, constellation: Constellation, task: str) -> None:
 
 def on_timer(work: Work, item: TimerFired) -> None:
     """Handle a timer of an attempt, judged against state; a stale one changes nothing."""
-    constellation = work.shard.constellations.get(item.constellation)
-    record = constellation.tasks.get(item.entity) if constellation else None
-    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
-        work.ignore("the timer is stale")
+    found = task_of_timer(work, item)
+    if found is None:
         return
+    constellation, record = found
     spec = constellation.specs[item.entity]
     if item.kind == "backoff" and record.reason is Reason.BACKOFF:
         again = replace(record, reason=Reason.HELD if record.held else None, not_before_ms=0)
         change_task(work, constellation, spec.id, EventKind.TASK_READY, again, by=ENGINE)
     elif item.kind == "absence" and record.absent_since_ms:
-        attempt = constellation.attempt(spec.id, record.attempt)
-        after_ms, then = absence_of(spec, attempt)
+        case = present(work, constellation, spec.id)
+        after_ms, then = absence_of(spec, case.attempt)
         if work.at_ms < record.absent_since_ms + after_ms:
             work.ignore("the timer belongs to an earlier absence")
         else:
-            recovery.lost(work, constellation, spec, record, attempt, then)
+            recovery.lost(case, then)
     elif item.kind == "fence" and look_up(record.state, Trigger.FENCE_PASSED).verdict is Verdict.ACT:
-        attempt = constellation.attempt(spec.id, record.attempt)
-        if attempt.device in work.shard.fleet.holders and _in_touch(work, attempt.device):
+        case = present(work, constellation, spec.id)
+        device = case.attempt.device
+        if device in work.shard.fleet.holders and _in_touch(work, device):
             # The device sends `alive`, so its fence has not expired: only its receipt proves the end.
-            work.order(timer(constellation, spec.id, "fence", record, work.at_ms + work.shard.settings.ttl_ms))
+            work.order(task_timer(constellation, spec.id, "fence", record, work.at_ms + work.shard.settings.ttl_ms))
             return
-        ended = replace(attempt, ended_ms=work.at_ms, detail="stopped by its own fence")
-        stopped(work, constellation, spec, record, ended)
+        stopped(case.with_attempt(ended_ms=work.at_ms, detail="stopped by its own fence"))
     elif item.kind == "waits_long":
         waiting.on_too_long(work, constellation, spec, record)
     elif item.kind == off_devices.TIMER:

@@ -17,6 +17,7 @@ from starloom.core.placement import health, off_devices, pace
 from starloom.core.placement.selection import Choice
 from starloom.core.rights.secrets import given
 from starloom.core.run import hedging, judgement, recovery, verification
+from starloom.core.run.case import Case, present
 from starloom.core.state.inputs import (
     LedgerReported,
     ReceiptReported,
@@ -24,10 +25,10 @@ from starloom.core.state.inputs import (
     StartedReported,
 )
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.orders import COMMIT, DURABLE, ArmTimer, InputPlan, InputSource, SendCancel, SendDispatch
+from starloom.core.state.orders import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.tasks.gates import SIZE, deciding, fact, size_key, successes, wants_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Work, change_task, close_question, moved, unattend
+from starloom.core.state.work import Work, change_task, close_question, moved, task_timer, unattend
 from starloom_protocol.records.entities import Attempt, Input, TaskRecord, TaskSpec
 from starloom_protocol.records.specs import counts_as_one
 from starloom_protocol.stream.authors import ENGINE
@@ -136,26 +137,26 @@ def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         health.granted(work, choice.device)
     if spec.secrets:
         given(work, spec.secrets, f"{constellation.name}/{spec.id}/{number} on {choice.device}")
-    work.order(dispatch_of(work, constellation, spec, leased, attempt))
+    work.order(dispatch_of(Case(work, constellation, spec, leased, number, attempt)))
 
 
-def dispatch_of(
-    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt
-) -> SendDispatch:
+def dispatch_of(case: Case) -> SendDispatch:
     """Return the order to run an open attempt; a repeated one is equal."""
+    constellation, spec, attempt = case.constellation, case.spec, case.attempt
     item = None
     if spec.key is not None and spec.family is not None:
         stored = constellation.items.get(f"{spec.family}/{spec.key}")
         item = stored.value if stored else None
+    fleet, took = case.work.shard.fleet, case.record.took
     return SendDispatch(
         after=COMMIT if attempt.repeatability in REPEATABLE else DURABLE,
         args=spec.args,
-        at=constellation.lease_ref(spec.id, record.attempt, attempt),
+        at=case.at,
         attempt_of_max=recovery.attempts_most(spec, attempt),
         device=attempt.device,
-        fence_after_ms=fence_after_ms(work, spec, attempt),
+        fence_after_ms=fence_after_ms(case.work, spec, attempt),
         files_out=spec.files_out,
-        inputs=[_input_plan(work.shard.fleet, constellation, item, record.took) for item in spec.inputs],
+        inputs=[_input_plan(fleet, constellation, item, took) for item in spec.inputs],
         item=item,
         repeatability=attempt.repeatability,
         secrets=spec.secrets,
@@ -219,8 +220,8 @@ def _source(constellation: Constellation, task: str, output: str) -> InputSource
 # -- reports
 
 
-def open_attempt(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
-    """Return the task and attempt of a report if its lease is open, else count the report."""
+def open_attempt(work: Work, device: str, at: LeaseRef) -> Case | None:
+    """Return the case of a report if its lease is open, else count the report."""
     constellation = work.shard.constellations.get(at.constellation)
     attempt = constellation.attempts.get(f"{at.task}/{at.attempt}") if constellation else None
     if constellation is None or attempt is None:
@@ -242,11 +243,11 @@ def open_attempt(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, 
     if attempt.incarnation != at.incarnation or attempt.end is not None or record.attempt != at.attempt:
         work.ignore("its lease is closed")
         return None
-    return constellation, spec, record, attempt
+    return Case(work, constellation, spec, record, at.attempt, attempt)
 
 
-def _open_hedge(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
-    """Return the task and attempt of a report if it is about an open hedge."""
+def _open_hedge(work: Work, device: str, at: LeaseRef) -> Case | None:
+    """Return the case of a report if it is about an open hedge."""
     constellation = work.shard.constellations.get(at.constellation)
     record = constellation.tasks.get(at.task) if constellation else None
     if constellation is None or record is None or record.hedge != at.attempt:
@@ -254,115 +255,98 @@ def _open_hedge(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, T
     hedge = hedging.of(constellation, at.task, record)
     if hedge is None or hedge.device != device or hedge.incarnation != at.incarnation:
         return None
-    return constellation, constellation.specs[at.task], record, hedge
+    return Case(work, constellation, constellation.specs[at.task], record, at.attempt, hedge)
 
 
 def on_started(work: Work, item: StartedReported) -> None:
     """Note that an agent has begun an attempt."""
-    found = open_attempt(work, item.device, item.frame.at)
-    if found is None:
+    case = open_attempt(work, item.device, item.frame.at)
+    if case is None:
         hedged = _open_hedge(work, item.device, item.frame.at)
         if hedged is not None:
-            constellation, spec, record, hedge = hedged
-            put = ("attempt", f"{spec.id}/{record.hedge}", replace(hedge, started_ms=work.at_ms))
-            work.emit(constellation, EventKind.HEDGE_STARTED, spec.id, [put])
+            put = hedged.with_attempt(started_ms=work.at_ms).put
+            work.emit(hedged.constellation, EventKind.HEDGE_STARTED, hedged.spec.id, [put])
         return
-    constellation, spec, record, attempt = found
-    row = look_up(record.state, Trigger.STARTED)
+    row = look_up(case.record.state, Trigger.STARTED)
     if row.verdict is not Verdict.ACT:
         work.ignore(row.reason)
         return
-    begun = replace(attempt, started_ms=work.at_ms)
-    running = moved(work, record, TaskState.RUNNING)
-    key = f"{spec.id}/{record.attempt}"
-    change_task(work, constellation, spec.id, EventKind.TASK_STARTED, running, ("attempt", key, begun))
+    case.with_attempt(started_ms=work.at_ms).emit(EventKind.TASK_STARTED, case.moved(TaskState.RUNNING))
 
 
 def on_result(work: Work, item: ResultReported) -> None:
     """Note the result of an attempt that has ended on its device."""
     frame = item.frame
-    found = open_attempt(work, item.device, frame.at)
-    if found is None:
-        found = _result_of_hedge(work, item)
-    if found is None:
+    case = open_attempt(work, item.device, frame.at) or _result_of_hedge(work, item)
+    if case is None:
         _late(work, item.device, frame)
         return
-    constellation, spec, record, attempt = found
-    row = look_up(record.state, _TRIGGER_OF[frame.outcome])
+    row = look_up(case.record.state, _TRIGGER_OF[frame.outcome])
     if row.verdict is not _ACT:
         work.ignore(row.reason)
         return
-    if frame.outcome is _OK and _is_too_late(work, spec, record, attempt):
-        _ended_too_late(work, constellation, spec, record, attempt, frame)
-    elif frame.outcome is _OK:
-        _finished(work, constellation, spec, record, attempt, frame)
+    if frame.outcome is not _OK:
+        _not_finished(case, frame)
+    elif _is_too_late(case):
+        _ended_too_late(case, frame)
     else:
-        _not_finished(work, constellation, spec, record, attempt, frame)
-    if record.state is _UNKNOWN and not constellation.unknown:
-        unattend(work, constellation, Attention.TASK_UNKNOWN)
+        _finished(case, frame)
+    if case.record.state is _UNKNOWN and not case.constellation.unknown:
+        unattend(work, case.constellation, Attention.TASK_UNKNOWN)
 
 
-def _is_too_late(work: Work, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> bool:
+def _is_too_late(case: Case) -> bool:
     """Tell whether a task was asked to stop after its time and its device could have reported the end before that.
 
     A device that was away at that time reports the attempts that ended meanwhile when it connects.
     """
-    if record.state is not _RUNNING or record.reason is not Reason.OVERDUE:
+    work, attempt = case.work, case.attempt
+    if case.record.state is not _RUNNING or case.record.reason is not Reason.OVERDUE:
         return False
     device = work.shard.fleet.devices.get(attempt.device)
     if device is None:
         return True
     settings = work.shard.settings
-    was_away = device.link_since_ms > attempt.started_ms + spec.timeouts.start_to_close_s * 1000
+    was_away = device.link_since_ms > attempt.started_ms + case.spec.timeouts.start_to_close_s * 1000
     return not was_away or work.at_ms - device.link_since_ms > settings.ttl_ms + settings.grace_ms
 
 
-def _ended_too_late(
-    work: Work,
-    constellation: Constellation,
-    spec: TaskSpec,
-    record: TaskRecord,
-    attempt: Attempt,
-    frame: ResultFrame,
-) -> None:
+def _ended_too_late(case: Case, frame: ResultFrame) -> None:
     """Make a timeout of work that succeeded after its time and after it was asked to stop, with a trace of it."""
-    repeatable = attempt.repeatability in REPEATABLE
-    ended = replace(
-        attempt,
-        effect=frame.effect if repeatable else EffectSeen.MAYBE,
+    spec = case.spec
+    ended = case.with_attempt(
+        effect=frame.effect if case.attempt.repeatability in REPEATABLE else EffectSeen.MAYBE,
         late=f"{frame.outcome}:{_digest(frame)}",
         tail=frame.tail[-4096:],
     )
     detail = (
         f"{spec.tool} took longer than its {spec.timeouts.start_to_close_s} s; it ended well after it was told to stop"
     )
-    recovery.timed_out(work, constellation, spec, record, ended, detail)
+    recovery.timed_out(ended, detail)
 
 
 def _digest(frame: ResultFrame) -> str:
     return hashlib.sha256((frame.value or frame.artifact or frame.detail).encode()).hexdigest()
 
 
-def _result_of_hedge(work: Work, item: ResultReported) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
+def _result_of_hedge(work: Work, item: ResultReported) -> Case | None:
     """Take the result of a hedge: success makes it the attempt that counts, else the first attempt continues alone."""
     frame = item.frame
     hedged = _open_hedge(work, item.device, frame.at)
     if hedged is None:
         return None
-    constellation, spec, record, hedge = hedged
     if frame.outcome is Outcome.OK:
-        hedging.wins(work, constellation, spec, record)
+        hedging.wins(work, hedged.constellation, hedged.spec.id)
         return open_attempt(work, item.device, frame.at)
-    ended = replace(
-        hedge,
+    ended = hedged.with_attempt(
         end=_END_OF[frame.outcome],
         ended_ms=work.at_ms,
         effect=frame.effect,
         code=frame.code,
         detail=frame.detail[:2000],
     )
-    hedging.ended_early(work, constellation, spec.id, record, ended)
-    health.failed(work, ended)
+    hedging.ended_early(ended)
+    health.failed(work, ended.attempt)
     return None
 
 
@@ -383,42 +367,27 @@ def _late(work: Work, device: str, frame: ResultFrame) -> None:
     work.emit(constellation, EventKind.RESULT_LATE, at.task, [("attempt", key, late)])
 
 
-def _not_finished(
-    work: Work,
-    constellation: Constellation,
-    spec: TaskSpec,
-    record: TaskRecord,
-    attempt: Attempt,
-    frame: ResultFrame,
-) -> None:
-    ended = replace(
-        attempt,
+def _not_finished(case: Case, frame: ResultFrame) -> None:
+    ended = case.with_attempt(
         end=_END_OF[frame.outcome],
-        ended_ms=work.at_ms,
-        started_ms=attempt.started_ms or attempt.leased_ms,
+        ended_ms=case.work.at_ms,
+        started_ms=case.attempt.started_ms or case.attempt.leased_ms,
         effect=frame.effect,
         code=frame.code,
         detail=frame.detail[:2000],
         tail=frame.tail[-4096:],
     )
-    if record.state is _CANCELLING:
-        stopped(work, constellation, spec, record, ended)
+    if case.record.state is _CANCELLING:
+        stopped(ended)
     elif frame.outcome in (Outcome.REFUSED, Outcome.NEVER_STARTED):
-        recovery.not_begun(work, constellation, spec, record, ended)
+        recovery.not_begun(ended)
     else:
-        recovery.broke(work, constellation, spec, record, ended)
+        recovery.broke(ended)
 
 
-def _finished(
-    work: Work,
-    constellation: Constellation,
-    spec: TaskSpec,
-    record: TaskRecord,
-    attempt: Attempt,
-    frame: ResultFrame,
-) -> None:
-    done = replace(
-        attempt,
+def _finished(case: Case, frame: ResultFrame) -> None:
+    work, spec = case.work, case.spec
+    done = case.with_attempt(
         artifact=frame.artifact,
         bytes=frame.bytes,
         code=None,
@@ -426,27 +395,27 @@ def _finished(
         effect=frame.effect,
         end=_ENDED_OK,
         ended_ms=work.at_ms,
-        facts=_facts(constellation, spec, frame),
-        started_ms=attempt.started_ms or attempt.leased_ms,
+        facts=_facts(case.constellation, spec, frame),
+        started_ms=case.attempt.started_ms or case.attempt.leased_ms,
         tail=frame.tail[-4096:],
         value=frame.value,
     )
-    failed = _failed_by_its_result(work, constellation, spec, record, done, frame)
+    failed = _failed_by_its_result(done, frame)
     if failed is not None:
-        recovery.broke(work, constellation, spec, record, failed)
+        recovery.broke(failed)
         return
-    if record.hedge:
-        hedging.close(work, constellation, spec.id, record)
+    if case.record.hedge:
+        hedging.close(case)
     if work.shard.fleet.health:
-        health.succeeded(work, attempt.device)
-    pace.learn_success(work, constellation, spec, done)
+        health.succeeded(work, case.attempt.device)
+    pace.learn_success(work, case.constellation, spec, done.attempt)
     if spec.judge is None:
-        _succeeded(work, constellation, spec, record, done, checked=frame.verified or bool(spec.checks))
-    elif record.state is _CANCELLING:
+        _succeeded(done, checked=frame.verified or bool(spec.checks))
+    elif case.record.state is _CANCELLING:
         # It is not done without a verdict, and it was to be stopped.
-        stopped(work, constellation, spec, record, done)
+        stopped(done)
     else:
-        judgement.ask(work, constellation, spec, record, done)
+        judgement.ask(done)
 
 
 def _facts(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> dict[str, str]:
@@ -460,57 +429,50 @@ def _facts(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> 
     return dict(sorted(facts.items())) if facts else facts
 
 
-def _failed_by_its_result(
-    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, done: Attempt, frame: ResultFrame
-) -> Attempt | None:
+def _failed_by_its_result(done: Case, frame: ResultFrame) -> Case | None:
     """Return the attempt as failed if its result lacks a fact or misses a check; None if it holds."""
-    unbrought = too_big(constellation, spec, frame) if frame.facts_too_big else None
+    unbrought = too_big(done.constellation, done.spec, frame) if frame.facts_too_big else None
     if unbrought is not None:
-        return replace(done, end=AttemptEnd.ERROR, code=Code.FACT_TOO_BIG, detail=unbrought)
-    if not spec.checks:
+        return done.with_attempt(end=AttemptEnd.ERROR, code=Code.FACT_TOO_BIG, detail=unbrought)
+    if not done.spec.checks:
         return None
     # A check reads the value of the attempt from the state.
-    work.quietly(constellation, "attempt", f"{spec.id}/{record.attempt}", done)
-    missed = missed_check(constellation, spec)
-    return None if missed is None else replace(done, end=AttemptEnd.ERROR, code=Code.CHECK_FAILED, detail=missed)
+    done.work.quietly(done.constellation, *done.put)
+    missed = missed_check(done.constellation, done.spec)
+    return None if missed is None else done.with_attempt(end=AttemptEnd.ERROR, code=Code.CHECK_FAILED, detail=missed)
 
 
-def _succeeded(
-    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, done: Attempt, *, checked: bool
-) -> None:
+def _succeeded(done: Case, *, checked: bool) -> None:
+    constellation, spec = done.constellation, done.spec
     succeeded = replace(
-        record,
+        done.record,
         absent_since_ms=0,
         cause=None,
         checked=checked,
         code=None,
         not_before_ms=0,
         reason=None,
-        since_ms=work.at_ms,
+        since_ms=done.work.at_ms,
         state=_SUCCEEDED,
     )
-    key = f"{spec.id}/{record.attempt}"
-    change_task(work, constellation, spec.id, EventKind.TASK_SUCCEEDED, succeeded, ("attempt", key, done))
-    work.rules_due.append((constellation.name, spec.id, "succeeded"))
+    done.emit(EventKind.TASK_SUCCEEDED, succeeded)
+    done.due("succeeded")
     if spec.verifies is not None:
         verified = spec.verifies.rpartition("/")
         looked_at, doubted = constellation.specs.get(verified[0]), constellation.attempts.get(spec.verifies)
         if looked_at is not None and doubted is not None:
             most = recovery.attempts_most(looked_at, doubted)
-            verification.told(work, constellation, spec.id, tries_most=most)
+            verification.told(done.work, constellation, spec.id, tries_most=most)
 
 
-def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+def stopped(case: Case) -> None:
     """End the attempt and cancel the task, after the cancel was proved."""
-    closed = replace(ended, end=AttemptEnd.REVOKED)
-    if hedging.take_over(work, constellation, spec, record, closed):
-        now = constellation.tasks[spec.id]
-        arm_fence(work, constellation, spec, now, constellation.attempt(spec.id, now.attempt))
+    closed = case.with_attempt(end=AttemptEnd.REVOKED)
+    if hedging.take_over(closed):
+        arm_fence(present(case.work, case.constellation, case.spec.id))
         return
-    kept = Reason.HOPELESS if record.reason is Reason.HOPELESS else None
-    cancelled = moved(work, record, TaskState.CANCELLED, reason=kept)
-    key = f"{spec.id}/{record.attempt}"
-    change_task(work, constellation, spec.id, EventKind.TASK_CANCELLED, cancelled, ("attempt", key, closed))
+    kept = Reason.HOPELESS if case.record.reason is Reason.HOPELESS else None
+    closed.emit(EventKind.TASK_CANCELLED, case.moved(TaskState.CANCELLED, reason=kept))
 
 
 def on_receipt(work: Work, item: ReceiptReported) -> None:
@@ -519,37 +481,36 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
     A receipt is always valid, even if the log has lost that request: the work is given back, and work that must not be
     repeated only if its device never had it.
     """
-    found = open_attempt(work, item.device, item.frame.at)
-    if found is None:
+    case = open_attempt(work, item.device, item.frame.at)
+    if case is None:
         hedged = _open_hedge(work, item.device, item.frame.at)
         if hedged is not None:
-            constellation, spec, record, hedge = hedged
-            ended = replace(hedge, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=item.frame.effect)
-            hedging.ended_early(work, constellation, spec.id, record, ended)
+            hedging.ended_early(
+                hedged.with_attempt(end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=item.frame.effect)
+            )
         return
-    constellation, spec, record, attempt = found
+    record = case.record
     overdue, moving = record.reason is Reason.OVERDUE, record.reason is Reason.MOVING
     row = look_up(record.state, Trigger.ENDED_OVERDUE if overdue else Trigger.MOVED if moving else Trigger.RECEIPT)
     if row.verdict is not Verdict.ACT:
         work.ignore(row.reason)
         return
-    ended = replace(attempt, ended_ms=work.at_ms, effect=item.frame.effect)
+    ended = case.with_attempt(ended_ms=work.at_ms, effect=item.frame.effect)
     if overdue:
-        recovery.timed_out(work, constellation, spec, record, ended)
+        recovery.timed_out(ended)
     elif record.state is TaskState.CANCELLING:
-        stopped(work, constellation, spec, record, ended)
+        stopped(ended)
     else:
         why = "moved: its device drains" if moving else "given back: its device had been asked to stop it"
-        had = item.frame.known or record.state is TaskState.RUNNING
-        recovery.given_back(work, constellation, spec, record, ended, why=why, had=had)
+        recovery.given_back(ended, why=why, had=item.frame.known or record.state is TaskState.RUNNING)
 
 
 def on_ledger(work: Work, item: LedgerReported) -> None:
     """Take the answer of a device's ledger about the fate of an attempt."""
-    found = open_attempt(work, item.device, item.at)
-    if found is None:
+    case = open_attempt(work, item.device, item.at)
+    if case is None:
         return
-    constellation, spec, record, attempt = found
+    attempt = case.attempt
     device = work.shard.fleet.devices.get(item.device)
     if device is not None and attempt.leased_ms < device.ledger_ms:
         work.ignore("its ledger is newer than the lease and proves nothing")
@@ -557,13 +518,13 @@ def on_ledger(work: Work, item: LedgerReported) -> None:
     if work.at_ms - attempt.leased_ms > LEDGER_KEEPS_MS:
         work.ignore("its ledger may have forgotten so old a lease")
         return
-    if item.state == "unknown" and record.state in (TaskState.LEASED, TaskState.UNKNOWN):
-        ended = replace(
-            attempt, end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE, code=None, detail=""
+    if item.state == "unknown" and case.record.state in (TaskState.LEASED, TaskState.UNKNOWN):
+        never = case.with_attempt(
+            end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE, code=None, detail=""
         )
-        recovery.not_begun(work, constellation, spec, record, ended)
-        if not constellation.unknown:
-            unattend(work, constellation, Attention.TASK_UNKNOWN)
+        recovery.not_begun(never)
+        if not case.constellation.unknown:
+            unattend(work, case.constellation, Attention.TASK_UNKNOWN)
 
 
 # -- cancelling
@@ -582,23 +543,14 @@ def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str
         close_question(work, constellation, task)
         change_task(work, constellation, task, EventKind.TASK_CANCELLED, moved(work, record, TaskState.CANCELLED))
         return
-    attempt = constellation.attempt(task, record.attempt)
+    case = present(work, constellation, task)
     by = work.by if as_ is None else ENGINE
-    change_task(
-        work,
-        constellation,
-        task,
-        EventKind.TASK_CANCELLING,
-        moved(work, record, TaskState.CANCELLING, reason=as_),
-        ("attempt", f"{task}/{record.attempt}", replace(attempt, cancel_by=by)),
-        note=reason,
-        by=by,
+    case.with_attempt(cancel_by=by).emit(
+        EventKind.TASK_CANCELLING, case.moved(TaskState.CANCELLING, reason=as_), note=reason, by=by
     )
-    work.order(
-        SendCancel(at=constellation.lease_ref(task, record.attempt, attempt), device=attempt.device, reason=reason)
-    )
-    hedging.stop(work, constellation, task, record, reason)
-    arm_fence(work, constellation, constellation.specs[task], record, attempt)
+    work.order(SendCancel(at=case.at, device=case.attempt.device, reason=reason))
+    hedging.stop(case, reason)
+    arm_fence(case)
 
 
 # Reasons of an open attempt whose device was asked to stop it. They outlive an absence, or its receipt would be lost.
@@ -621,22 +573,11 @@ def fence_after_ms(work: Work, spec: TaskSpec, attempt: Attempt) -> int:
     return max(settings.ttl_ms + after_ms - settings.absence_margin_ms, settings.ttl_ms // 4)
 
 
-def timer(constellation: Constellation, task: str, kind: str, record: TaskRecord, due_ms: int) -> ArmTimer:
-    """Return the order to judge a task again at a moment."""
-    return ArmTimer(
-        attempt=record.attempt,
-        constellation=constellation.name,
-        due_ms=due_ms,
-        entity=task,
-        kind=kind,
-        round=record.round,
-    )
-
-
-def arm_fence(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
+def arm_fence(case: Case) -> None:
     """Arm a timer that judges a cancel again when the attempt's own fence must have ended it."""
-    fence = fence_after_ms(work, spec, attempt)
+    work = case.work
+    fence = fence_after_ms(work, case.spec, case.attempt)
     if fence:
         settings = work.shard.settings
         due = work.at_ms + settings.ttl_ms + fence + settings.grace_ms
-        work.order(timer(constellation, spec.id, "fence", record, due))
+        work.order(task_timer(case.constellation, case.spec.id, "fence", case.record, due))

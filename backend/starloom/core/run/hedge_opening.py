@@ -13,10 +13,11 @@ from starloom.core.placement.pace import index_of, inputs_of, p90_ms, size_of
 from starloom.core.placement.selection import elsewhere
 from starloom.core.rights.budgets import used_up
 from starloom.core.run.attempts import dispatch_of
+from starloom.core.run.case import Case
 from starloom.core.run.recovery import attempts_most
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.work import Put, Work, change_task
+from starloom.core.state.work import Put, Work, change_task, task_of_timer
 from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -64,12 +65,10 @@ def _size(constellation: Constellation, spec: TaskSpec) -> int:
 
 def on_timer(work: Work, item: TimerFired) -> None:
     """Open a hedge for a task that a sweep found, judged against state."""
-    constellation = work.shard.constellations.get(item.constellation)
-    record = constellation.tasks.get(item.entity) if constellation else None
-    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
-        work.ignore("the timer is stale")
-        return
-    _open(work, constellation, constellation.specs[item.entity], record)
+    found = task_of_timer(work, item)
+    if found is not None:
+        constellation, record = found
+        _open(work, constellation, constellation.specs[item.entity], record)
 
 
 def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
@@ -115,4 +114,4 @@ def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     hedged = replace(record, hedge=number, started=record.started + 1)
     also: Put = ("attempt", f"{spec.id}/{number}", hedge)
     change_task(work, constellation, spec.id, EventKind.HEDGE_OPENED, hedged, also, note=hedge.why, by=ENGINE)
-    work.order(dispatch_of(work, constellation, spec, replace(hedged, attempt=number), hedge))
+    work.order(dispatch_of(Case(work, constellation, spec, hedged, number, hedge)))

@@ -16,15 +16,26 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.run import recovery
+from starloom.core.run.case import Case, present
 from starloom.core.state.inputs import TimerFired, VerdictGiven
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.tasks.gates import successes
 from starloom.core.state.tasks.roles import called
 from starloom.core.state.tasks.shown import shown_beside
-from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, close_question, fault, moved
+from starloom.core.state.work import (
+    Put,
+    Refusal,
+    Work,
+    answered,
+    attend,
+    change_task,
+    check_claim,
+    close_question,
+    fault,
+    moved,
+)
 from starloom_protocol.records.entities import (
-    Attempt,
     Choice,
     Cite,
     Job,
@@ -75,17 +86,15 @@ def open_jobs(constellation: Constellation) -> list[Job]:
 # -- of a task
 
 
-def ask(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, done: Attempt) -> None:
+def ask(done: Case) -> None:
     """Ask the judge of a task whose result has passed its checks; the task waits for the verdict."""
-    waits = moved(work, record, TaskState.READY, reason=Reason.JUDGE, code=None, cause=None, checked=True, judged=0)
-    # A review, a rule and a person read the result like that of an ended task.
-    puts: list[Put] = [("attempt", f"{spec.id}/{record.attempt}", done)]
-    job = _job(work, constellation, f"{spec.id}/{record.round}/{record.attempt}")
+    spec, record = done.spec, done.record
+    waits = done.moved(TaskState.READY, reason=Reason.JUDGE, code=None, cause=None, checked=True, judged=0)
+    job = _job(done.work, done.constellation, f"{spec.id}/{record.round}/{record.attempt}")
     note = spec.judge.question if spec.judge is not None else ""
-    change_task(
-        work, constellation, spec.id, EventKind.JUDGE_ASKED, waits, *puts, ("job", job.id, job), note=note, by=ENGINE
-    )
-    _start(work, constellation, job)
+    # With the attempt, so that a review, a rule and a person read the result like that of an ended task.
+    done.emit(EventKind.JUDGE_ASKED, waits, ("job", job.id, job), note=note, by=ENGINE)
+    _start(done.work, done.constellation, job)
 
 
 def ask_about(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, *, note: str) -> None:
@@ -252,11 +261,12 @@ def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdi
         note = words(spec.judge, verdict)[:2000]
         change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=note, by=verdict.by)
         return
-    attempt = constellation.attempt(task, record.attempt)
     # The attempt keeps its end: its device ended it well, and an attempt has one end.
-    ended = replace(attempt, code=Code.CHECK_FAILED, detail=words(spec.judge, verdict)[:2000])
+    refused = present(work, constellation, task).with_attempt(
+        code=Code.CHECK_FAILED, detail=words(spec.judge, verdict)[:2000]
+    )
     last = sum(job.tasks[0].startswith(f"{task}/{record.round}/") for job in _jobs(constellation)) >= ROUNDS_MOST
-    recovery.broke(work, constellation, spec, record, ended, last=last)
+    recovery.broke(refused, last=last)
 
 
 def _chosen(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, verdict: Verdict) -> None:
@@ -346,8 +356,7 @@ def decide(work: Work, constellation: Constellation, question: Question, value: 
     else:
         holds, cites = value, job.verdict.cites if job.verdict is not None else []
     verdict = Verdict(because=said[:BECAUSE_CHARS_MOST], by=work.by, cites=cites, holds=holds)
-    answered = replace(question, answer=value, answered_by=work.by, answered_ms=work.at_ms)
-    puts: list[Put] = [("question", question.id, answered), ("job", job.id, replace(job, verdict=verdict))]
+    puts: list[Put] = [answered(work, question, value), ("job", job.id, replace(job, verdict=verdict))]
     work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts, note=said)
     if task:
         _decided(work, constellation, task, verdict)
@@ -423,8 +432,8 @@ def _void(work: Work, constellation: Constellation) -> None:
         if job.state != "done":
             close(work, constellation, job, "the results changed")
     for question in list(_questions(constellation)):
-        closed = replace(question, answer="", answered_by=ENGINE, answered_ms=work.at_ms)
-        work.emit(constellation, EventKind.QUESTION_CLOSED, question.id, [("question", question.id, closed)])
+        put = answered(work, question, "", by=ENGINE)
+        work.emit(constellation, EventKind.QUESTION_CLOSED, question.id, [put])
 
 
 def current(constellation: Constellation) -> Verdict | None:

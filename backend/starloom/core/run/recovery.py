@@ -13,6 +13,7 @@ it fail with its first cause.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
@@ -22,14 +23,14 @@ from msgspec.structs import replace
 from starloom.core.placement import health, pace
 from starloom.core.placement.selection import able, is_able, is_able_for, judge, nearest, offering
 from starloom.core.run import hedging
+from starloom.core.run.case import Case
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, queueable
 from starloom.core.state.secret_needs import needs_of
 from starloom.core.state.tasks.roles import called
-from starloom.core.state.work import Put, Refusal, Work, attend, change_task, fault, moved
+from starloom.core.state.work import Put, Refusal, Work, answered, attend, change_task, fault, moved, task_timer
 from starloom_protocol.records.entities import Attempt, Choice, Question, Selector, TaskRecord, TaskSpec, Version
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -76,59 +77,53 @@ def backoff_ms(work: Work, tries: int) -> int:
     return whole // 2 + (whole // 2) * work.roll // (1 << 32)
 
 
-def broke(
-    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt, *, last: bool = False
-) -> None:
+def broke(case: Case, *, last: bool = False) -> None:
     """Handle an attempt that ended in error, timeout or interruption; the `last` one is not repeated."""
-    end = ended.end or AttemptEnd.ERROR
-    code = ended.code or _CODE_OF_END.get(end, Code.TOOL_FAILED)
-    ended = replace(ended, code=code)
+    spec, record = case.spec, case.record
+    end = case.attempt.end or AttemptEnd.ERROR
+    code = case.attempt.code or _CODE_OF_END.get(end, Code.TOOL_FAILED)
+    case = case.with_attempt(code=code)
+    ended = case.attempt
     if record.state is not TaskState.UNKNOWN:
-        health.failed(work, ended)
-        pace.learn_failure(work, spec, ended)
-    if hedging.take_over(work, constellation, spec, record, ended):
+        health.failed(case.work, ended)
+        pace.learn_failure(case.work, spec, ended)
+    if hedging.take_over(case):
         return
     repeatable = ended.repeatability in REPEATABLE
     harmless = repeatable or ended.effect is EffectSeen.NONE
     if end is AttemptEnd.INTERRUPTED and not harmless:
-        uncertain(work, constellation, spec, record, ended, ended=True)
+        uncertain(case, ended=True)
         return
     if record.state is TaskState.CANCELLING or last:
         # A task that was asked to stop is not tried again; the result that it made nevertheless decides.
-        _fail(work, constellation, spec, record, ended)
+        _fail(case)
         return
     code_class = CODES[code].code_class
     on_check = code is Code.CHECK_FAILED and spec.retry.on_check
     may_again = end in _AT_ONCE or on_check or code_class is not CodeClass.PERMANENT
-    if _kills_agents(constellation, spec, record, ended):
-        _fail(work, constellation, spec, record, replace(ended, code=Code.QUARANTINED))
-    elif may_again and harmless and _budget_is_spent(constellation, ended):
+    if _kills_agents(case):
+        _fail(case.with_attempt(code=Code.QUARANTINED))
+    elif may_again and harmless and _budget_is_spent(case.constellation, ended):
         said = f"{ended.detail}; " if ended.detail else ""
-        spent = replace(ended, detail=f"{said}not tried again: the retries of the whole constellation are used up")
-        _fail(work, constellation, spec, record, spent)
+        _fail(case.with_attempt(detail=f"{said}not tried again: the retries of the whole constellation are used up"))
     elif may_again and harmless and record.started < attempts_most(spec, ended):
-        _again(work, constellation, spec, record, ended, at_once=end in _AT_ONCE)
+        _again(case, at_once=end in _AT_ONCE)
     else:
-        _end(work, constellation, spec, record, ended)
+        _end(case)
 
 
-def timed_out(
-    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt, detail: str = ""
-) -> None:
+def timed_out(case: Case, detail: str = "") -> None:
     """Handle the end of an attempt that exceeded its time, as if its device had ended it."""
+    spec = case.spec
     detail = detail or f"{spec.tool} took longer than its {spec.timeouts.start_to_close_s} s and was ended by the hub"
-    ended = replace(attempt, end=AttemptEnd.TIMEOUT, ended_ms=work.at_ms, code=Code.TIMED_OUT, detail=detail)
-    broke(work, constellation, spec, record, ended)
+    broke(case.with_attempt(end=AttemptEnd.TIMEOUT, ended_ms=case.work.at_ms, code=Code.TIMED_OUT, detail=detail))
 
 
-def _kills_agents(constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> bool:
-    if not _died_over_it(ended):
+def _kills_agents(case: Case) -> bool:
+    if not _died_over_it(case.attempt):
         return False
-    devices = {ended.device: None}
-    for number in range(record.attempt - 1, 0, -1):
-        earlier = constellation.attempts.get(f"{spec.id}/{number}")
-        if earlier is None or earlier.round != record.round:
-            break
+    devices = {case.attempt.device: None}
+    for earlier in _before(case):
         # Given up after an absence, and later its device reported that the agent had died of it.
         died_silently = earlier.end is AttemptEnd.LOST and (earlier.late or "").startswith(AttemptEnd.INTERRUPTED)
         if _died_over_it(earlier) or died_silently:
@@ -136,101 +131,83 @@ def _kills_agents(constellation: Constellation, spec: TaskSpec, record: TaskReco
     return len(devices) >= 2
 
 
+def _before(case: Case) -> Iterator[Attempt]:
+    """Yield the earlier attempts of the same round, the newest first."""
+    for number in range(case.number - 1, 0, -1):
+        earlier = case.constellation.attempts.get(f"{case.spec.id}/{number}")
+        if earlier is None or earlier.round != case.record.round:
+            return
+        yield earlier
+
+
 def _died_over_it(ended: Attempt) -> bool:
     """Tell whether an agent died with this attempt; if its fence ended the work, only its connection was too slow."""
     return ended.end is AttemptEnd.INTERRUPTED and ended.code is not Code.FENCED
 
 
-def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+def not_begun(case: Case) -> None:
     """Handle an attempt that its device refused or never began: it uses up no try, up to `refusals_most` times."""
+    work, record = case.work, case.record
     refusals = record.refusals + 1
-    code = ended.code or (Code.POLICY_REFUSED if ended.end is AttemptEnd.REFUSED else None)
-    ended = replace(ended, code=code)
-    health.failed(work, ended)
-    if hedging.take_over(work, constellation, spec, record, ended):
+    code = case.attempt.code or (Code.POLICY_REFUSED if case.attempt.end is AttemptEnd.REFUSED else None)
+    case = case.with_attempt(code=code)
+    health.failed(work, case.attempt)
+    if hedging.take_over(case):
         return
-    record = replace(record, started=max(record.started - 1, 0), refusals=refusals)
-    if code is Code.NEEDS_APPROVAL:
-        # While a person decides, repeated refusals do not count.
-        record = replace(record, refusals=refusals - 1)
-    elif refusals >= work.shard.settings.refusals_most:
-        _end(work, constellation, spec, record, ended)
+    # While a person decides, repeated refusals do not count.
+    counted = record.refusals if code is Code.NEEDS_APPROVAL else refusals
+    case = case.with_record(started=max(record.started - 1, 0), refusals=counted)
+    if counted >= work.shard.settings.refusals_most and code is not Code.NEEDS_APPROVAL:
+        _end(case)
+    elif code is Code.MISSING_GRANT and _took_other_call(case):
         return
-    if code is Code.MISSING_GRANT and took_other_call(work, constellation, spec, record, ended):
-        return
-    if code in _WAITS_FOR_OWNER:
+    elif code in _WAITS_FOR_OWNER:
         reason, attention = _WAITS_FOR_OWNER[code]
-        key = f"{spec.id}/{record.attempt}"
-        held = moved(work, record, TaskState.READY, reason=reason)
-        change_task(
-            work, constellation, spec.id, EventKind.ATTEMPT_REFUSED, held, ("attempt", key, ended), note=ended.detail
-        )
-        attend(work, constellation, attention, note=ended.detail)
-        return
-    if code is not None and CODES[code].code_class is CodeClass.PERMANENT:
-        _end(work, constellation, spec, record, ended)
-        return
-    if code is not None and _all_refused(work, constellation, spec, record, ended):
-        _end(work, constellation, spec, record, ended)
-        return
-    _again(work, constellation, spec, record, ended, at_once=refusals < 2)
-
-
-def _all_refused(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> bool:
-    """Tell whether every device that could be given this task has refused it in this round."""
-    refused = {ended.device: None}
-    for number in range(record.attempt - 1, 0, -1):
-        earlier = constellation.attempts.get(f"{spec.id}/{number}")
-        if earlier is None or earlier.round != record.round:
-            break
-        if earlier.end is AttemptEnd.REFUSED:
-            refused[earlier.device] = None
-    needs = needs_of(work.shard.access, spec, constellation.head.recipe)
-    could = able(work.shard.fleet, spec.tool or "", spec.device or ANY, needs)
-    return not any(device not in refused for device in could)
-
-
-def lost(
-    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt, then: str
-) -> None:
-    """Handle an attempt that was absent for T: repeatable work moves on, other work is in doubt."""
-    if attempt.repeatability not in REPEATABLE:
-        uncertain(work, constellation, spec, record, attempt)
-        return
-    ended = replace(attempt, end=AttemptEnd.LOST, ended_ms=work.at_ms, code=Code.LOST)
-    health.failed(work, ended)
-    pace.learn_failure(work, spec, ended)
-    if hedging.take_over(work, constellation, spec, record, ended):
-        return
-    if then == "fail" or record.started >= attempts_most(spec, ended):
-        _end(work, constellation, spec, record, ended)
+        note = case.attempt.detail
+        case.emit(EventKind.ATTEMPT_REFUSED, case.moved(TaskState.READY, reason=reason), note=note)
+        attend(work, case.constellation, attention, note=note)
+    elif code is not None and (CODES[code].code_class is CodeClass.PERMANENT or _all_refused(case)):
+        _end(case)
     else:
-        _again(work, constellation, spec, record, ended, at_once=True)
+        _again(case, at_once=refusals < 2)
 
 
-def given_back(
-    work: Work,
-    constellation: Constellation,
-    spec: TaskSpec,
-    record: TaskRecord,
-    ended: Attempt,
-    *,
-    why: str,
-    had: bool,
-) -> None:
+def _all_refused(case: Case) -> bool:
+    """Tell whether every device that could be given this task has refused it in this round."""
+    spec, shard = case.spec, case.work.shard
+    refused = {case.attempt.device, *(item.device for item in _before(case) if item.end is AttemptEnd.REFUSED)}
+    needs = needs_of(shard.access, spec, case.constellation.head.recipe)
+    return all(device in refused for device in able(shard.fleet, spec.tool or "", spec.device or ANY, needs))
+
+
+def lost(case: Case, then: str) -> None:
+    """Handle an attempt that was absent for T: repeatable work moves on, other work is in doubt."""
+    if case.attempt.repeatability not in REPEATABLE:
+        uncertain(case)
+        return
+    case = case.with_attempt(end=AttemptEnd.LOST, ended_ms=case.work.at_ms, code=Code.LOST)
+    health.failed(case.work, case.attempt)
+    pace.learn_failure(case.work, case.spec, case.attempt)
+    if hedging.take_over(case):
+        return
+    if then == "fail" or case.record.started >= attempts_most(case.spec, case.attempt):
+        _end(case)
+    else:
+        _again(case, at_once=True)
+
+
+def given_back(case: Case, *, why: str, had: bool) -> None:
     """Handle work that a device stopped without a person's request: any device may take it, and no try is used up.
 
     `had`: the device may have begun it. Then work that must not be repeated is in doubt, whatever effect was seen.
     """
-    if had and ended.repeatability not in REPEATABLE:
-        uncertain(work, constellation, spec, record, ended, ended=True)
+    if had and case.attempt.repeatability not in REPEATABLE:
+        uncertain(case, ended=True)
         return
-    back = replace(ended, end=AttemptEnd.REVOKED, detail=why)
-    if hedging.take_over(work, constellation, spec, record, back):
+    back = case.with_attempt(end=AttemptEnd.REVOKED, detail=why)
+    if hedging.take_over(back):
         return
-    ready = moved(work, record, TaskState.READY, started=max(record.started - 1, 0))
-    key = f"{spec.id}/{record.attempt}"
-    change_task(work, constellation, spec.id, EventKind.TASK_MOVED, ready, ("attempt", key, back), note=back.detail)
+    back.emit(EventKind.TASK_MOVED, back.moved(TaskState.READY, started=max(case.record.started - 1, 0)), note=why)
 
 
 def _budget_is_spent(constellation: Constellation, ended: Attempt) -> bool:
@@ -241,80 +218,51 @@ def _budget_is_spent(constellation: Constellation, ended: Attempt) -> bool:
     return constellation.progress.broken >= max(RETRIES_LEAST, len(constellation.tasks) * RETRIES_PERCENT // 100)
 
 
-def uncertain(
-    work: Work,
-    constellation: Constellation,
-    spec: TaskSpec,
-    record: TaskRecord,
-    attempt: Attempt,
-    *,
-    ended: bool = False,
-) -> None:
+def uncertain(case: Case, *, ended: bool = False) -> None:
     """Put work in doubt that must not be repeated and may have had its effect: it waits for proof or for a person.
 
     `ended`: its device has reported its end, so that a check of its effect (`verify`) is final.
     """
-    if record.state is TaskState.UNKNOWN:
-        if ended:
-            work.rules_due.append((constellation.name, spec.id, ENDED_IN_DOUBT))
-        work.ignore("it is known that it may have happened")
-        return
-    open_still = replace(attempt, end=None, ended_ms=0, effect=EffectSeen.MAYBE)
-    unknown = moved(work, record, TaskState.UNKNOWN, reason=Reason.MAY_HAVE_HAPPENED)
-    key = f"{spec.id}/{record.attempt}"
-    change_task(work, constellation, spec.id, EventKind.TASK_UNKNOWN, unknown, ("attempt", key, open_still))
-    attend(work, constellation, Attention.TASK_UNKNOWN, note=f"{spec.id} may have happened; mark or retry it")
+    if case.record.state is TaskState.UNKNOWN:
+        case.work.ignore("it is known that it may have happened")
+    else:
+        doubted = case.with_attempt(end=None, ended_ms=0, effect=EffectSeen.MAYBE)
+        doubted.emit(EventKind.TASK_UNKNOWN, case.moved(TaskState.UNKNOWN, reason=Reason.MAY_HAVE_HAPPENED))
+        note = f"{case.spec.id} may have happened; mark or retry it"
+        attend(case.work, case.constellation, Attention.TASK_UNKNOWN, note=note)
     if ended:
-        work.rules_due.append((constellation.name, spec.id, ENDED_IN_DOUBT))
+        case.due(ENDED_IN_DOUBT)
 
 
-def _again(
-    work: Work,
-    constellation: Constellation,
-    spec: TaskSpec,
-    record: TaskRecord,
-    ended: Attempt,
-    *,
-    at_once: bool,
-) -> None:
-    key = f"{spec.id}/{record.attempt}"
+def _again(case: Case, *, at_once: bool) -> None:
+    work, record = case.work, case.record
     if record.absent_since_ms:
-        record = replace(record, stood_ms=record.stood_ms + work.at_ms - record.absent_since_ms)
+        case = case.with_record(stood_ms=record.stood_ms + work.at_ms - record.absent_since_ms)
     if at_once:
-        ready = moved(work, record, TaskState.READY)
+        ready = case.moved(TaskState.READY)
     else:
         due = work.at_ms + backoff_ms(work, record.started + record.refusals)
-        ready = moved(work, record, TaskState.READY, reason=Reason.BACKOFF, not_before_ms=due)
-    change_task(work, constellation, spec.id, EventKind.TASK_RETRIED, ready, ("attempt", key, ended), note=ended.detail)
+        ready = case.moved(TaskState.READY, reason=Reason.BACKOFF, not_before_ms=due)
+    case.emit(EventKind.TASK_RETRIED, ready, note=case.attempt.detail)
     if not at_once:
-        work.order(
-            ArmTimer(
-                attempt=record.attempt,
-                constellation=constellation.name,
-                due_ms=ready.not_before_ms,
-                entity=spec.id,
-                kind="backoff",
-                round=record.round,
-            )
-        )
-    work.rules_due.append((constellation.name, spec.id, "attempt_ended"))
+        work.order(task_timer(case.constellation, case.spec.id, "backoff", record, ready.not_before_ms))
+    case.due("attempt_ended")
 
 
-def _end(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+def _end(case: Case) -> None:
     """Take another call that is as good, or fail."""
-    if not took_other_call(work, constellation, spec, record, ended):
-        _fail(work, constellation, spec, record, ended)
+    if not _took_other_call(case):
+        _fail(case)
 
 
-def _fail(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
-    if asks_a_person(constellation, spec, record):
-        ask_a_person(work, constellation, spec, record, ended)
+def _fail(case: Case) -> None:
+    if _asks_a_person(case):
+        _ask_a_person(case)
         return
-    key = f"{spec.id}/{record.attempt}"
-    failed = moved(work, record, TaskState.FAILED, code=ended.code, checked=False)
-    change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, ("attempt", key, ended), note=ended.detail)
-    work.rules_due.append((constellation.name, spec.id, "attempt_ended"))
-    work.rules_due.append((constellation.name, spec.id, "failed"))
+    failed = case.moved(TaskState.FAILED, code=case.attempt.code, checked=False)
+    case.emit(EventKind.TASK_FAILED, failed, note=case.attempt.detail)
+    case.due("attempt_ended")
+    case.due("failed")
 
 
 OTHER_CALL_TIMER: Final = "other_call"
@@ -325,13 +273,12 @@ _NAMED_MOST: Final = 3
 _NOT_BEGUN: Final = (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
 
 
-def took_other_call(
-    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt, *, why: str = ""
-) -> bool:
+def _took_other_call(case: Case) -> bool:
     """Take the next call that a device could do now, in place of one that did not succeed; False if there is none."""
-    if not spec.any_of or record.state in (TaskState.CANCELLING, TaskState.UNKNOWN):
+    work, spec, ended = case.work, case.spec, case.attempt
+    if not spec.any_of or case.record.state in (TaskState.CANCELLING, TaskState.UNKNOWN):
         return False
-    if not all(map(_harmless, [ended, *_earlier(constellation, spec.id, record)])):
+    if not all(map(_harmless, [ended, *_earlier(case.constellation, spec.id, case.record)])):
         return False
     at = _first_able(work, spec)
     if at is None:
@@ -339,10 +286,10 @@ def took_other_call(
     device = work.shard.fleet.devices.get(ended.device)
     where = f" on {device.name}" if device is not None else ""
     title = CODES[ended.code].title.lower() if ended.code else "it did not succeed"
-    said = why or f"{title}{f': {ended.detail.splitlines()[0]}' if ended.detail else ''}"
-    ended_put: Put = ("attempt", f"{spec.id}/{record.attempt}", ended)
-    _take_other_call(work, constellation, spec, record, at, f"{spec.tool}{where} did not succeed: {said}", ended_put)
-    work.rules_due.append((constellation.name, spec.id, "attempt_ended"))
+    said = f"{title}{f': {ended.detail.splitlines()[0]}' if ended.detail else ''}"
+    why = f"{spec.tool}{where} did not succeed: {said}"
+    _take_other_call(work, case.constellation, spec, case.record, at, why, case.put)
+    case.due("attempt_ended")
     return True
 
 
@@ -396,7 +343,7 @@ def _went_round(work: Work, name: str, task: str) -> bool:
         away = (fleet.devices[item.device] for item in here if item.reason is obstacle)
         since_ms = max(record.since_ms, max(device.link_since_ms for device in away))
         if work.at_ms < since_ms + AWAY_MS:
-            work.order(_other_call_timer(constellation, spec, record, since_ms + AWAY_MS))
+            work.order(task_timer(constellation, task, OTHER_CALL_TIMER, record, since_ms + AWAY_MS))
             return False
     # Waiting looks at the devices with the tool; the words name any device, in the order of the fleet.
     judged = (judge(fleet, device, spec.tool or "", selector, needs) for device in fleet.devices.values())
@@ -405,17 +352,6 @@ def _went_round(work: Work, name: str, task: str) -> bool:
     why = f"no device can do {spec.tool} now: {said}" if near else f"no device offers {spec.tool} now"
     _take_other_call(work, constellation, spec, record, at, why)
     return True
-
-
-def _other_call_timer(constellation: Constellation, spec: TaskSpec, record: TaskRecord, due_ms: int) -> ArmTimer:
-    return ArmTimer(
-        attempt=record.attempt,
-        constellation=constellation.name,
-        due_ms=due_ms,
-        entity=spec.id,
-        kind=OTHER_CALL_TIMER,
-        round=record.round,
-    )
 
 
 def _harmless(attempt: Attempt) -> bool:
@@ -487,9 +423,12 @@ ASK_A_PERSON = "ask"
 RETRY, SKIP, FAIL = "retry", "skip", "fail"
 
 
-def asks_a_person(constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
+def _asks_a_person(case: Case) -> bool:
     """Tell whether a person must be asked before this task fails."""
-    if constellation.head.policy.on_failure != ASK_A_PERSON or spec.optional or record.state is TaskState.CANCELLING:
+    constellation, spec = case.constellation, case.spec
+    if constellation.head.policy.on_failure != ASK_A_PERSON or spec.optional:
+        return False
+    if case.record.state is TaskState.CANCELLING:
         return False
     for owner in (spec.id, spec.group):
         for name in constellation.rules_by_task.get(owner, ()) if owner else ():
@@ -498,8 +437,9 @@ def asks_a_person(constellation: Constellation, spec: TaskSpec, record: TaskReco
     return True
 
 
-def ask_a_person(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+def _ask_a_person(case: Case) -> None:
     """Record the failed attempt and wait for a person."""
+    work, constellation, spec, ended = case.work, case.constellation, case.spec, case.attempt
     title = CODES[ended.code].title if ended.code else "It failed"
     detail = f": {ended.detail.splitlines()[0][:200]}" if ended.detail else ""
     risky = ended.repeatability not in REPEATABLE and ended.effect is not EffectSeen.NONE
@@ -510,16 +450,15 @@ def ask_a_person(work: Work, constellation: Constellation, spec: TaskSpec, recor
             Choice(value=SKIP, label="Go on without it"),
             Choice(value=FAIL, label="Let it fail", fails=True),
         ],
-        id=f"{spec.id}-{record.round}-after-{record.attempt}",
+        id=f"{spec.id}-{case.record.round}-after-{case.number}",
         kind=QUESTION_KIND,
         opened_ms=work.at_ms,
         task=spec.id,
         text=f"{called(constellation, work.shard.fleet, spec.id)} failed. {title}{detail}. What now?",
         version=constellation.head.version,
     )
-    waits = moved(work, record, TaskState.READY, reason=Reason.PERSON, code=ended.code, checked=False)
-    puts: list[Put] = [("attempt", f"{spec.id}/{record.attempt}", ended), ("question", question.id, question)]
-    change_task(work, constellation, spec.id, EventKind.RECOVERY_ASKED, waits, *puts, note=question.text, by=ENGINE)
+    waits = case.moved(TaskState.READY, reason=Reason.PERSON, code=ended.code, checked=False)
+    case.emit(EventKind.RECOVERY_ASKED, waits, ("question", question.id, question), note=question.text, by=ENGINE)
     attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
 
 
@@ -533,11 +472,7 @@ def decide_answer(work: Work, constellation: Constellation, question: Question, 
     record = constellation.tasks.get(task)
     if record is None or record.reason is not Reason.PERSON:
         raise Refusal(fault(Code.CONFLICT, f"{task} does not wait for an answer any more"))
-    answered: Put = (
-        "question",
-        question.id,
-        replace(question, answer=value, answered_by=work.by, answered_ms=work.at_ms, reason=said),
-    )
+    put = answered(work, question, value, reason=said)
     if value == RETRY:
         # The person has seen that the task may have had its effect.
         now = moved(work, record, TaskState.READY, started=0, refusals=0, code=None, confirmed=True)
@@ -550,4 +485,4 @@ def decide_answer(work: Work, constellation: Constellation, question: Question, 
         work.rules_due.append((constellation.name, task, "failed"))
     else:
         raise Refusal(fault(Code.BAD_REQUEST, f"{value} is not one of the choices: retry, skip, fail", "value"))
-    change_task(work, constellation, task, EventKind.RECOVERY_ANSWERED, now, answered, note=said)
+    change_task(work, constellation, task, EventKind.RECOVERY_ANSWERED, now, put, note=said)

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from starloom.core.placement import finish
 from starloom.core.run import hedge_opening, recovery
-from starloom.core.run.attempts import dispatch_of, timer
+from starloom.core.run.attempts import dispatch_of
+from starloom.core.run.case import Case, present
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import ArmTimer, SendCancel, SendResume
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Put, Work, attend, change_task, unattend
+from starloom.core.state.work import Put, Work, attend, change_task, task_of_timer, task_timer, unattend
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -42,15 +43,15 @@ def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
                 continue
             spec, attempt = constellation.specs[task], constellation.attempt(task, record.attempt)
             if not record.hedge and hedge_opening.is_due(shard, constellation, task, now_ms):
-                yield timer(constellation, task, hedge_opening.KIND, record, now_ms)
+                yield task_timer(constellation, task, hedge_opening.KIND, record, now_ms)
             if _is_late(shard, found, spec, record, attempt, now_ms):
                 kind = STOP if record.reason is Reason.OVERDUE else CLOSE
-                yield timer(constellation, task, kind, record, now_ms)
+                yield task_timer(constellation, task, kind, record, now_ms)
             asleep = found is not None and found.link is DeviceLink.SUSPENDED
             if not asleep and _takes_long(constellation, task, now_ms):
                 slow[name] = None
                 if Attention.TAKES_LONG not in constellation.head.attention:
-                    yield timer(constellation, task, WHOLE, record, now_ms)
+                    yield task_timer(constellation, task, WHOLE, record, now_ms)
     for name in shard.live:
         if name not in slow and Attention.TAKES_LONG in shard.constellations[name].head.attention:
             yield ArmTimer(constellation=name, due_ms=now_ms, entity="", kind=WHOLE)
@@ -121,60 +122,57 @@ def on_timer(work: Work, item: TimerFired) -> None:
         ):
             unattend(work, constellation, Attention.TAKES_LONG)
         return
-    record = constellation.tasks.get(item.entity) if constellation else None
-    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
-        work.ignore("the timer is stale")
+    found = task_of_timer(work, item)
+    if found is None:
         return
+    constellation, record = found
     spec = constellation.specs[item.entity]
     if item.kind == UNNAMED:
-        _ask_after(work, constellation, spec, record)
+        _ask_after(work, constellation, spec.id)
         return
     if look_up(record.state, Trigger.TIME_OVER).verdict is not Verdict.ACT:
         work.ignore("the timer is stale")
         return
-    attempt = constellation.attempt(spec.id, record.attempt)
+    case = present(work, constellation, spec.id)
     if item.kind == WHOLE and _takes_long(constellation, spec.id, work.at_ms):
         note = f"{spec.id} has taken longer over all its attempts than its {spec.timeouts.schedule_to_close_s} s"
         attend(work, constellation, Attention.TAKES_LONG, note=note)
     elif item.kind == WHOLE or not _is_late(
-        work.shard, work.shard.fleet.devices.get(attempt.device), spec, record, attempt, work.at_ms
+        work.shard, work.shard.fleet.devices.get(case.attempt.device), spec, record, case.attempt, work.at_ms
     ):
         work.ignore("the timer is stale")
     elif record.reason is Reason.OVERDUE:
-        _give_up(work, constellation, spec, record, attempt)
+        _give_up(case)
     else:
-        _tell_to_stop(work, constellation, spec, record, attempt)
+        _tell_to_stop(case)
 
 
-def _tell_to_stop(
-    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt
-) -> None:
+def _tell_to_stop(case: Case) -> None:
     """Ask the device to stop an attempt that it did not end in time; its receipt makes it a timeout."""
-    overdue = replace(record, reason=Reason.OVERDUE, since_ms=work.at_ms)
-    reason = f"it took longer than its {spec.timeouts.start_to_close_s} s"
-    change_task(work, constellation, spec.id, EventKind.TASK_OVERDUE, overdue, by=ENGINE, note=reason)
-    at = constellation.lease_ref(spec.id, record.attempt, attempt)
-    work.order(SendCancel(at=at, device=attempt.device, reason=reason))
+    overdue = replace(case.record, reason=Reason.OVERDUE, since_ms=case.work.at_ms)
+    reason = f"it took longer than its {case.spec.timeouts.start_to_close_s} s"
+    change_task(case.work, case.constellation, case.spec.id, EventKind.TASK_OVERDUE, overdue, by=ENGINE, note=reason)
+    case.work.order(SendCancel(at=case.at, device=case.attempt.device, reason=reason))
 
 
-def _give_up(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
+def _give_up(case: Case) -> None:
     """Give up an attempt that did not stop when asked: repeatable work moves on, other work is in doubt."""
-    if attempt.repeatability in REPEATABLE:
-        recovery.timed_out(work, constellation, spec, record, attempt)
+    if case.attempt.repeatability in REPEATABLE:
+        recovery.timed_out(case)
     else:
-        recovery.uncertain(work, constellation, spec, record, attempt)
+        recovery.uncertain(case)
 
 
-def _ask_after(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
+def _ask_after(work: Work, constellation: Constellation, task: str) -> None:
     """Restate an attempt to a talking device that did not name it; the device answers from its ledger."""
-    attempt = constellation.last_attempt(spec.id)
+    attempt = constellation.last_attempt(task)
     if attempt is None or attempt.end is not None:
         work.ignore("the timer is stale")
         return
-    at = constellation.lease_ref(spec.id, record.attempt, attempt)
-    if record.state is TaskState.LEASED:
-        work.order(dispatch_of(work, constellation, spec, record, attempt))
-    elif record.state is TaskState.RUNNING and record.reason is not Reason.OVERDUE:
-        work.order(SendResume(action="continue", at=at, device=attempt.device))
+    case = present(work, constellation, task)
+    if case.record.state is TaskState.LEASED:
+        work.order(dispatch_of(case))
+    elif case.record.state is TaskState.RUNNING and case.record.reason is not Reason.OVERDUE:
+        work.order(SendResume(action="continue", at=case.at, device=attempt.device))
     else:
-        work.order(SendCancel(at=at, device=attempt.device, reason="it was asked to stop"))
+        work.order(SendCancel(at=case.at, device=attempt.device, reason="it was asked to stop"))

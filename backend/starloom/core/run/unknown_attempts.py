@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from starloom.core.placement.selection import elsewhere, judge
 from starloom.core.run.attempts import dispatch_of
+from starloom.core.run.case import Case
 from starloom.core.state.inputs import LedgerReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.queues import ANY
@@ -123,10 +124,8 @@ def _take_up(
         reason=Reason.MAY_HAVE_HAPPENED,
         started=record.started + 1,
     )
-    key = f"{spec.id}/{at.attempt}"
-    change_task(
-        work, constellation, spec.id, EventKind.TASK_UNKNOWN, unknown, ("attempt", key, attempt), note=WHY, by=ENGINE
-    )
+    case = Case(work, constellation, spec, unknown, at.attempt, attempt)
+    case.emit(EventKind.TASK_UNKNOWN, unknown, note=WHY, by=ENGINE)
     note = f"{spec.id} may have happened before this history was restored; mark or retry it"
     attend(work, constellation, Attention.TASK_UNKNOWN, note=note)
-    work.order(dispatch_of(work, constellation, spec, unknown, attempt))
+    work.order(dispatch_of(case))

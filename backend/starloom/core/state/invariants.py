@@ -35,6 +35,7 @@ from starloom.core.state.tasks.graph import find_cycle
 from starloom.core.state.tasks.roles import successor
 from starloom.core.state.work import Work, attend, is_at_a_moment, unattend
 from starloom_protocol.records.entities import Answer, TaskRecord, TaskSpec
+from starloom_protocol.text.wording import few
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     FINAL_GROUP_STATES,
@@ -75,8 +76,7 @@ def waiting_in(constellation: Constellation) -> list[str]:
 def stall_sentence(constellation: Constellation) -> str:
     """Return the sentence about a stall, with the way out."""
     names = waiting_in(constellation)
-    more = f" and {len(names) - STALLED_NAMED_MOST} more" if len(names) > STALLED_NAMED_MOST else ""
-    what = f"{', '.join(names[:STALLED_NAMED_MOST])}{more} cannot start" if names else "it does not end"
+    what = f"{few(names, STALLED_NAMED_MOST)} cannot start" if names else "it does not end"
     return f"nothing in it can go on: {what}; this is a fault of the hub. Skip these tasks, or cancel it"
 
 

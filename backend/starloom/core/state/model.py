@@ -531,7 +531,6 @@ class ShardSettings:
     __slots__ = (
         "absence_margin_ms",
         "approval_ms",
-        "attempts_default",
         "backoff_first_ms",
         "backoff_most_ms",
         "dependencies_most",
@@ -593,7 +592,6 @@ class ShardSettings:
         self.spending_rows_most = 500
         self.trial_runs = TRIAL_RUNS
         self.random_placement = 0
-        self.attempts_default = 3
         self.refusals_most = 10
         self.return_ms = 10_000
         self.rule_firings_most = 100

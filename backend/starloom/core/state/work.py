@@ -13,10 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.state.apply import full_key, put_all, undo
-from starloom.core.state.inputs import AnyInput
+from starloom.core.state.inputs import AnyInput, TimerFired
 from starloom.core.state.model import Constellation, Shard, Stream
-from starloom.core.state.orders import DURABLE, Answer, AnyOrder
-from starloom_protocol.records.entities import Fault, Job, Record, TaskRecord, encode_entity
+from starloom.core.state.orders import DURABLE, Answer, AnyOrder, ArmTimer
+from starloom_protocol.records.entities import Fault, Job, Question, Record, TaskRecord, encode_entity
 from starloom_protocol.stream.authors import ENGINE, is_person, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event, encode_event
@@ -263,6 +263,28 @@ def change_task(
     work.emit(constellation, kind, task, [*also, ("task", task, record)], note=note, by=by)
 
 
+def task_timer(constellation: Constellation, task: str, kind: str, record: TaskRecord, due_ms: int) -> ArmTimer:
+    """Return the order to judge a task again at a moment; it is stale once the task has another attempt or round."""
+    return ArmTimer(
+        attempt=record.attempt,
+        constellation=constellation.name,
+        due_ms=due_ms,
+        entity=task,
+        kind=kind,
+        round=record.round,
+    )
+
+
+def task_of_timer(work: Work, item: TimerFired) -> tuple[Constellation, TaskRecord] | None:
+    """Return the task of a timer as it is now; None, with a word, if the timer is stale."""
+    constellation = work.shard.constellations.get(item.constellation)
+    record = constellation.tasks.get(item.entity) if constellation else None
+    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
+        work.ignore("the timer is stale")
+        return None
+    return constellation, record
+
+
 def is_at_a_moment(record: TaskRecord) -> bool:
     """Tell whether a ready task waits for a moment before which it does not begin."""
     return record.state is TaskState.READY and record.reason is Reason.MOMENT
@@ -292,13 +314,19 @@ def attend(work: Work, constellation: Constellation, reason: Attention, *, note:
         work.emit(constellation, EventKind.ATTENTION_RAISED, reason, [("head", "", changed)], note=note, by=ENGINE)
 
 
+def answered(work: Work, question: Question, value: str, *, reason: str | None = None, by: str | None = None) -> Put:
+    """Return the put of a question with its answer, which is empty where it is closed without one."""
+    said = question.reason if reason is None else reason
+    answer = replace(question, answer=value, answered_by=by or work.by, answered_ms=work.at_ms, reason=said)
+    return ("question", question.id, answer)
+
+
 def close_question(work: Work, constellation: Constellation, task: str) -> bool:
     """Close the open question of a task that no longer waits for its answer; True if there was one."""
     for key in constellation.open_questions:
         asked = constellation.questions[key]
         if asked.task == task:
-            closed = replace(asked, answer="", answered_by=work.by, answered_ms=work.at_ms)
-            work.emit(constellation, EventKind.QUESTION_CLOSED, key, [("question", key, closed)])
+            work.emit(constellation, EventKind.QUESTION_CLOSED, key, [answered(work, asked, "")])
             if not constellation.open_questions:
                 unattend(work, constellation, Attention.QUESTION_OPEN)
             return True
@@ -308,8 +336,8 @@ def close_question(work: Work, constellation: Constellation, task: str) -> bool:
 def close_questions(work: Work, constellation: Constellation) -> None:
     """Close every open question of a constellation that no longer waits for an answer."""
     for key in list(constellation.open_questions):
-        closed = replace(constellation.questions[key], answer="", answered_by=work.by, answered_ms=work.at_ms)
-        work.emit(constellation, EventKind.QUESTION_CLOSED, key, [("question", key, closed)])
+        put = answered(work, constellation.questions[key], "")
+        work.emit(constellation, EventKind.QUESTION_CLOSED, key, [put])
 
 
 def unattend(work: Work, constellation: Constellation, reason: Attention) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from starloom.core.run import timeouts
-from starloom.core.run.attempts import timer
 from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Shard
 from starloom.core.state.orders import ArmTimer
+from starloom.core.state.work import task_timer
 from starloom.engine.ports import Clock
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.vocabulary import TaskState
@@ -86,7 +86,7 @@ class Leases:
     def _timer(self, at: LeaseRef, kind: str) -> ArmTimer:
         assert self.shard is not None  # noqa: S101 - the lease was found in it
         constellation = self.shard.constellations[at.constellation]
-        return timer(constellation, at.task, kind, constellation.tasks[at.task], self._clock.now_ms())
+        return task_timer(constellation, at.task, kind, constellation.tasks[at.task], self._clock.now_ms())
 
     def _fired(self, due: ArmTimer) -> TimerFired:
         return TimerFired(

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import httpx
 
+from starloom_protocol.text.wording import few
+
 USUAL: Mapping[str, int] = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080, "vLLM": 8000}
 ANSWER_S = 0.5
 BYTES_MOST = 256 * 1024
@@ -28,8 +30,8 @@ class ModelServer:
 
     @property
     def told(self) -> str:
-        shown = ", ".join(self.models[:4]) + (f" and {len(self.models) - 4} more" if len(self.models) > 4 else "")
-        return f"a server answers at {self.url} ({self.name}'s port): {shown or 'no model is loaded there yet'}"
+        loaded = few(self.models, 4) or "no model is loaded there yet"
+        return f"a server answers at {self.url} ({self.name}'s port): {loaded}"
 
     def lines(self) -> list[str]:
         """Return the lines of `starloom.toml` that would use it; none where it has no model."""

@@ -16,6 +16,7 @@ from typing import Final
 from starloom.planner.context.relevance import spoken
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.quoting import plain, quoted
+from starloom_protocol.text.wording import few
 
 NAME_CHARS: Final = 200
 LABELS_MOST: Final = 8
@@ -110,8 +111,7 @@ class Devices:
         meant = [device for device in self._all if device.words & said]
         if not meant or len(meant) == len(self._all):
             return ""
-        more = f" and {len(meant) - MEANT_MOST} more" if len(meant) > MEANT_MOST else ""
-        return "The words may mean: " + ", ".join(quoted(item.name, NAME_CHARS) for item in meant[:MEANT_MOST]) + more
+        return f"The words may mean: {few([quoted(item.name, NAME_CHARS) for item in meant], MEANT_MOST)}"
 
 
 def _grants(device: DeviceSnapshot) -> list[str]:
@@ -179,5 +179,4 @@ def _stem(name: str) -> tuple[str, tuple[str, int], int]:
 
 
 def _named(devices: Sequence[DeviceSnapshot]) -> str:
-    named = ", ".join(quoted(device.name, NAME_CHARS) for device in devices[:NAMES_MOST])
-    return named + (f" and {len(devices) - NAMES_MOST} more" if len(devices) > NAMES_MOST else "")
+    return few([quoted(device.name, NAME_CHARS) for device in devices], NAMES_MOST)

@@ -17,6 +17,7 @@ from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.preview.plan import plain_grant_line
 from starloom.planner.quoting import plain
 from starloom_protocol.records.entities import ToolOffer
+from starloom_protocol.text.wording import few
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.profiles import TAB_OS
 
@@ -219,10 +220,9 @@ def not_granted(shown: Shelf, room: int, left_out: list[str]) -> list[str]:
             sets.setdefault(tuple(device.id for device in devices), []).append(name)
         for names in sets.values():
             who = shown.devices.who(tools[names[0]])
-            listed = ", ".join(plain(name, 64) for name in names[:NAMES_MOST])
-            more_names = f" and {len(names) - NAMES_MOST} more" if len(names) > NAMES_MOST else ""
+            named = few([plain(name, 64) for name in names], NAMES_MOST)
             opens = f"{grant} on {who}" if grant else f"on {who}"
-            lines.append((len(names), f"{opens}: {listed}{more_names}; {way}"))
+            lines.append((len(names), f"{opens}: {named}; {way}"))
     kept: list[str] = []
     # The grant that opens most tools comes first.
     for _, text in sorted(lines, key=lambda item: -item[0]):

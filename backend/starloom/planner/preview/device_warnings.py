@@ -18,7 +18,7 @@ from starloom.planner.quoting import plain
 from starloom.process.program import on_device
 from starloom_protocol.records.entities import Device, TaskSpec, ToolOffer
 from starloom_protocol.text.folder_grants import NO_LINE, has_line
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.values import parse
 
 READS: Final = "reads"
@@ -40,11 +40,10 @@ def folder_warnings(
         folders = facts.get(fact, "").splitlines()
         outside = [path for path in wanted if folders and not _within(path, folders)]
         if outside:
-            more = f" and {len(folders) - _TOLD_MOST} more" if len(folders) > _TOLD_MOST else ""
             allowed = _folder_to_allow(args, outside[0])
             line = on_device(f"starloom-agent grant {offer.grant} {quote(allowed)}", facts)
             way_out = f"To allow it, type there: {line}" if has_line(PurePosixPath(allowed)) else NO_LINE
-            named = ", ".join(map(quoted, folders[:_TOLD_MOST])) + more
+            named = few([*map(quoted, folders)], _TOLD_MOST)
             yield (
                 f"{spec.id}: {quoted(outside[0])} is outside the folders that {device.name} allows for {offer.grant} "
                 f"({named}), unless a link leads there. {way_out}"

@@ -43,7 +43,7 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
 from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.profiles import TAB_OS, held_back_words, is_within
 from starloom_protocol.values import parse
@@ -410,8 +410,7 @@ def _folder_words(spec: TaskSpec, devices: Iterable[str], fleet: Fleet) -> str:
     if len(found) == 1:
         return f"; in {quoted(*found.values())}, the first folder that it allows"
     named = [f"{quoted(folder)} on {fleet.devices[device].name}" for device, folder in found.items()]
-    more = f" and {len(named) - _FOLDERS_MOST} more" if len(named) > _FOLDERS_MOST else ""
-    return f"; in {', '.join(named[:_FOLDERS_MOST])}{more}" if named else ""
+    return f"; in {few(named, _FOLDERS_MOST)}" if named else ""
 
 
 def _other_words(spec: TaskSpec) -> str:

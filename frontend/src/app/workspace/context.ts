@@ -74,11 +74,11 @@ export function useNow(everyMs: number): number {
   const workspace = useWorkspace();
   const [now, setNow] = useState(() => workspace.now());
   useEffect(() => {
-    const read = () => setNow(workspace.now());
-    read();
+    const tick = () => setNow(workspace.now());
+    tick();
     // The link learns the hub's time when it is up.
-    const stop = workspace.live.onStatus(read);
-    const timer = everyMs ? setInterval(read, everyMs) : undefined;
+    const stop = workspace.live.onStatus(tick);
+    const timer = everyMs ? setInterval(tick, everyMs) : undefined;
     return () => {
       stop();
       clearInterval(timer);

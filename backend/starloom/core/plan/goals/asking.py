@@ -33,7 +33,7 @@ from starloom.core.plan.goals.conversation import (
 from starloom.core.state.inputs import QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.work import Put, Refusal, Work, attend, fault
+from starloom.core.state.work import Put, Refusal, Work, answered, attend, fault
 from starloom_protocol.records.edits import AddTask, EditOperation
 from starloom_protocol.records.entities import Choice, Goal, GoalTurn, Job, Question
 from starloom_protocol.stream.authors import ENGINE, MODEL, may_decide
@@ -218,9 +218,8 @@ def _asking(constellation: Constellation, question: Question) -> Job | None:
 def _answered(
     work: Work, constellation: Constellation, question: Question, value: str, reason: str, *, by: str
 ) -> None:
-    answered = replace(question, answer=value, answered_by=by, answered_ms=work.at_ms)
-    puts: list[Put] = [("question", question.id, answered)]
-    work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts, note=reason, by=by)
+    put = answered(work, question, value, by=by)
+    work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, [put], note=reason, by=by)
 
 
 def _carry_out(
