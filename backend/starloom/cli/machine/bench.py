@@ -5,11 +5,9 @@ Needs no running hub and touches none.
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +16,7 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
 from starloom.client.terminal.escaping import escaped_text, tell
+from starloom.process.interruption import stop_at_a_signal
 
 if TYPE_CHECKING:
     from starloom.lab.nebula.planners.live_model import LiveModel
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 INTO = Path("nebula-runs")
 OWN_TASKS = typer.Option("--own", metavar="DIR", help="A folder with tasks of your own (docs/nebula.md).")
-AGAIN_S = 1.0
 LOOK_S = 0.5
 
 
@@ -126,7 +124,7 @@ def nebula_run(
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
     picked = _picked([str(number) for number in SMOKE] if smoke else list(tasks or []), own)
-    _stop_at_a_signal()
+    stop_at_a_signal()
     if planner == SCRIPT:
         picked = tuple(task for task in picked if kind in task.transcripts)
         if not picked:
@@ -261,7 +259,7 @@ def nebula_up(
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise usage(f"{folder} is not an empty folder", "Name a new one.")
-    _stop_at_a_signal()
+    stop_at_a_signal()
     try:
         up(folder, seed, datetime.now(UTC).date(), _say, _wait)
     except KeyboardInterrupt:
@@ -310,18 +308,3 @@ def _wait() -> None:
     """Wait until a signal comes. A wait without an end would miss one that comes just before it."""
     while True:
         time.sleep(LOOK_S)
-
-
-def _stop_at_a_signal() -> None:
-    """Stop at Ctrl-C or SIGTERM. Those that come at once after the first are the same wish."""
-    last_s = -AGAIN_S
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        nonlocal last_s
-        now_s = time.monotonic()
-        if now_s - last_s >= AGAIN_S:
-            last_s = now_s
-            raise KeyboardInterrupt
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)

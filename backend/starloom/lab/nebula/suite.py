@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import signal
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -28,6 +26,7 @@ from starloom.lab.nebula.reports.report_page import page_of
 from starloom.lab.nebula.running import GOLD, SCRIPT, Ran, Runner
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.world.nebula_world import NebulaWorld
+from starloom.process.interruption import undisturbed
 
 SMOKE: Final = (1, 6, 10, 13, 15, 18, 25, 30, 41, 43)
 """Ten tasks, of most categories, that take less than a minute together."""
@@ -159,20 +158,6 @@ def _run_profile(
         else:
             say(f"the world with its logs is kept in {root}")
     return runs
-
-
-@contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """Let no signal keep a world from being ended in order; signals reach the main thread alone."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _has_goals(wanted: Wanted) -> bool:
