@@ -106,7 +106,7 @@ def nebula_run(
     own: Annotated[Path | None, OWN_TASKS] = None,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where the report goes.")] = INTO,
 ) -> None:
-    """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
+    """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not, 130: interrupted."""
     _own_hub(run)
     from starloom.lab.nebula.planners.ablations import in_the_hub
     from starloom.lab.nebula.planners.script import GOOD, KINDS
@@ -150,13 +150,16 @@ def nebula_run(
     try:
         report = run_suite(wanted, _say)
     except KeyboardInterrupt:
-        _say("interrupted: nothing of the suite goes on, and there is no report")
+        _say("interrupted before a task had ended: nothing of the suite goes on, and there is no report")
         raise typer.Exit(int(Exit.INTERRUPTED)) from None
     if run.as_json:
         run.emit(report.document())
     else:
         _print_report(report, compared=bool(baselines or ablations))
         print(f"report: {into / report.id / 'report.html'}")
+    if report.interrupted_of:
+        _say(f"{report.interruption}; nothing of the suite goes on, and the report has those that ended")
+        finish(Exit.INTERRUPTED)
     finish(Exit.FAILED if report.misses else Exit.SUCCEEDED)
 
 
