@@ -4558,6 +4558,7 @@ export interface components {
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
             faults?: components["schemas"]["PreviewFault"][];
+            held: string[];
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -4682,6 +4683,8 @@ export interface components {
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
             faults?: components["schemas"]["PreviewFault"][];
+            /** @description The tasks that are held until somebody has given a grant or a secret; those that may be left out are none. */
+            held: string[];
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -5165,6 +5168,7 @@ export interface components {
             effects?: components["schemas"]["Effect"][];
             estimate?: components["schemas"]["Estimate"] | null;
             faults?: components["schemas"]["PreviewFault"][];
+            held?: string[];
             missing_grants?: components["schemas"]["GrantLine"][];
             name?: string;
             params?: unknown;

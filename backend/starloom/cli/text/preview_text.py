@@ -12,6 +12,7 @@ from rich.text import Text
 from starloom.cli.text.candidates import candidate_lines, trial_line
 from starloom.cli.text.forecast_text import about
 from starloom.client.terminal.typed import typed
+from starloom_protocol.text.wording import listed
 
 if TYPE_CHECKING:
     from starloom_protocol.api.previews import PlanPreview, RequestPreview, SecretNeed, Understood
@@ -41,6 +42,8 @@ def preview_text(found: RequestPreview) -> RenderableType:
     for fault in faults:
         parts.append(Text(fault["reason"], style="red"))
         parts.append(Text(f"  The way out: {typed(fault['way_out'])}"))
+    if held := found.get("held"):
+        parts.append(Text(f"held until that is given: {listed(held)}", style="yellow"))
     asks = ", asks for an approval" if found["asks_approval"] else ""
     parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}"))
     if estimate := found.get("estimate"):
