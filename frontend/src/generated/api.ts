@@ -2764,12 +2764,13 @@ export interface components {
          * @description A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
          *
          *     `priority` takes precedence over that of the plan. `sharing` narrows the part of results that a model is shown.
-         *     `able`: a plan is refused that has a task which no device of now can ever begin.
+         *     A plan is refused that has a task which no device of now can ever begin; `able: false` takes it all the same, to
+         *     wait for a device that joins later.
          */
         Create: {
             /**
              * Able
-             * @default false
+             * @default true
              */
             able?: boolean;
             /** Attempts */
@@ -5938,6 +5939,8 @@ export interface components {
             goal: string | null;
             grant: string | null;
             id: string;
+            /** @description Whether a judge answers the question of `person` first. */
+            judged: boolean;
             missing: components["schemas"]["GrantLine"][];
             optional: boolean;
             person: string | null;

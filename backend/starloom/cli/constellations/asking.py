@@ -206,10 +206,8 @@ def _created(run: Invocation, body: dict[str, Any], *, anyway: bool) -> Created:
     Raises:
         Problem: it was refused; for such a task with the way to submit it nevertheless.
     """
-    if anyway:
-        return run.client.create(post_constellations(), body)
     try:
-        return run.client.create(post_constellations(), {**body, "able": True})
+        return run.client.create(post_constellations(), {**body, "able": not anyway})
     except Problem as problem:
         if problem.code == Code.TOOL_UNAVAILABLE:
             problem.hint = f"{problem.hint} For a device that joins later, submit it with --anyway."

@@ -278,7 +278,7 @@ class Tools:
             if name:
                 body["name"] = name
             # A plan that can never begin is refused with its way out, before a person is asked about it.
-            made = hub.create(post_constellations(), {**body, "able": True, "labels": {"by": "assistant"}})
+            made = hub.create(post_constellations(), {**body, "labels": {"by": "assistant"}})
             identity = str(made["id"])
             listener.tell(f"{identity} was taken")
             state = self._planned(hub, identity, str(made["state"]))
