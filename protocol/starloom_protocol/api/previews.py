@@ -122,6 +122,8 @@ class TaskPreviewRow(TypedDict):
     id: str
     tool: str | None
     person: str | None
+    judged: bool
+    """Whether a judge answers the question of `person` first."""
     each: str | None
     device: str | None
     devices: list[str]

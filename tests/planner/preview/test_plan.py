@@ -335,6 +335,7 @@ def test_the_choice_of_a_vote_says_who_decides() -> None:
     assert check.plan is not None, check.faults
     choice = shown(fleet(device("a"), offers={"a": offer()}), check.plan)["q-choice"]
     assert (choice["person"], choice["why"]) == ("Which is newest?", "a judge chooses, or else a person")
+    assert choice["judged"] is True
 
 
 def test_other_calls_are_shown_and_their_effects_count() -> None:

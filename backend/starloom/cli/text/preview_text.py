@@ -28,7 +28,8 @@ def preview_text(found: RequestPreview) -> RenderableType:
         table.add_column(name, no_wrap=name == "task")
     for task in found["tasks"]:
         device = task["device"] or ", ".join(task["devices"]) or "-"
-        tool = task["tool"] or (f"goal: {task['goal']}" if task.get("goal") else f"person: {task['person']}")
+        asked = f"{'judge' if task.get('judged') else 'person'}: {task['person']}"
+        tool = task["tool"] or (f"goal: {task['goal']}" if task.get("goal") else asked)
         table.add_row(*(escape(text) for text in (task["id"], device, tool, ", ".join(task["effects"]), task["why"])))
     parts.append(table)
     parts.extend(

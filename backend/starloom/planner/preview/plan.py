@@ -102,6 +102,8 @@ class TaskPreview:
     demos: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     goal: str | None = None
+    judged: bool = False
+    """Whether a judge answers the question to a person first."""
     unable: tuple[Candidate, ...] = ()
     """Its devices that cannot do its call; without a device, all that were looked at, if none of them can."""
 
@@ -159,6 +161,7 @@ def _plain_task(task: TaskPreview) -> TaskPreviewRow:
         "id": task.id,
         "tool": task.tool,
         "person": task.person,
+        "judged": task.judged,
         "each": task.each,
         "device": task.device,
         "devices": list(task.devices),
@@ -357,6 +360,7 @@ def _task(
             each=each,
             device=None,
             why="a person answers" if spec.judge is None else "a judge chooses, or else a person",
+            judged=spec.judge is not None,
             optional=spec.optional,
             after=tuple(after),
             takes=takes,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskPreviewRow } from "../../../model/types.ts";
-import { heldWords, tasksNow } from "./PreviewCard.tsx";
+import { askedWords, heldWords, tasksNow } from "./PreviewCard.tsx";
 
 const task = (id: string, more: Partial<TaskPreviewRow> = {}) =>
   ({ id, each: null, goal: null, ...more }) as TaskPreviewRow;
@@ -21,5 +21,13 @@ describe("what holds a plan", () => {
     expect(heldWords({ held: ["a", "b", "c", "d", "e"] })).toBe(
       "Held until somebody gives what is missing: a, b, c and 2 more",
     );
+  });
+});
+
+describe("who answers a question", () => {
+  it("is a judge where the plan names one", () => {
+    expect(askedWords({ person: "Which is best?", judged: true })).toBe("asks a judge");
+    expect(askedWords({ person: "Go on?", judged: false })).toBe("asks a person");
+    expect(askedWords({ person: null, judged: false })).toBe("");
   });
 });

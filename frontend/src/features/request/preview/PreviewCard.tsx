@@ -78,6 +78,12 @@ export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet
 const takenWords = ({ from, output }: { from: string; output: string }): string =>
   output ? `${output.slice(1).replaceAll("/", " ").replaceAll("_", " ")} of ${from}` : `all of ${from}`;
 
+/** Who answers the question of a task: a judge chooses between the results of a vote, and a person where it cannot. */
+export function askedWords({ person, judged }: Pick<TaskPreviewRow, "person" | "judged">): string {
+  if (!person) return "";
+  return judged ? "asks a judge" : "asks a person";
+}
+
 function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
   const lacks = task.missing.length > 0;
   const others = task.alternatives
@@ -88,14 +94,14 @@ function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
       <span className="what">
         <b className="strong">{task.id}</b>
         <span className="small dim">
-          {task.tool ?? task.goal ?? (task.person ? "asks a person" : "")}
+          {task.tool ?? task.goal ?? askedWords(task)}
           {task.each ? `, for each ${task.each}` : ""}
           {task.takes?.length ? `, takes ${task.takes.map(takenWords).join(", ")}` : ""}
         </span>
       </span>
       <span className="where">
         {task.person ? (
-          <span className="dim">a person</span>
+          <span className="dim">{task.judged ? "a judge, or a person" : "a person"}</span>
         ) : (
           <span className="chip" title={others || undefined}>
             {tag && <b>{tag}</b>}
