@@ -73,7 +73,8 @@ def _can_begin(spec: TaskSpec, fleet: FleetSnapshot) -> bool:
     needs = (spec.tool,)
     if spec.device is None:
         return any(device.can_now(needs) for device in fleet.devices)
-    named = fleet.by_name.get(spec.device.name.casefold()) if spec.device == Selector(name=spec.device.name) else None
+    name = spec.device.name or ""
+    named = fleet.by_name.get(name.casefold()) if spec.device == Selector(name=name) else None
     return named is not None and named.can_now(needs)
 
 
