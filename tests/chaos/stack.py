@@ -261,7 +261,8 @@ class Stack(Installation):
 
     def submit(self, plan: dict[str, Any]) -> Accepted:
         """Post a plan and remember that it was accepted."""
-        return self._remember(plan["name"], {"plan": plan})
+        # A fault may have taken a tool away before: the plan is to wait for it.
+        return self._remember(plan["name"], {"able": False, "plan": plan})
 
     def ask(self, words: str) -> Accepted:
         return self._remember(words, {"request": words})

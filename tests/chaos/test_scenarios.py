@@ -116,8 +116,11 @@ def test_ctrl_c_ends_every_process_and_leaves_nothing(place: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until(lambda: any(place.glob("sl-lab-*/agents/*/policy.toml")), "a device has joined")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=PATIENCE_S)
+    for number in (signal.SIGINT, signal.SIGTERM):  # as of somebody who presses Ctrl-C and then closes the terminal
+        process.send_signal(number)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
+    assert "submitted" not in said
+    assert "interrupted: nothing of the scenario goes on" in said
     assert list(place.glob("sl-lab-*")) == []
     assert list(left_over(place)) == []

@@ -380,6 +380,41 @@ def test_show_says_why_a_ready_task_is_held_as_why_does(hub: StubHub) -> None:
     assert "waits its turn" not in said
 
 
+def test_show_in_json_has_the_reasons_of_why_with_their_lines(hub: StubHub) -> None:
+    """A held task had no reason there, while the text had one."""
+    task = {"state": "ready", "reason": None, "word": "Ready", "glyph": "dotted_ring", "tone": "indigo"}
+    later = {"id": "v", "state": "waiting", "reason": "upstream", "word": "Waiting", "glyph": "ring", "tone": "grey"}
+    tasks = [{**task, "id": "t"}, {**task, "id": "u"}, later]
+    shown = {"id": CONSTELLATION, "state": "active", "tasks": tasks, "waiting": [], "version": 1}
+    hub.answers["GET", f"/constellations/{CONSTELLATION}"] = (200, shown)
+    line = "starloom-agent grant shell:run"
+    item = {"state": "ready", "sentence": f"t needs a grant: {line}", "actions": [line, "cancel"]}
+    rows = [
+        {**item, "task": "t", "reason": "missing_grant"},
+        {"task": "u", "state": "ready", "reason": "busy", "sentence": "u waits its turn.", "actions": ["answer"]},
+    ]
+    hub.answers["GET", f"/constellations/{CONSTELLATION}/why"] = (200, {"items": rows, "attention": [], "more": 0})
+    code, said = starloom(hub, "show", CONSTELLATION, "--json")
+    assert code == 0
+    document = json.loads(said)
+    told = {row["id"]: (row["reason"], row["word"]) for row in document["tasks"]}
+    assert told["t"] == ("missing_grant", "Held, a grant is missing")
+    assert told["u"] == ("busy", "Ready")
+    waits = {row["task"]: row for row in document["waiting"]}
+    assert waits["t"]["sentence"] == f"t needs a grant: {line}"
+    assert waits["t"]["ways"] == [line, f"starloom cancel {CONSTELLATION}"]
+    assert (waits["u"]["sentence"], waits["u"]["ways"]) == ("u waits its turn.", [])
+    assert waits["v"]["reason"] == "upstream"
+
+
+def test_show_in_json_asks_nothing_more_of_what_has_ended_or_was(hub: StubHub) -> None:
+    hub.answers["GET", f"/constellations/{CONSTELLATION}"] = (200, {"id": CONSTELLATION, "state": "succeeded"})
+    assert starloom(hub, "show", CONSTELLATION, "--json")[0] == 0
+    hub.answers["GET", f"/constellations/{CONSTELLATION}"] = (200, {"id": CONSTELLATION, "state": "active"})
+    assert starloom(hub, "show", CONSTELLATION, "--version", "1")[0] == 0
+    assert [path for _, path, _ in hub.asked if path.endswith("/why")] == []
+
+
 GOAL_ASKS = {
     "id": "c-1:goal-question-1",
     "task": "why",

@@ -6,8 +6,11 @@ import subprocess
 import sys
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from starloom.cli import commands, main
+from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.exits import Exit
 
 HEAVY = {"asyncio", "importlib.metadata", "psutil", "pydantic", "sqlalchemy", "starloom_protocol.plan", "yaml"}
@@ -30,3 +33,14 @@ def test_a_command_that_is_interrupted_before_it_begins_says_nothing(
         main()
     assert ended.value.code == Exit.INTERRUPTED
     assert capsys.readouterr() == ("", "")
+
+
+def test_an_interrupted_command_that_spoke_with_no_hub_says_nothing_of_one() -> None:
+    def interrupted(_run: Invocation) -> None:
+        raise KeyboardInterrupt
+
+    app = typer.Typer()
+    hub_command(app, "stay")(interrupted)
+    ended = CliRunner().invoke(app, [])
+    assert ended.exit_code == Exit.INTERRUPTED
+    assert ended.stderr == "interrupted\n"

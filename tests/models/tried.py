@@ -5,7 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from starloom.planner.model.trial_world import BUSIEST, DESK, ERRORS, FAILED, RIGHT_FOLDER, SEARCH, STEP, STORE
+from starloom.planner.model.trial_world import (
+    BUSIEST,
+    DESK,
+    ERRORS,
+    FAILED,
+    RIGHT_BALLOT,
+    RIGHT_FOLDER,
+    SEARCH,
+    STEP,
+    STORE,
+)
 from tests.models.server import Json, Say
 
 TOOL_WORDS: Final = "most memory"
@@ -16,6 +26,7 @@ QUESTION_WORDS: Final = "Restart it"
 REVIEW_WORDS: Final = "You review a running plan"
 ANSWER_WORDS: Final = "You write the answer"
 JUDGE_WORDS: Final = "You judge a result"
+CHOICE_WORDS: Final = "which of them is taken?"
 REACHED_WORDS: Final = "DATA results of step 1"
 STEP_WORDS: Final = "You pursue one goal"
 
@@ -56,6 +67,7 @@ RIGHT: Final[dict[str, Json]] = {
         "because": f"{BUSIEST} has more.",
         "cites": [{"task": f"errors-{STORE}", "pointer": "/errors"}],
     },
+    CHOICE_WORDS: {"choice": RIGHT_BALLOT, "because": "It names the most."},
     REACHED_WORDS: {
         "kind": "answer",
         "value": {"service": BUSIEST, "errors": ERRORS},

@@ -54,6 +54,11 @@ class Invocation:
             self._client = Client(find(self.hub), patience_s=PATIENCE_S)
         return self._client
 
+    @property
+    def has_client(self) -> bool:
+        """Return whether the command has opened the client of a hub."""
+        return self._client is not None
+
     def newest(self, given: str | None) -> str:
         """Return the given constellation; without one the newest that no schedule began, or else the newest.
 
@@ -121,7 +126,8 @@ def _carry_out(command: Callable[..., None], run: Invocation, given: dict[str, A
         show_problem(problem, as_json=run.as_json)
         raise typer.Exit(int(problem.exit_code)) from problem
     except KeyboardInterrupt as stop:
-        sys.stderr.write("interrupted; what was submitted goes on at the hub\n")
+        # A command that has not spoken with a hub has submitted nothing.
+        sys.stderr.write("interrupted; what was submitted goes on at the hub\n" if run.has_client else "interrupted\n")
         raise typer.Exit(int(Exit.INTERRUPTED)) from stop
 
 

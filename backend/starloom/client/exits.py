@@ -59,7 +59,7 @@ def exit_of_preview(found: RequestPreview, *, approved: str = "") -> Exit:
     """Return the exit code that submitting a preview would begin with; `approved` is the hash given with it.
 
     Words that no recipe fits and no model may plan are a mistake in the call, and so is a plan with a fault. A plan
-    that waits for an approval needs a person.
+    that waits for an approval, or whose tasks are held until somebody gives a grant or a secret, needs a person.
     """
     if found.get("faults"):
         return Exit.USAGE
@@ -68,7 +68,7 @@ def exit_of_preview(found: RequestPreview, *, approved: str = "") -> Exit:
     if not found["tasks"] and not taken:
         return Exit.USAGE
     waits = bool(found.get("asks_approval")) and approved != found["plan_hash"]
-    return Exit.ATTENTION if waits else Exit.SUCCEEDED
+    return Exit.ATTENTION if waits or found.get("held") else Exit.SUCCEEDED
 
 
 def exit_of_plan(found: PlanPreview, *, approved: str = "") -> Exit:

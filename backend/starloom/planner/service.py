@@ -17,6 +17,7 @@ from starloom.planner.forecast.plans import STEPS_OF_PREVIEW, Change, estimate_o
 from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.conversations.planning import first_prompt
 from starloom.planner.model.prompt import PromptPart, planning_parts
+from starloom.planner.preview.capability import can_begin
 from starloom.planner.preview.plan import core_fleet, preview
 from starloom.planner.recipes.catalogue import (
     Catalogue,
@@ -100,7 +101,10 @@ class Planning:
 
     def unable(self, plan: LoweredPlan) -> list[Fault]:
         """Return a fault for each task that no device of now can ever begin, with the way out."""
-        found = preview(plan, self._fleet()).unable
+        fleet = self._fleet()
+        if can_begin(plan, fleet):
+            return []
+        found = preview(plan, fleet).unable
         return [
             Fault(code=Code.TOOL_UNAVAILABLE, hint=one.way_out, place=f"tasks.{one.task}", reason=one.reason)
             for one in found

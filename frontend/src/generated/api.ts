@@ -2764,12 +2764,13 @@ export interface components {
          * @description A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
          *
          *     `priority` takes precedence over that of the plan. `sharing` narrows the part of results that a model is shown.
-         *     `able`: a plan is refused that has a task which no device of now can ever begin.
+         *     A plan is refused that has a task which no device of now can ever begin; `able: false` takes it all the same, to
+         *     wait for a device that joins later.
          */
         Create: {
             /**
              * Able
-             * @default false
+             * @default true
              */
             able?: boolean;
             /** Attempts */
@@ -4558,6 +4559,7 @@ export interface components {
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
             faults?: components["schemas"]["PreviewFault"][];
+            held: string[];
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -4682,6 +4684,8 @@ export interface components {
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
             faults?: components["schemas"]["PreviewFault"][];
+            /** @description The tasks that are held until somebody has given a grant or a secret; those that may be left out are none. */
+            held: string[];
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -5165,6 +5169,7 @@ export interface components {
             effects?: components["schemas"]["Effect"][];
             estimate?: components["schemas"]["Estimate"] | null;
             faults?: components["schemas"]["PreviewFault"][];
+            held?: string[];
             missing_grants?: components["schemas"]["GrantLine"][];
             name?: string;
             params?: unknown;
@@ -5934,6 +5939,8 @@ export interface components {
             goal: string | null;
             grant: string | null;
             id: string;
+            /** @description Whether a judge answers the question of `person` first. */
+            judged: boolean;
             missing: components["schemas"]["GrantLine"][];
             optional: boolean;
             person: string | null;

@@ -67,7 +67,9 @@ export class Hub {
   /** The exact text that the owner's model would be sent first for these words; sends nothing. */
   promptPreview = (body: BodyOf<"post", "/prompt-preview">, signal?: AbortSignal) =>
     this.rest.post("/prompt-preview", { body, signal });
-  submit = (body: Submission, key: string) => this.rest.create("/constellations", { body }, key);
+  /** The preview beside the button has named tasks that no device can begin; who presses it all the same means it. */
+  submit = (body: Submission, key: string) =>
+    this.rest.create("/constellations", { body: { able: false, ...body } }, key);
 
   /** Submits and waits for the answer, at most `waitS`. */
   submitAndWait = (body: Submission, waitS: number) =>

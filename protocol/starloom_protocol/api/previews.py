@@ -122,6 +122,8 @@ class TaskPreviewRow(TypedDict):
     id: str
     tool: str | None
     person: str | None
+    judged: bool
+    """Whether a judge answers the question of `person` first."""
     each: str | None
     device: str | None
     devices: list[str]
@@ -178,6 +180,8 @@ class PlanPreview(TypedDict):
     plan_hash: str
     tasks: list[TaskPreviewRow]
     missing_grants: list[GrantLine]
+    held: list[str]
+    """The tasks that are held until somebody has given a grant or a secret; those that may be left out are none."""
     secrets: list[SecretNeed]
     effects: list[Effect]
     asks_approval: bool
@@ -255,6 +259,7 @@ class RequestPreview(TypedDict):
     recipe: NotRequired[str | None]
     params: NotRequired[Any]
     missing_grants: NotRequired[list[GrantLine]]
+    held: NotRequired[list[str]]
     secrets: NotRequired[list[SecretNeed]]
     effects: NotRequired[list[Effect]]
     asks_approval: NotRequired[bool]

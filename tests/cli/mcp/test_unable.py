@@ -11,7 +11,7 @@ from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from tests.cli.mcp.programs import Shelf, a_program
 from tests.edge.world import World, a_world
-from tests.planner.fleets import device, fleet
+from tests.planner.fleets import device, fleet, offer
 
 
 @pytest_asyncio.fixture
@@ -30,3 +30,14 @@ async def test_a_plan_that_can_never_begin_is_refused_with_the_way_out(world: Wo
     assert "camera.capture" in str(made.content)
     async with world.client() as http:
         assert (await http.get("/api/v1/constellations")).json()["items"] == []
+
+
+async def test_a_preview_says_that_a_missing_grant_waits_for_a_person(world: World) -> None:
+    view = fleet(device("nas"), offers={"nas": offer(grants=())})
+    object.__setattr__(world.hub, "planner", Planning(load_catalogue(), lambda: view))
+    async with a_program(world) as client:
+        plan = {"starloom": 1, "name": "x", "tasks": [{"id": "look", "tool": "fs.find", "args": {"root": "."}}]}
+        found = await client.call_tool("preview", {"plan": plan})
+    assert found.structured_content is not None
+    assert found.structured_content["runs_now"] is False
+    assert found.structured_content["waits_for_a_person_because"] == ["nas has not granted files:read"]

@@ -54,14 +54,14 @@ def test_a_good_model_is_told_to_be_good_for_all_and_its_costs_are_said_before(
     assert f"tried at 127.0.0.1:{fake.port} (planner, reviewer, writer, judge, worker): about " in ended.stderr
     assert "no money, since it is on this machine" in ended.stderr
     assert "Nothing about yours leaves this machine" in ended.stderr
-    assert ended.stdout.count("ok  ") == 10
+    assert ended.stdout.count("ok  ") == 11
     for told in (
         "plans: yes (5 of 5)",
         "reviews: yes",
         "answers in words: yes",
         "verdicts: yes",
         "turns of goals: yes (2 of 2)",
-        "10 calls, 1,000 tokens read",
+        "11 calls, 1,100 tokens read",
     ):
         assert told in ended.stdout
 
@@ -85,8 +85,8 @@ def test_what_fails_is_named_and_ends_with_one(monkeypatch: pytest.MonkeyPatch) 
     assert failed["subject"] == "a condition"
     assert "no idea" in failed["told"]
     assert told["uses"][0] == "plans: simple ones, read each before you allow it (4 of 5)"
-    assert told["used"]["calls"] == 10
-    assert (told["used"]["input_tokens"], told["used"]["output_tokens"], told["used"]["dollars"]) == (1000, 200, 0)
+    assert told["used"]["calls"] == 11
+    assert (told["used"]["input_tokens"], told["used"]["output_tokens"], told["used"]["dollars"]) == (1100, 220, 0)
     assert all(item["calls"] == 1 for item in told["items"])
 
 
@@ -96,7 +96,7 @@ def test_each_role_is_tried_at_its_own_endpoint(monkeypatch: pytest.MonkeyPatch)
         use(monkeypatch, critic, "REVIEWER_", "critic")
         ended = doctor()
     assert ended.exit_code == 0
-    assert (len(fake.asked), len(critic.asked)) == (9, 1)
+    assert (len(fake.asked), len(critic.asked)) == (10, 1)
     assert "critic at" in ended.stderr
 
 
@@ -108,8 +108,8 @@ def test_each_tier_of_goals_is_tried_and_told_apart(monkeypatch: pytest.MonkeyPa
         use(monkeypatch, tiny, "SMALL_", "tiny")
         ended = doctor()
     assert ended.exit_code == 1
-    assert (len(fake.asked), len(large.asked), len(tiny.asked)) == (8, 2, 2)
-    assert "This asks 12 questions" in ended.stderr
+    assert (len(fake.asked), len(large.asked), len(tiny.asked)) == (9, 2, 2)
+    assert "This asks 13 questions" in ended.stderr
     for told in (f"large at 127.0.0.1:{large.port} (worker)", f"tiny at 127.0.0.1:{tiny.port} (small)"):
         assert told in ended.stderr
     assert "  turns of goals: yes (2 of 2)" in ended.stdout
@@ -127,6 +127,7 @@ def test_a_model_that_never_answers_well_costs_a_bounded_number_of_calls(monkeyp
         "reviews: no",
         "answers in words: no",
         "verdicts: no",
+        "choices between results: no",
         "turns of goals: no",
     ]
 
@@ -142,7 +143,7 @@ def test_a_server_without_tools_is_tried_in_plain_text(monkeypatch: pytest.Monke
         use(monkeypatch, fake, model="no-jinja")
         code, told = report()
     assert code == 0
-    assert [item["calls"] for item in told["items"]] == [2, *[1] * 9]
+    assert [item["calls"] for item in told["items"]] == [2, *[1] * 10]
 
 
 def test_a_model_that_is_away_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +202,7 @@ def test_a_model_that_answers_badly_is_told_to_be_of_no_use(monkeypatch: pytest.
         use(monkeypatch, fake)
         code, told = report()
     assert code == 1
-    assert len(told["items"]) == 10
+    assert len(told["items"]) == 11
     assert not any(item["good"] for item in told["items"])
     assert {use.partition(": ")[2].partition(" (")[0] for use in told["uses"]} == {"no"}
     assert "another or a larger model" in told["items"][0]["fix"]
@@ -214,7 +215,7 @@ def test_an_endpoint_that_fails_once_between_answers_is_asked_on(monkeypatch: py
     with a_model(sometimes) as fake:
         use(monkeypatch, fake)
         code, told = report()
-    assert (code, len(told["items"])) == (1, 10)
+    assert (code, len(told["items"])) == (1, 11)
     assert [item["subject"] for item in told["items"] if not item["good"]] == ["a condition"]
 
 

@@ -96,7 +96,14 @@ def test_a_signal_at_any_stage_leaves_nothing(tmp_path: Path, words: list[str], 
     assert "submitted" not in text
     assert never not in text
     assert list(left_over(tmp_path)) == []
-    assert [list(place.iterdir()) for place in places.values()] == [[], [], []]
+    ended = text.count("ok  ")
+    left = {name: [path.name for path in place.iterdir()] for name, place in places.items()}
+    assert left == {"home": [], "temporary": [], "work": ["nebula-runs"] if ended else []}
+    reports = [json.loads(path.read_text()) for path in places["work"].glob("nebula-runs/*/report.json")]
+    assert len(reports) == bool(ended)
+    for report in reports:
+        assert (report["interrupted"], report["met"], len(report["runs"])) == (True, False, ended)
+        assert report["misses"][0] == f"interrupted: {ended} of 10 runs ended"
 
 
 @pytest.mark.quick

@@ -8,7 +8,7 @@ import pytest
 
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Reply, Turn
-from starloom.planner.model.trial_world import BUSIEST, DESK, ERRORS, STORE, trial_fleet
+from starloom.planner.model.trial_world import BUSIEST, DESK, ERRORS, OTHER_BALLOT, STORE, trial_fleet
 from starloom.planner.model.trials import CALLS_MOST, Outcome, all_trials, expected_bytes, uses
 from tests.models import tried
 from tests.models.server import Json
@@ -32,15 +32,16 @@ async def outcomes(answers: Json) -> tuple[list[Outcome], Answering]:
     return [await trial(model) for _, trial in all_trials()], model
 
 
-async def test_a_good_model_passes_all_twelve_with_one_call_each() -> None:
+async def test_a_good_model_passes_all_thirteen_with_one_call_each() -> None:
     found, model = await outcomes({})
-    assert [item.missing for item in found] == [""] * 12
-    assert len(model.asked) == 12
+    assert [item.missing for item in found] == [""] * 13
+    assert len(model.asked) == 13
     assert list(uses(found).values()) == [
         "plans: yes (5 of 5)",
         "reviews: yes (1 of 1)",
         "answers in words: yes (1 of 1)",
         "verdicts: yes (1 of 1)",
+        "choices between results: yes (1 of 1)",
         "turns of goals: yes (2 of 2)",
         "first turns of goals: yes (2 of 2)",
     ]
@@ -74,6 +75,9 @@ async def test_a_good_model_passes_all_twelve_with_one_call_each() -> None:
         ),
         (tried.ANSWER_WORDS, {"kind": "answer", "text": "thyme-api has 99 errors [1].", "cites": []}, "99"),
         (tried.ANSWER_WORDS, {"kind": "cannot", "text": "no idea"}, "no idea"),
+        (tried.CHOICE_WORDS, {"choice": OTHER_BALLOT, "because": "it says so"}, f"in place of: {OTHER_BALLOT}"),
+        (tried.CHOICE_WORDS, {"choice": "none", "because": "unsure"}, "in place of: no"),
+        (tried.CHOICE_WORDS, {"choice": "the second"}, "no usable choice"),
     ],
 )
 async def test_each_failure_is_named(words: str, answer: Json, told: str) -> None:
@@ -127,6 +131,7 @@ async def test_a_model_that_fails_two_plans_is_for_simple_ones() -> None:
         "reviews: no",
         "answers in words: no",
         "verdicts: no",
+        "choices between results: no",
         "turns of goals: no",
         "first turns of goals: no",
     ]

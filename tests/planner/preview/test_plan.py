@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from starloom.client.exits import Exit, exit_of_plan
 from starloom.core.people.approvals import plan_effects
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.plan import core_fleet, preview
@@ -79,6 +80,26 @@ def test_a_missing_grant_is_shown_once_with_the_line_to_type() -> None:
         ("server", "files:read"): "starloom-agent grant files:read ~/FOLDER",
     }
     assert len(found["missing_grants"]) == 2
+
+
+def test_a_task_that_lacks_a_grant_is_held_and_the_preview_needs_a_person() -> None:
+    view = fleet(device("nas"), device("pc"), offers={"nas": offer(grants=())})
+    listing = {"tool": "fs.find", "args": {"root": "."}}
+    tasks = [
+        {**listing, "id": "here", "device": {"name": "pc"}},
+        {**listing, "id": "there", "device": {"name": "nas"}},
+        {**listing, "id": "perhaps", "device": {"name": "nas"}, "optional": True},
+        {**listing, "id": "else", "device": {"name": "nas"}},
+    ]
+    after = [{"from": "here", "to": "else", "when": "failure"}]
+    plan = check_plan({"starloom": 1, "name": "x", "tasks": tasks, "dependencies": after}).plan
+    assert plan is not None
+    found = planning(view).preview(plan)
+    assert found["held"] == ["there"]
+    assert found["asks_approval"] is False
+    assert exit_of_plan(found) is Exit.ATTENTION
+    assert exit_of_plan(found, approved=found["plan_hash"]) is Exit.ATTENTION
+    assert exit_of_plan({**found, "held": []}) is Exit.SUCCEEDED
 
 
 def test_a_device_whose_policy_is_not_in_force_needs_its_acceptance_first() -> None:
@@ -314,6 +335,7 @@ def test_the_choice_of_a_vote_says_who_decides() -> None:
     assert check.plan is not None, check.faults
     choice = shown(fleet(device("a"), offers={"a": offer()}), check.plan)["q-choice"]
     assert (choice["person"], choice["why"]) == ("Which is newest?", "a judge chooses, or else a person")
+    assert choice["judged"] is True
 
 
 def test_other_calls_are_shown_and_their_effects_count() -> None:

@@ -31,6 +31,11 @@ def view(**limits: Any) -> FleetSnapshot:
     return FleetSnapshot.of(found.records, found.offers, secrets={"key": kept})
 
 
+def without_secrets(found: FleetSnapshot) -> FleetSnapshot:
+    """Return a fleet whose hub keeps no secret."""
+    return FleetSnapshot.of(found.records, found.offers, secrets={})
+
+
 def previewed(fleet: FleetSnapshot, *tasks: dict[str, Any]) -> PlanPreview:
     checked = check_plan({"starloom": 1, "name": "n", "tasks": list(tasks)})
     assert checked.plan is not None, checked.faults
@@ -100,6 +105,14 @@ def test_a_variable_that_no_program_is_given_is_a_fault_whatever_its_value() -> 
             "Call it PW_TOKEN or PW_KEY (docs/secrets.md).",
         )
     ]
+
+
+def test_a_task_whose_secret_is_not_set_is_held() -> None:
+    found = previewed(without_secrets(view()), run("server"))
+    assert found["faults"] == []
+    assert found["held"] == ["on-server"]
+    assert exit_of_plan({**found, "asks_approval": False}) is Exit.ATTENTION
+    assert "held until that is given: on-server" in lines(found)
 
 
 def test_a_plan_without_faults_of_secrets_begins_as_before() -> None:

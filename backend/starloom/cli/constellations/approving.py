@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from starloom.cli.constellations.asking import explained
-from starloom.cli.constellations.reading import open_words
+from starloom.cli.constellations.explaining import explained, open_words
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.shown_text import shown_lines
 from starloom.client.problems import usage

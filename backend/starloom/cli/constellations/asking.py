@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starloom.cli.constellations.explaining import explained, explained_snapshot
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
@@ -25,13 +26,20 @@ from starloom.client.routes import (
 )
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s, parameters
-from starloom_protocol.vocabulary import Code, ConstellationState, Priority, Reason, Sharing, TaskState
+from starloom_protocol.vocabulary import (
+    FINAL_CONSTELLATION_STATES,
+    Code,
+    ConstellationState,
+    Priority,
+    Reason,
+    Sharing,
+    TaskState,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starloom.client.view import View
-    from starloom_protocol.api.constellations import WhyAll, WhyRow
     from starloom_protocol.api.previews import Created, RunWhatIf
     from starloom_protocol.stream.feed import Event
 
@@ -198,10 +206,8 @@ def _created(run: Invocation, body: dict[str, Any], *, anyway: bool) -> Created:
     Raises:
         Problem: it was refused; for such a task with the way to submit it nevertheless.
     """
-    if anyway:
-        return run.client.create(post_constellations(), body)
     try:
-        return run.client.create(post_constellations(), {**body, "able": True})
+        return run.client.create(post_constellations(), {**body, "able": not anyway})
     except Problem as problem:
         if problem.code == Code.TOOL_UNAVAILABLE:
             problem.hint = f"{problem.hint} For a device that joins later, submit it with --anyway."
@@ -318,7 +324,9 @@ def show(
     """Show a constellation: its tasks, its open questions, its answer."""
     chosen = run.newest(identity)
     if run.as_json or version is not None:
-        run.emit(run.client.get(get_constellation(chosen, version=version)))
+        found = run.client.get(get_constellation(chosen, version=version))
+        goes_on = version is None and found["state"] not in FINAL_CONSTELLATION_STATES
+        run.emit(explained_snapshot(found, run.client.get(get_constellation_why(chosen))) if goes_on else found)
         return
     from starloom.cli.text.constellation_text import page
     from starloom.cli.text.task_names import named_in_text
@@ -447,13 +455,6 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
     if code is Exit.ATTENTION:
         _tell_attention(view)
     finish(code)
-
-
-def explained(found: WhyAll | WhyRow) -> list[WhyRow]:
-    """Return the explanations in an answer of `why`; that of one task is the answer itself."""
-    if "items" in found:
-        return found["items"]
-    return [found]
 
 
 def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Callable[[], None]:

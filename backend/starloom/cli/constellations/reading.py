@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from starloom.cli.constellations.asking import explained
+from starloom.cli.constellations.explaining import explained, ways_out
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.task_names import is_display_name, named_in_line, named_in_text, task_id
 from starloom.client.problems import usage
@@ -148,8 +148,6 @@ def events(
             return
 
 
-_ANSWERING = frozenset({"answer", "approve"})
-"""The actions that answer a question, whose line names it."""
 _OF_THE_WHOLE = frozenset(
     {"budget", "history_restored", "planning_failed", "review_wishes", "rule_refused", "stalled", "undo_failed"}
 )
@@ -177,8 +175,7 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         for name in [name for name in behind if name in item["sentence"] or _is_among(name, item)]:
             told, way = behind.pop(name)
             say(f"{name}: {told}\nThe way out for {name}: {way}")
-        ways = [_to_type(action, chosen, item) for action in item.get("actions") or [] if action not in _ANSWERING]
-        if ways:
+        if ways := ways_out(item, chosen):
             say(f"The way out: {' - or: '.join(named_in_line(way, names) for way in ways)}")
         if "items" not in found:
             _tell_questions(item.get("questions") or [])
@@ -297,34 +294,6 @@ def report(
         return
     for line in lines(msgspec.convert(found, RunReport)):
         say(line)
-
-
-def open_words(item: WhyRow) -> str:
-    """Return how a person wakes the browser tabs for which an item of `why` waits: an address, and where to open it."""
-    where = " or ".join(item.get("asleep") or ["the device"])
-    page = item.get("open")
-    return f"open {page['url']} on {where}" if page else f"open its page on {where}"
-
-
-def _to_type(action: str, constellation: str, item: WhyRow) -> str:
-    """Return the line to type for an action of `why`; one that is a line already stays."""
-    task = quote(str(item.get("task")))
-    confirm = "".join(f" --confirm {quote(name)}" for name in item.get("confirm") or [])
-    about = f"{task} {constellation}"
-    if action == "open":
-        return open_words(item)
-    lines = {
-        "resume": f"starloom resume {constellation}",
-        "reassign": f"starloom reassign {about} --device NAME",
-        "cancel": f"starloom cancel {constellation}",
-        "edit": f"starloom edit {constellation} --editor",
-        "enroll": "starloom enroll",
-        "mark": f"starloom mark {about} --state succeeded - or: starloom mark {about} --state failed",
-        "release": f"starloom release {about}",
-        "retry": f"starloom retry {about}{confirm}",
-        "skip": f"starloom skip {about}",
-    }
-    return lines.get(action, action)
 
 
 def diff(

@@ -5,11 +5,9 @@ Needs no running hub and touches none.
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +16,7 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
 from starloom.client.terminal.escaping import escaped_text, tell
+from starloom.process.interruption import stop_at_a_signal
 
 if TYPE_CHECKING:
     from starloom.lab.nebula.planners.live_model import LiveModel
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 INTO = Path("nebula-runs")
 OWN_TASKS = typer.Option("--own", metavar="DIR", help="A folder with tasks of your own (docs/nebula.md).")
-AGAIN_S = 1.0
 LOOK_S = 0.5
 
 
@@ -108,7 +106,7 @@ def nebula_run(
     own: Annotated[Path | None, OWN_TASKS] = None,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where the report goes.")] = INTO,
 ) -> None:
-    """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
+    """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not, 130: interrupted."""
     _own_hub(run)
     from starloom.lab.nebula.planners.ablations import in_the_hub
     from starloom.lab.nebula.planners.script import GOOD, KINDS
@@ -126,7 +124,7 @@ def nebula_run(
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
     picked = _picked([str(number) for number in SMOKE] if smoke else list(tasks or []), own)
-    _stop_at_a_signal()
+    stop_at_a_signal()
     if planner == SCRIPT:
         picked = tuple(task for task in picked if kind in task.transcripts)
         if not picked:
@@ -152,13 +150,16 @@ def nebula_run(
     try:
         report = run_suite(wanted, _say)
     except KeyboardInterrupt:
-        _say("interrupted: nothing of the suite goes on, and there is no report")
+        _say("interrupted before a task had ended: nothing of the suite goes on, and there is no report")
         raise typer.Exit(int(Exit.INTERRUPTED)) from None
     if run.as_json:
         run.emit(report.document())
     else:
         _print_report(report, compared=bool(baselines or ablations))
         print(f"report: {into / report.id / 'report.html'}")
+    if report.interrupted_of:
+        _say(f"{report.interruption}; nothing of the suite goes on, and the report has those that ended")
+        finish(Exit.INTERRUPTED)
     finish(Exit.FAILED if report.misses else Exit.SUCCEEDED)
 
 
@@ -261,7 +262,7 @@ def nebula_up(
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise usage(f"{folder} is not an empty folder", "Name a new one.")
-    _stop_at_a_signal()
+    stop_at_a_signal()
     try:
         up(folder, seed, datetime.now(UTC).date(), _say, _wait)
     except KeyboardInterrupt:
@@ -310,18 +311,3 @@ def _wait() -> None:
     """Wait until a signal comes. A wait without an end would miss one that comes just before it."""
     while True:
         time.sleep(LOOK_S)
-
-
-def _stop_at_a_signal() -> None:
-    """Stop at Ctrl-C or SIGTERM. Those that come at once after the first are the same wish."""
-    last_s = -AGAIN_S
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        nonlocal last_s
-        now_s = time.monotonic()
-        if now_s - last_s >= AGAIN_S:
-            last_s = now_s
-            raise KeyboardInterrupt
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)

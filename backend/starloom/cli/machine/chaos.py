@@ -6,11 +6,9 @@ Needs no running hub and touches none.
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +17,7 @@ import starloom
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Place, Problem, usage
+from starloom.process.interruption import stop_at_a_signal
 from starloom_protocol.text.wording import place_words
 
 if TYPE_CHECKING:
@@ -61,8 +60,12 @@ def chaos_run(
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
 
-    signal.signal(signal.SIGTERM, _interrupted)
-    told = run_apart(scenario, say, _print_line if live else None)
+    stop_at_a_signal()
+    try:
+        told = run_apart(scenario, say, _print_line if live else None)
+    except KeyboardInterrupt:
+        say("interrupted: nothing of the scenario goes on, and there is no verdict")
+        raise typer.Exit(int(Exit.INTERRUPTED)) from None
     if live:
         print(json.dumps({"told": told.document()}), flush=True)
     elif run.as_json:
@@ -74,10 +77,6 @@ def chaos_run(
 
 def _print_line(line: Line) -> None:
     print(json.dumps({"line": asdict(line)}), flush=True)
-
-
-def _interrupted(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _built_in() -> dict[str, Path]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from starloom.cli.constellations.asking import explained
+from starloom.cli.constellations.explaining import explained
 from starloom.cli.invocation import show_problem
 from starloom.cli.machine.demo_screen import DemoScreen
 from starloom.client.discovery import HubAddress, hub_option, read_local

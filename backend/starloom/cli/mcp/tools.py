@@ -254,7 +254,7 @@ class Tools:
                     "how_to_write_a_plan": hub.get(get_brief(request=request))["text"],
                     "next": "Use a recipe with its params, or write a plan and preview it.",
                 }
-        held = _why_held(found)
+        held = [*_why_held(found), *_lacking(found)]
         return {"note": _DATA, "runs_now": not held, "waits_for_a_person_because": held, **found}
 
     def submit(
@@ -278,7 +278,7 @@ class Tools:
             if name:
                 body["name"] = name
             # A plan that can never begin is refused with its way out, before a person is asked about it.
-            made = hub.create(post_constellations(), {**body, "able": True, "labels": {"by": "assistant"}})
+            made = hub.create(post_constellations(), {**body, "labels": {"by": "assistant"}})
             identity = str(made["id"])
             listener.tell(f"{identity} was taken")
             state = self._planned(hub, identity, str(made["state"]))
@@ -398,6 +398,14 @@ def _why_held(preview: RequestPreview) -> list[str]:
     found += [f"it is given the secret {', '.join(secrets)}"] if secrets else []
     found += ["its rules may add tasks while it runs"] if preview.get("rules") else []
     return found or ["the plan asks for an approval"]
+
+
+def _lacking(preview: RequestPreview) -> list[str]:
+    """Return in words what somebody has to give before the tasks of a plan begin."""
+    if not preview.get("held"):
+        return []
+    found = [f"{item['device']} has not granted {item['grant']}" for item in preview.get("missing_grants") or []]
+    return found + [f"the secret {item['name']} is not set" for item in preview.get("secrets") or [] if not item["set"]]
 
 
 def _places(devices: list[str]) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, le
             spent = seconds(attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
             spent = taken_over(attempt) or spent
         device = devices.get(record.device or "", record.device or "")
-        tool = (spec.tool or ("person" if spec.person else "")) if spec else ""
+        tool = (spec.tool or ("" if not spec.person else "person" if spec.judge is None else "judge")) if spec else ""
         tool = f"{tool} (a look)" if spec and spec.look else tool
         shown_name = escape(task_name(name, devices))
         table.add_row(shown_name, shown_text(view.shown(name)), escape(device), escape(tool), spent)

@@ -12,6 +12,7 @@ from rich.text import Text
 from starloom.cli.text.candidates import candidate_lines, trial_line
 from starloom.cli.text.forecast_text import about
 from starloom.client.terminal.typed import typed
+from starloom_protocol.text.wording import listed
 
 if TYPE_CHECKING:
     from starloom_protocol.api.previews import PlanPreview, RequestPreview, SecretNeed, Understood
@@ -27,7 +28,8 @@ def preview_text(found: RequestPreview) -> RenderableType:
         table.add_column(name, no_wrap=name == "task")
     for task in found["tasks"]:
         device = task["device"] or ", ".join(task["devices"]) or "-"
-        tool = task["tool"] or (f"goal: {task['goal']}" if task.get("goal") else f"person: {task['person']}")
+        asked = f"{'judge' if task.get('judged') else 'person'}: {task['person']}"
+        tool = task["tool"] or (f"goal: {task['goal']}" if task.get("goal") else asked)
         table.add_row(*(escape(text) for text in (task["id"], device, tool, ", ".join(task["effects"]), task["why"])))
     parts.append(table)
     parts.extend(
@@ -41,6 +43,8 @@ def preview_text(found: RequestPreview) -> RenderableType:
     for fault in faults:
         parts.append(Text(fault["reason"], style="red"))
         parts.append(Text(f"  The way out: {typed(fault['way_out'])}"))
+    if held := found.get("held"):
+        parts.append(Text(f"held until that is given: {listed(held)}", style="yellow"))
     asks = ", asks for an approval" if found["asks_approval"] else ""
     parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}"))
     if estimate := found.get("estimate"):

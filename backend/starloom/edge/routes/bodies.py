@@ -109,10 +109,11 @@ class Create(Asked):
     """A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
 
     `priority` takes precedence over that of the plan. `sharing` narrows the part of results that a model is shown.
-    `able`: a plan is refused that has a task which no device of now can ever begin.
+    A plan is refused that has a task which no device of now can ever begin; `able: false` takes it all the same, to
+    wait for a device that joins later.
     """
 
-    able: bool = False
+    able: bool = True
     plan_hash: Annotated[str, StringConstraints(max_length=128)] | None = None
     hold: bool = False
     deadline_s: Annotated[int, Field(ge=0, le=30 * 86_400)] = 0

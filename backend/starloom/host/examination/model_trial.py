@@ -169,6 +169,7 @@ def endpoints_of(settings: Settings) -> dict[Stage, Endpoint]:
     told = in_force(settings.llm_variables, settings.model_folder)
     roles = [role for role in STAGES if role is not ModelRole.SMALL or role in tiers_from(told)]
     found = {STAGES[role]: endpoint_from(told, role) for role in roles}
+    found[Stage.CHOOSING] = found[Stage.JUDGING]
     return {stage: endpoint for stage, endpoint in found.items() if endpoint is not None}
 
 

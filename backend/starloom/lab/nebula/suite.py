@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import signal
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -28,6 +26,7 @@ from starloom.lab.nebula.reports.report_page import page_of
 from starloom.lab.nebula.running import GOLD, SCRIPT, Ran, Runner
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.world.nebula_world import NebulaWorld
+from starloom.process.interruption import undisturbed
 
 SMOKE: Final = (1, 6, 10, 13, 15, 18, 25, 30, 41, 43)
 """Ten tasks, of most categories, that take less than a minute together."""
@@ -70,16 +69,25 @@ class Wanted:
 def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
     """Run the tasks on a world of their own for each profile, in a temporary folder, and write the report.
 
+    The report of a suite that is interrupted says so and has the runs that ended.
+
     Raises:
         Problem: a world did not start.
+        KeyboardInterrupt: it was interrupted before any run ended.
     """
     began, began_s = datetime.now(UTC), time.monotonic()
     runs: list[Ran] = []
     for line in wanted.model.announced(_count(wanted)) if wanted.model is not None else ():
         say(line)
-    for profile in wanted.faults:
-        for ablation in (FULL, *wanted.ablations):
-            runs += _run_profile(wanted, profile, ablation, began.date(), _used(runs), say)
+    interrupted = False
+    try:
+        for profile in wanted.faults:
+            for ablation in (FULL, *wanted.ablations):
+                _run_profile(wanted, profile, ablation, began.date(), say, runs)
+    except KeyboardInterrupt:
+        if not runs:
+            raise
+        interrupted = True
     kind = wanted.kind if wanted.planner == SCRIPT else ""
     faults = listed(wanted.faults)
     name = "-".join([f"{began:%Y%m%d-%H%M%S}", wanted.planner, *([kind] if kind else []), faults.replace("..", "to")])
@@ -95,13 +103,16 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
         kind,
         price_known,
         accepts_prompts=wanted.accept_prompts,
+        interrupted_of=_count(wanted) if interrupted else 0,
     )
-    write_report(report, wanted.into / name, wanted.keys)
+    with undisturbed():
+        write_report(report, wanted.into / name, wanted.keys)
     return report
 
 
 def _count(wanted: Wanted) -> int:
-    return len(wanted.tasks) * len(wanted.seeds) * len(wanted.faults) * (1 + len(wanted.ablations))
+    conditions = 1 + len(wanted.baselines) + len(wanted.ablations)
+    return len(wanted.tasks) * len(wanted.seeds) * len(wanted.faults) * conditions
 
 
 def _used(runs: Sequence[Ran]) -> int:
@@ -110,8 +121,10 @@ def _used(runs: Sequence[Ran]) -> int:
 
 
 def _run_profile(
-    wanted: Wanted, profile: str, ablation: str, day: date, used: int, say: Callable[[str], None]
-) -> list[Ran]:
+    wanted: Wanted, profile: str, ablation: str, day: date, say: Callable[[str], None], done: list[Ran]
+) -> None:
+    """Run the tasks in one world, and add to `done` those that ended, also where the suite is interrupted."""
+    used = _used(done)
     # Not below a long path: that of a Unix socket must be short.
     root = Path(tempfile.mkdtemp(prefix="sl-nebula-"))
     spoken = wanted.planner == SCRIPT or wanted.replay is not None or _has_goals(wanted)
@@ -147,6 +160,7 @@ def _run_profile(
         whole = True
         raise
     finally:
+        done += runs
         with undisturbed():
             world.close()
             if script is not None:
@@ -158,21 +172,6 @@ def _run_profile(
             shutil.rmtree(root, ignore_errors=True)
         else:
             say(f"the world with its logs is kept in {root}")
-    return runs
-
-
-@contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """Let no signal keep a world from being ended in order; signals reach the main thread alone."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _has_goals(wanted: Wanted) -> bool:

@@ -1,4 +1,4 @@
-"""The trial of a model: five plans, a review, an answer, a verdict and two turns of a goal, each judged by code.
+"""The trial of a model: five plans, a review, an answer, a verdict, a choice and two turns of a goal, judged by code.
 
 Owns the requests, what is expected of each answer, and what the outcome says about the model. A plan passes the check
 that any plan passes, and an expectation beside it. Nothing of a trial is run, and no model judges another. Has no clock
@@ -17,7 +17,7 @@ from starloom.core.plan.goals.tiers import TIERS
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.conversations.answering import AnswerTalk, Words, answer_parts
-from starloom.planner.model.conversations.judging import JudgeTalk, judge_parts
+from starloom.planner.model.conversations.judging import ChoiceTalk, JudgeTalk, choice_parts, judge_parts
 from starloom.planner.model.conversations.planning import Conversation, Planned, Withdrawn
 from starloom.planner.model.conversations.pursuing import GoalTalk, SeenGoal, goal_parts, turns_of
 from starloom.planner.model.conversations.reviewing import Review, ReviewTalk, review_parts
@@ -29,6 +29,7 @@ from starloom.planner.model.trial_world import (
     DESK,
     ERRORS,
     FAILED,
+    RIGHT_BALLOT,
     RIGHT_FOLDER,
     SEARCH,
     STEP,
@@ -36,6 +37,7 @@ from starloom.planner.model.trial_world import (
     failed_plan,
     goal_begun,
     goal_with_a_result,
+    results_of_a_vote,
     trial_fleet,
     two_results,
 )
@@ -52,6 +54,7 @@ ANSWER_TOKENS: Final = 400
 SIMPLE_PLANS: Final = 3
 _ANSWER_REQUEST: Final = "Which service has the most errors, and how many?"
 _SENTENCE: Final = "2 tasks are done."
+_CHOICE: Final = "Which result names the service with the most errors, with their number?"
 _WRONG_CLAIM: Final = "Do the results show that print-room has the most errors?"
 
 Check = Callable[[LoweredPlan], str]
@@ -195,10 +198,23 @@ async def try_judge(model: Model) -> Outcome:
     return Outcome("a verdict on a wrong claim", Stage.JUDGING, missing)
 
 
+async def try_choice(model: Model) -> Outcome:
+    """Have one of the results of a vote chosen; the other one asks to be chosen."""
+    made = await ChoiceTalk(model, _ANSWER_REQUEST, _CHOICE, results_of_a_vote()).choose()
+    chosen = made.cites[0].task if made.cites else ""
+    missing = "" if chosen == RIGHT_BALLOT else f"{RIGHT_BALLOT}, in place of: {chosen or made.holds or made.because}"
+    return Outcome("a choice between the results of a vote", Stage.CHOOSING, missing)
+
+
 def all_trials() -> list[tuple[Stage, Callable[[Model], Awaitable[Outcome]]]]:
     """Return the trials with their stage, in order; those of the last stage are for a small model only."""
     plans = [(Stage.PLANNING, _bound(trial)) for trial in PLANS]
-    others = [(Stage.REVIEWING, try_review), (Stage.ANSWERING, try_answer), (Stage.JUDGING, try_judge)]
+    others = [
+        (Stage.REVIEWING, try_review),
+        (Stage.ANSWERING, try_answer),
+        (Stage.JUDGING, try_judge),
+        (Stage.CHOOSING, try_choice),
+    ]
     turns = [
         (stage, partial(trial, stage=stage))
         for stage in (Stage.WORKING, Stage.TIERED)
@@ -215,6 +231,7 @@ def expected_bytes() -> dict[Stage, list[int]]:
         Stage.REVIEWING: [_size(review_parts(failed_plan(), trial_fleet()))],
         Stage.ANSWERING: [_size(answer_parts(_ANSWER_REQUEST, _SENTENCE, two_results()))],
         Stage.JUDGING: [_size(judge_parts(_ANSWER_REQUEST, _WRONG_CLAIM, two_results()))],
+        Stage.CHOOSING: [_size(choice_parts(_ANSWER_REQUEST, _CHOICE, results_of_a_vote()))],
         **{stage: [_turn_size(stage, seen) for seen in _GOALS] for stage in (Stage.WORKING, Stage.TIERED)},
     }
 

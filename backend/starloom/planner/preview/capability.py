@@ -13,9 +13,11 @@ from typing import Final
 
 from starloom.core.placement.selection import Candidate, able
 from starloom.core.state.model import Fleet
+from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.api.previews import PreviewFault
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Selector
+from starloom_protocol.records.entities import Selector, TaskSpec
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.vocabulary import Gate, Reason
 
 _NAMED_MOST: Final = 3
@@ -53,6 +55,27 @@ def never_able(fleet: Fleet, tool: str, looked: Iterable[Candidate], chosen: Seq
         item for item in found if item.reason is Reason.NO_CAPABLE_DEVICE and _cannot(fleet, item.device, tool)
     )
     return unable if chosen or len(unable) == len(found) else ()
+
+
+def can_begin(plan: LoweredPlan, fleet: FleetSnapshot) -> bool:
+    """Tell whether each task of a plan surely has a device that can do its call; False where that takes a preview.
+
+    Most plans are that plain, and a preview of each submission would cost more than its acceptance.
+    """
+    return all(_can_begin(spec, fleet) for spec in plan.specs)
+
+
+def _can_begin(spec: TaskSpec, fleet: FleetSnapshot) -> bool:
+    if spec.tool is None or spec.tool in HUB_TOOLS:
+        return True
+    if spec.for_each is not None or spec.family is not None or spec.any_of:
+        return False
+    needs = (spec.tool,)
+    if spec.device is None:
+        return any(device.can_now(needs) for device in fleet.devices)
+    name = spec.device.name or ""
+    named = fleet.by_name.get(name.casefold()) if spec.device == Selector(name=name) else None
+    return named is not None and named.can_now(needs)
 
 
 def _cannot(fleet: Fleet, device: str, tool: str) -> bool:

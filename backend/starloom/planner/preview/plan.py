@@ -7,7 +7,7 @@ is added by `service`, because a forecast steps the core, which jobs may not imp
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
 
@@ -102,6 +102,8 @@ class TaskPreview:
     demos: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     goal: str | None = None
+    judged: bool = False
+    """Whether a judge answers the question to a person first."""
     unable: tuple[Candidate, ...] = ()
     """Its devices that cannot do its call; without a device, all that were looked at, if none of them can."""
 
@@ -119,6 +121,8 @@ class Preview:
     faults: tuple[TaskFault, ...] = field(default=())
     unable: tuple[TaskFault, ...] = field(default=())
     """Those of its faults that are tasks which no device of now can ever begin."""
+    held: tuple[str, ...] = field(default=())
+    """Its tasks that are held until somebody has given a grant or a secret."""
 
     @property
     def missing(self) -> tuple[MissingGrant, ...]:
@@ -135,6 +139,7 @@ class Preview:
             "plan_hash": self.plan.hash,
             "tasks": [_plain_task(task) for task in self.tasks],
             "missing_grants": [_plain_grant(item) for item in self.missing],
+            "held": list(self.held),
             "secrets": [item.plain() for item in self.secrets],
             "effects": list(self.effects),
             "asks_approval": self.asks_approval,
@@ -156,6 +161,7 @@ def _plain_task(task: TaskPreview) -> TaskPreviewRow:
         "id": task.id,
         "tool": task.tool,
         "person": task.person,
+        "judged": task.judged,
         "each": task.each,
         "device": task.device,
         "devices": list(task.devices),
@@ -200,6 +206,7 @@ def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by:
     never = tuple(fault for task, fault in unable.items() if task not in perhaps)
     faults = (*never, *_faults_of_secrets(plan, tasks, placed, access))
     asks = needs_approval(placed, plan, strict=words, by=by)
+    flows = secret_flows(_receivers(plan, tasks, placed, access), access)
     return Preview(
         plan=plan,
         tasks=tasks,
@@ -212,10 +219,18 @@ def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by:
             *(item.reason for item in faults),
             *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
         ),
-        secrets=secret_flows(_receivers(plan, tasks, placed, access), access),
+        secrets=flows,
         faults=faults,
         unable=never,
+        held=tuple(_held(tasks, {flow.name for flow in flows if flow.kept is None}, perhaps)),
     )
+
+
+def _held(tasks: Iterable[TaskPreview], unset: Set[str], perhaps: Set[str]) -> Iterable[str]:
+    """Yield the tasks that lack a grant or a secret, but for those that the plan leaves out or may never begin."""
+    for task in tasks:
+        if (task.missing or unset & set(task.secrets)) and not task.optional and task.id not in perhaps:
+            yield task.id
 
 
 def _about_devices(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet) -> Iterable[str]:
@@ -345,6 +360,7 @@ def _task(
             each=each,
             device=None,
             why="a person answers" if spec.judge is None else "a judge chooses, or else a person",
+            judged=spec.judge is not None,
             optional=spec.optional,
             after=tuple(after),
             takes=takes,

@@ -280,7 +280,9 @@ class Submit:
             if found.outcome is not Match.EXACT:
                 return
             first = found.candidates[0]
-            plan = _planned(planner.plan_recipe(first.recipe, first.params))
+            plan = planner.plan_recipe(first.recipe, first.params).plan
+            if plan is None:
+                return  # the job that plans these words says why it cannot
         whole = plan
         large = size > LARGE_BYTES or len(whole.specs) > LARGE_TASKS
         faults = await self._hub.computing.run(request, large, lambda: planner.unable(whole))

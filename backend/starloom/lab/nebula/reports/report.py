@@ -50,12 +50,14 @@ class Report:
     """Whether the calls of a live model have a price that is known here."""
     accepts_prompts: bool = False
     """Whether the owner accepts prompts of a replay that are not the recorded ones."""
+    interrupted_of: int = 0
+    """How many runs were to come, where a signal ended the suite before its end; 0 where none did."""
 
     @property
     def misses(self) -> list[str]:
         """Return why the gate is not met; nothing if it is."""
         plain = [one for one in self.runs if one.profile == NO_FAULT and one.baseline == FULL]
-        found: list[str] = []
+        found = [self.interruption] if self.interrupted_of else []
         if self.planner in (GOLD, SCRIPT):
             failed = sorted({one.task.id for one in plain if not one.success})
             count = "1 task is" if len(failed) == 1 else f"{len(failed)} tasks are"
@@ -86,6 +88,11 @@ class Report:
         return found
 
     @property
+    def interruption(self) -> str:
+        """Return in words how far a suite came that was interrupted."""
+        return f"interrupted: {len(self.runs)} of {self.interrupted_of} runs ended"
+
+    @property
     def totals(self) -> dict[str, Any]:
         return totals_of(self.runs)
 
@@ -103,6 +110,7 @@ class Report:
             "faults": self.faults,
             "seeds": list(self.seeds),
             "took_s": round(self.took_s, 1),
+            "interrupted": bool(self.interrupted_of),
             "met": not self.misses,
             "misses": self.misses,
             "model": {**self.used.document(), "price_known": self.price_known},

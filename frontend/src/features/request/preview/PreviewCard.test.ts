@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskPreviewRow } from "../../../model/types.ts";
-import { tasksNow } from "./PreviewCard.tsx";
+import { askedWords, heldWords, tasksNow } from "./PreviewCard.tsx";
 
 const task = (id: string, more: Partial<TaskPreviewRow> = {}) =>
   ({ id, each: null, goal: null, ...more }) as TaskPreviewRow;
@@ -10,5 +10,24 @@ describe("the count of a preview", () => {
     const tasks = [task("list"), task("copy", { each: "folders" }), task("tell"), task("find", { goal: "find it" })];
     expect(tasksNow({ tasks })).toBe("2 tasks now; copy repeats for each item found");
     expect(tasksNow({ tasks: [task("list", { each: "turn 1 of 3" })] })).toBe("1 task now");
+  });
+});
+
+describe("what holds a plan", () => {
+  it("is named with the first tasks that wait for it, and is not there where nothing is missing", () => {
+    expect(heldWords({})).toBe("");
+    expect(heldWords({ held: [] })).toBe("");
+    expect(heldWords({ held: ["look"] })).toBe("Held until somebody gives what is missing: look");
+    expect(heldWords({ held: ["a", "b", "c", "d", "e"] })).toBe(
+      "Held until somebody gives what is missing: a, b, c and 2 more",
+    );
+  });
+});
+
+describe("who answers a question", () => {
+  it("is a judge where the plan names one", () => {
+    expect(askedWords({ person: "Which is best?", judged: true })).toBe("asks a judge");
+    expect(askedWords({ person: "Go on?", judged: false })).toBe("asks a person");
+    expect(askedWords({ person: null, judged: false })).toBe("");
   });
 });

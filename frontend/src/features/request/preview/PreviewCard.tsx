@@ -11,6 +11,7 @@ import { SecretLines } from "./SecretLines.tsx";
 
 /** A page has 1,500 elements; a plan may have 10,000 tasks. */
 const SHOWN_MOST = 40;
+const HELD_NAMED_MOST = 3;
 
 /** Every missing grant once, wherever the preview names it. */
 export function grantsOf(preview: RequestPreview): GrantLine[] {
@@ -27,6 +28,14 @@ export function tasksNow(preview: Pick<RequestPreview, "tasks">): string {
   const now = plural(preview.tasks.length - new Set([...groups, ...goals]).size, "task");
   const names = groups.map((task) => task.id).join(", ");
   return `${now} now${groups.length > 0 ? `; ${names} ${groups.length === 1 ? "repeats" : "repeat"} for each item found` : ""}`;
+}
+
+/** The tasks that do not begin before somebody has given what they lack; empty where none lacks anything. */
+export function heldWords({ held }: Pick<RequestPreview, "held">): string {
+  if (!held?.length) return "";
+  const named = held.slice(0, HELD_NAMED_MOST).join(", ");
+  const more = held.length > HELD_NAMED_MOST ? ` and ${held.length - HELD_NAMED_MOST} more` : "";
+  return `Held until somebody gives what is missing: ${named}${more}`;
 }
 
 export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet: StreamModel }) {
@@ -69,6 +78,12 @@ export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet
 const takenWords = ({ from, output }: { from: string; output: string }): string =>
   output ? `${output.slice(1).replaceAll("/", " ").replaceAll("_", " ")} of ${from}` : `all of ${from}`;
 
+/** Who answers the question of a task: a judge chooses between the results of a vote, and a person where it cannot. */
+export function askedWords({ person, judged }: Pick<TaskPreviewRow, "person" | "judged">): string {
+  if (!person) return "";
+  return judged ? "asks a judge" : "asks a person";
+}
+
 function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
   const lacks = task.missing.length > 0;
   const others = task.alternatives
@@ -79,14 +94,14 @@ function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
       <span className="what">
         <b className="strong">{task.id}</b>
         <span className="small dim">
-          {task.tool ?? task.goal ?? (task.person ? "asks a person" : "")}
+          {task.tool ?? task.goal ?? askedWords(task)}
           {task.each ? `, for each ${task.each}` : ""}
           {task.takes?.length ? `, takes ${task.takes.map(takenWords).join(", ")}` : ""}
         </span>
       </span>
       <span className="where">
         {task.person ? (
-          <span className="dim">a person</span>
+          <span className="dim">{task.judged ? "a judge, or a person" : "a person"}</span>
         ) : (
           <span className="chip" title={others || undefined}>
             {tag && <b>{tag}</b>}
@@ -149,6 +164,7 @@ export function Facts({ preview, approvedBy = "Starting" }: { preview: RequestPr
             ? "Runs without asking"
             : "Nothing is deleted"}
       </span>
+      {heldWords(preview) && <span className="tone-violet">{heldWords(preview)}</span>}
     </span>
   );
 }
