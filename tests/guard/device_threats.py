@@ -149,4 +149,11 @@ DEVICE_THREATS = (
         part="without an exchange the place is free for a moment; without links as well, a file that comes to a free "
         "place in the moment of the rename may be lost; programs that a call starts write as they like",
     ),
+    Threat(
+        "T156",
+        "a document of a permitted size keeps the hub from everybody: a key that stands twice among thousands, from a "
+        "stranger at an open door, or thousands of directives for tags in a plan",
+        "names are compared in one pass, and a document has no directives",
+        ("tests/guard/test_costly_documents.py",),
+    ),
 )

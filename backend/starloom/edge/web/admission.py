@@ -29,6 +29,7 @@ from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to
 from starloom.edge.web.replies import response_type, unconverted
+from starloom_protocol.values import name_twice
 from starloom_protocol.vocabulary import Code, PrincipalKind
 from starloom_protocol.wire.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 
@@ -60,9 +61,7 @@ def _refused(why: str) -> Problem:
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise _refused(f"the key `{twice[:100]}` stands twice in one map")
+        raise _refused(f"the key `{name_twice(pairs)[:100]}` stands twice in one map")
     return found
 
 
