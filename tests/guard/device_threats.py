@@ -156,4 +156,13 @@ DEVICE_THREATS = (
         "names are compared in one pass, and a document has no directives",
         ("tests/guard/test_costly_documents.py",),
     ),
+    Threat(
+        "T157",
+        "a small archive has millions of folders, links or names, or folders so deep that no call clears them away, "
+        "and fills the disk, the memory or the inodes of a device; or its times are no numbers, and stop a rotation",
+        "folders and other entries are bounded as files are, names together, and depth; a time that is none "
+        "is left out",
+        ("tests/guard/test_hostile_archives.py",),
+        part="within the limits of its call an archive may fill a disk",
+    ),
 )
