@@ -165,4 +165,24 @@ DEVICE_THREATS = (
         ("tests/guard/test_hostile_archives.py",),
         part="within the limits of its call an archive may fill a disk",
     ),
+    Threat(
+        "T158",
+        "on a shared computer the browser keeps drafts and outputs of tools for whoever opens it next, after their "
+        "person has signed out, or another has signed in",
+        "what is kept beyond a tab is of one person, and goes with the sign-in",
+        ("tests/e2e/test_offline.py::test_signed_out_means_forgotten",),
+        part="personal.test.ts holds another person and an ended session; a browser that was closed with its sign-in "
+        "open keeps them until it is opened again",
+    ),
+    Threat(
+        "T159",
+        "a text of a device in the sentence that opens an answer ends its quotation by a look-alike sign, ends the "
+        "lead of the page in its middle, or is shown as a command to type",
+        "signs that look like quotes are exchanged but within words, and a quotation is never split",
+        (
+            "tests/guard/test_hostile_sentences.py",
+            "tests/core/answer/test_stated.py::test_a_text_from_a_device_stays_in_its_quotes",
+        ),
+        part="the split is held by AnswerBand.test.ts",
+    ),
 )
