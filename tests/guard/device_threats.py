@@ -185,4 +185,12 @@ DEVICE_THREATS = (
         ),
         part="the split is held by AnswerBand.test.ts",
     ),
+    Threat(
+        "T160",
+        "somebody who may only look asks at once, many times, for a constellation of thousands of tasks, or why they "
+        "stand still, until the hub answers nobody else",
+        "a caller reads two whole constellations at a time; its other requests for one wait in order",
+        ("tests/guard/test_many_readers.py",),
+        part="requests that wait take a connection each",
+    ),
 )
