@@ -231,6 +231,16 @@ def holds(op: Op, found: Any, value: Any) -> bool:
             return isinstance(found, (str, list, dict)) and len(found) > 0
 
 
+def name_twice(pairs: Sequence[tuple[str, Any]]) -> str:
+    """Return the first name that stands twice in a map's pairs; empty if none does. One pass: a map may be large."""
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            return name
+        seen.add(name)
+    return ""
+
+
 def name_fault(name: str, *, most: int = 128) -> str | None:
     """Return why a name for people is refused (NFC, no control, bidi or surrogate characters), or None."""
     if not name.strip():

@@ -23,6 +23,7 @@ _KEPT = """async () => {
   return wanted.every((path) => kept.includes(path)) && navigator.serviceWorker.controller !== null;
 }"""
 _STORED = "() => JSON.stringify({...sessionStorage}) + JSON.stringify({...localStorage})"
+_SAMPLE = "(text) => localStorage.setItem('starloom.rows.sample.fs.read', text)"
 _CACHED = """async () => {
   const found = [];
   for (const name of await caches.keys()) {
@@ -115,6 +116,8 @@ def test_signed_out_means_forgotten(stack: Stack, sample: Seen, new_context: New
     other.reload()
     expect(other.get_by_role("list", name="Tasks").get_by_role("button")).to_have_count(3)
     assert "Nobody reads this" in other.evaluate(_STORED), "something was kept"
+    # As *Try this row* keeps what a tool gave, beyond the tab.
+    other.evaluate(_SAMPLE, json.dumps({"value": "Nobody reads this", "device": "nas", "atMs": 1}))
     page.goto("/settings")
     page.get_by_role("button", name="Sign out").click()
     for each in (page, other):

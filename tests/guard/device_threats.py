@@ -149,4 +149,48 @@ DEVICE_THREATS = (
         part="without an exchange the place is free for a moment; without links as well, a file that comes to a free "
         "place in the moment of the rename may be lost; programs that a call starts write as they like",
     ),
+    Threat(
+        "T156",
+        "a document of a permitted size keeps the hub from everybody: a key that stands twice among thousands, from a "
+        "stranger at an open door, or thousands of directives for tags in a plan",
+        "names are compared in one pass, and a document has no directives",
+        ("tests/guard/test_costly_documents.py",),
+    ),
+    Threat(
+        "T157",
+        "a small archive has millions of folders, links or names, or folders so deep that no call clears them away, "
+        "and fills the disk, the memory or the inodes of a device; or its times are no numbers, and stop a rotation",
+        "folders and other entries are bounded as files are, names together, and depth; a time that is none "
+        "is left out",
+        ("tests/guard/test_hostile_archives.py",),
+        part="within the limits of its call an archive may fill a disk",
+    ),
+    Threat(
+        "T158",
+        "on a shared computer the browser keeps drafts and outputs of tools for whoever opens it next, after their "
+        "person has signed out, or another has signed in",
+        "what is kept beyond a tab is of one person, and goes with the sign-in",
+        ("tests/e2e/test_offline.py::test_signed_out_means_forgotten",),
+        part="personal.test.ts holds another person and an ended session; a browser that was closed with its sign-in "
+        "open keeps them until it is opened again",
+    ),
+    Threat(
+        "T159",
+        "a text of a device in the sentence that opens an answer ends its quotation by a look-alike sign, ends the "
+        "lead of the page in its middle, or is shown as a command to type",
+        "signs that look like quotes are exchanged but within words, and a quotation is never split",
+        (
+            "tests/guard/test_hostile_sentences.py",
+            "tests/core/answer/test_stated.py::test_a_text_from_a_device_stays_in_its_quotes",
+        ),
+        part="the split is held by AnswerBand.test.ts",
+    ),
+    Threat(
+        "T160",
+        "somebody who may only look asks at once, many times, for a constellation of thousands of tasks, or why they "
+        "stand still, until the hub answers nobody else",
+        "a caller reads two whole constellations at a time; its other requests for one wait in order",
+        ("tests/guard/test_many_readers.py",),
+        part="requests that wait take a connection each",
+    ),
 )

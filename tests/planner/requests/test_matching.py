@@ -167,6 +167,17 @@ def test_matching_costs_in_proportion_to_the_fleet(words: str) -> None:
     assert cost(200) < GROWTH_MOST * cost(100)
 
 
+def test_a_text_of_rhythms_costs_no_more_than_a_request() -> None:
+    """Each rhythm is taken out in a pass over all words: 300 of them kept the hub from everybody for a second."""
+
+    def cost(count: int) -> int:
+        words = "every monday " * count
+        return calls(lambda: match(words, RECIPES, sample()))
+
+    cost(20)
+    assert cost(300) < cost(20)
+
+
 @pytest.mark.parametrize(
     ("words", "value"),
     [

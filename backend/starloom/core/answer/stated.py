@@ -8,6 +8,7 @@ sentences: they may claim work that the model took out.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from starloom.core.state.model import Constellation, Fleet
@@ -23,6 +24,10 @@ _TEXT_CHARS_MOST: Final = 80
 _DEVICES_MOST: Final = 4
 _NUMBER_MOST: Final = 2**53
 """A larger one is exact in no result, and a device may send one with a thousand digits."""
+_QUOTES: Final = "'`´‘‚‛′‵‹›ʹʻʼʽʾʿˈˊˋ՚׳᾽᾿῾❛❜ꞌ＇｀"
+_APOSTROPHE: Final = re.compile(rf"(?<=[^\W_])[{_QUOTES}’](?=[^\W_])")
+_QUOTE: Final = re.compile(rf"[{_QUOTES}]|(?<![^\W_])’|’(?![^\W_])")
+"""A sign of a device's own would look like the end of its quotation; one within a word does not."""
 
 
 def stated(constellation: Constellation, fleet: Fleet) -> str | None:
@@ -101,8 +106,7 @@ def _plain(fleet: Fleet, found: Any) -> str | None:
     if any(device.name == found for device in fleet.devices.values()):
         return found
     cut = found if len(found) <= _TEXT_CHARS_MOST else found[: _TEXT_CHARS_MOST - 1] + "…"
-    # An apostrophe of its own would look like the end of the quotation.
-    return quoted(cut.replace("'", "’"))
+    return quoted(_QUOTE.sub('"', _APOSTROPHE.sub("’", cut)))
 
 
 def _is_number(found: Any) -> bool:

@@ -26,13 +26,17 @@ class Door(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the table. `roles`, `kinds` and `scope` belong to callers; `body_max` bounds the body in bytes."""
+    """One row of the table. `roles`, `kinds` and `scope` belong to callers; `body_max` bounds the body in bytes.
+
+    `whole`: it reads a whole constellation of maybe thousands of tasks; a caller has few such requests at a time.
+    """
 
     door: Door
     roles: frozenset[Role] = frozenset()
     scope: Scope | None = None
     body_max: int = 1024 * 1024
     kinds: frozenset[PrincipalKind] = frozenset(PrincipalKind)
+    whole: bool = False
 
     def refusal(self, caller: Caller) -> str | None:
         """Return why this caller is refused, or None."""
@@ -71,6 +75,7 @@ def _run(body_max: int = SMALL) -> Row:
 
 
 _ANYONE = Row(Door.ANYONE, body_max=SMALL)
+_WHOLE = Row(Door.CALLER, _ALL, Scope.READ, SMALL, whole=True)
 _SELF = Row(Door.CALLER, _ALL, None, SMALL)
 _FLEET = Row(Door.CALLER, _OPERATOR, Scope.FLEET, SMALL)
 _APPROVE = Row(Door.CALLER, _APPROVER, Scope.APPROVE, SMALL)
@@ -142,20 +147,20 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/prompt-preview"): _run(),
     ("GET", V1 + "/brief"): _read(),
     ("POST", V1 + "/brief"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
-    ("GET", _C + "/{constellation}"): _read(),
+    ("GET", _C + "/{constellation}"): _WHOLE,
     ("GET", _C + "/{constellation}/result"): _read(),
     ("POST", _C + "/{constellation}/edits"): _run(_PLAN_BYTES),
     ("PUT", _C + "/{constellation}/draft"): _run(),
     ("DELETE", _C + "/{constellation}/draft"): _run(),
-    ("GET", _C + "/{constellation}/versions"): _read(),
-    ("GET", _C + "/{constellation}/diff"): _read(),
+    ("GET", _C + "/{constellation}/versions"): _WHOLE,
+    ("GET", _C + "/{constellation}/diff"): _WHOLE,
     ("GET", _C + "/{constellation}/replay"): _ACCESS,
-    ("GET", _C + "/{constellation}/blame"): _read(),
+    ("GET", _C + "/{constellation}/blame"): _WHOLE,
     ("POST", _C + "/{constellation}/fork"): _run(_PLAN_BYTES),
     ("POST", _C + "/{constellation}/undo"): _run(),
     ("GET", _C + "/{constellation}/events"): _read(),
-    ("GET", _C + "/{constellation}/why"): _read(),
-    ("GET", _C + "/{constellation}/transcript"): _read(),
+    ("GET", _C + "/{constellation}/why"): _WHOLE,
+    ("GET", _C + "/{constellation}/transcript"): _WHOLE,
     ("GET", _C + "/{constellation}/report"): _read(),
     ("GET", _C + "/{constellation}/what-if"): _read(),
     ("POST", _C + "/{constellation}/what-if"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),

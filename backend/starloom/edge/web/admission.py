@@ -2,7 +2,8 @@
 
 `guarded_route` makes the route class of the application, so that no route can bypass it. A body is strict JSON, with
 the rules of a plan's text: no key twice in one map, no infinite number. `Computing` admits large documents to
-threads: few at a time, one for each caller, so that no caller takes the whole processor.
+threads: few at a time, one for each caller, so that no caller takes the whole processor. `Readings` does so for
+requests that read a whole constellation.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from fastapi import Request
 from fastapi.routing import APIRoute
@@ -29,6 +32,7 @@ from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to
 from starloom.edge.web.replies import response_type, unconverted
+from starloom_protocol.values import name_twice
 from starloom_protocol.vocabulary import Code, PrincipalKind
 from starloom_protocol.wire.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 
@@ -60,9 +64,7 @@ def _refused(why: str) -> Problem:
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise _refused(f"the key `{twice[:100]}` stands twice in one map")
+        raise _refused(f"the key `{name_twice(pairs)[:100]}` stands twice in one map")
     return found
 
 
@@ -280,6 +282,28 @@ async def _as_it_is(_request: Request, error: Exception) -> Exception:
     return error
 
 
+READS_AT_ONCE: Final = 2
+"""A page reads the constellation that it shows, and why its tasks stand still."""
+
+
+class Readings:
+    """The turns of each caller for requests that read a whole constellation; the others wait in order."""
+
+    def __init__(self) -> None:
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, request: Request, row: Row) -> AsyncIterator[None]:
+        """Wait until it is the turn of a request; at once for a row that reads no whole constellation."""
+        if not row.whole:
+            yield
+            return
+        # Who holds or awaits a turn keeps the semaphore, so no second one for the same caller is made.
+        turns = self._turns.setdefault(caller_of(request).token, asyncio.Semaphore(READS_AT_ONCE))
+        async with turns:
+            yield
+
+
 def guarded_route(
     admission: Admission,
     denied: Callable[[Denied], None] = lambda _denied: None,
@@ -289,6 +313,7 @@ def guarded_route(
 
     `denied` hears of refusals, `explained` returns the error to answer with.
     """
+    readings = Readings()
 
     class GuardedRoute(APIRoute):
         def __init__(self, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
@@ -307,7 +332,8 @@ def guarded_route(
             async def guarded(request: Request) -> Response:
                 try:
                     row = admission.admit(request, path)
-                    return _proved(request, await handle(_bounded(request, row.body_max)))
+                    async with readings.turn(request, row):
+                        return _proved(request, await handle(_bounded(request, row.body_max)))
                 except Exception as error:
                     _note_refusal(request, path, error, denied)
                     # Answered here, inside the shield, so that a refusal carries its headers and request id too.

@@ -92,6 +92,8 @@ def _device_at(
 
 
 WORDS_MOST = 60
+_RHYTHM_WORDS_MOST = 60
+"""Words that say how often, and courtesies. Each rhythm is taken out in a pass over all words."""
 CANDIDATES_MOST = 3
 _WHOLE = 1000
 _NEAR_SCORE = 0.5
@@ -250,6 +252,8 @@ def match(
     words: str, recipes: Sequence[Recipe], fleet: FleetSnapshot, *, params: Mapping[str, Any] | None = None
 ) -> Matched:
     """Return the recipe that the words mean; `params` were given beside them and take precedence over the words."""
+    if len(words.split()) > WORDS_MOST + _RHYTHM_WORDS_MOST:
+        return Matched(Match.NONE, ())
     rhythm = rhythm_in(words)
     if rhythm is not None:
         once = match(rhythm.rest, recipes, fleet, params=params)

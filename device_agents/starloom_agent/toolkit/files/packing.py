@@ -46,6 +46,11 @@ _LEFT_OUT_SHOWN = 100
 """A person reads the first of them; the count says how many there are."""
 _PATH_BYTES_MOST = 4000
 """Linux takes paths of 4,096 bytes, and the folder that it is unpacked into stands before it."""
+_DEPTH_MOST = 256
+"""Folders within each other; a deeper tree takes more open files to clear away than a call has."""
+_NAMES_BYTES_MOST = 64 * CHUNK_BYTES
+"""Names of some hundred thousand files. Each stays in memory, to be found a second time."""
+_MTIME_MOST = 2**40
 # RuntimeError (with NotImplementedError) is zipfile's word for what is encrypted or packed in a way it does not know.
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError)
 
@@ -258,6 +263,8 @@ def safe_path(name: str) -> str:
             f"the archive has a file {shown}, whose name leads out of its folder or has signs that no file should "
             "have: nothing is taken",
         )
+    if len(path.parts) > _DEPTH_MOST:
+        raise ToolFailed(Code.TOOL_FAILED, f"the archive has more than {_DEPTH_MOST} folders within each other")
     if (
         any(len(os.fsencode(part)) > NAME_BYTES_MOST for part in path.parts)
         or len(os.fsencode(name)) > _PATH_BYTES_MOST
@@ -279,6 +286,51 @@ def _readable(path: Path) -> Iterator[None]:
         raise ToolFailed(Code.TOOL_FAILED, f"{path.name} cannot be read as an archive to its end: {said}") from error
 
 
+class _Count:
+    """Holds the contents of an archive within its limits. Folders and other entries may be as many as files each.
+
+    Each costs room on the disk, and memory while the archive is read.
+    """
+
+    def __init__(self, name: str, limits: Limits) -> None:
+        self._name = name
+        self._limits = limits
+        self._paths: set[str] = set()
+        self._folders: dict[tuple[int, str], int] = {}
+        """The number of each folder, by the number of the one around it and its name."""
+        self._bytes = self._name_bytes = self._others = 0
+
+    def add(self, member: Member) -> None:
+        """Count a file, and the folders that it needs."""
+        if member.path in self._paths:
+            raise ToolFailed(Code.TOOL_FAILED, f"the archive has {member.listed_as} twice: nothing is taken")
+        self._paths.add(member.path)
+        self._bytes += member.bytes
+        self._name_bytes += len(member.path)
+        if self._name_bytes > _NAMES_BYTES_MOST:
+            raise ToolFailed(
+                Code.TOOL_FAILED, f"{self._name}: the names of its files have more than {_NAMES_BYTES_MOST} characters"
+            )
+        around = 0
+        for part in member.path.split("/")[:-1]:
+            around = self._folders.setdefault((around, part), len(self._folders) + 1)
+        if max(len(self._paths), len(self._folders)) > self._limits.files or self._bytes > self._limits.bytes:
+            self._refuse("files")
+
+    def pass_over(self) -> None:
+        """Count an entry that is no file."""
+        self._others += 1
+        if self._others > self._limits.files:
+            self._refuse("entries")
+
+    def _refuse(self, noun: str) -> None:
+        raise ToolFailed(
+            Code.TOOL_FAILED,
+            f"{self._name} holds more than {self._limits.files} {noun} or {self._limits.bytes} bytes; nothing is "
+            "taken. Allow more with most_files or most_bytes if you trust it",
+        )
+
+
 def members(path: Path, limits: Limits, taken: Taken, door: Beneath) -> Iterator[Member]:
     """Yield the plain files of a tar (plain, gz, bz2, xz) or zip archive, within limits; `taken` tells the rest.
 
@@ -289,36 +341,33 @@ def members(path: Path, limits: Limits, taken: Taken, door: Beneath) -> Iterator
     with _readable(path), door.open(path) as raw:
         start = raw.read(6)
         raw.seek(0)
-        zipped = start[:2] == b"PK"
-        found = _from_zip(path, raw, limits, taken) if zipped else _from_tar(path, raw, start, limits, taken)
-        seen: set[str] = set()
-        total = 0
+        count = _Count(path.name, limits)
+        if start[:2] == b"PK":
+            found = _from_zip(path, raw, limits, taken)
+        else:
+            found = _from_tar(path, _unpacked(raw, start), limits, taken, count)
         for member in found:
-            if member.path in seen:
-                raise ToolFailed(Code.TOOL_FAILED, f"the archive has {member.listed_as} twice: nothing is taken")
-            seen.add(member.path)
-            total += member.bytes
-            if total > limits.bytes or len(seen) > limits.files:
-                raise ToolFailed(
-                    Code.TOOL_FAILED,
-                    f"{path.name} holds more than {limits.files} files or {limits.bytes} bytes; nothing is taken. "
-                    "Allow more with most_files or most_bytes if you trust it",
-                )
+            count.add(member)
             yield member
 
 
-def _from_tar(path: Path, raw: IO[bytes], start: bytes, limits: Limits, taken: Taken) -> Iterator[Member]:
-    opened: Readable = raw
+def _unpacked(raw: IO[bytes], start: bytes) -> Readable:
+    """Return the bytes of a tar that may be packed, as its first ones say."""
     if start[:2] == b"\x1f\x8b":
-        opened = gzip.GzipFile(fileobj=raw, mode="rb")
-    elif start[:3] == b"BZh":
-        opened = bz2.BZ2File(raw)
-    elif start == b"\xfd7zXZ\x00":
-        opened = lzma.LZMAFile(raw)  # noqa: SIM115 - `raw` is the caller's to close, and all there is to close
+        return gzip.GzipFile(fileobj=raw, mode="rb")
+    if start[:3] == b"BZh":
+        return bz2.BZ2File(raw)
+    if start == b"\xfd7zXZ\x00":
+        return lzma.LZMAFile(raw)
+    return raw
+
+
+def _from_tar(path: Path, opened: Readable, limits: Limits, taken: Taken, count: _Count) -> Iterator[Member]:
     ration = _Rationed(opened, path.name)
     with tarfile.open(fileobj=ration, mode="r|") as archive:
         for head in archive:
             if not head.isreg() or head.issparse():
+                count.pass_over()
                 if not head.isdir():
                     taken.leave_out(head.name, "not a plain file (a link or a device)")
                 ration.left += _HEAD_BYTES_EACH
@@ -334,7 +383,9 @@ def _from_tar(path: Path, raw: IO[bytes], start: bytes, limits: Limits, taken: T
             if head.name == LIST_NAME:
                 taken.listed = _read_list(data, head.size)
                 continue
-            yield Member(path, safe_path(head.name), head.size, int(head.mtime), data)
+            # A head may say that it is of a time that is no number, or of no time at all.
+            moment = int(head.mtime) if 0 < head.mtime < _MTIME_MOST else 0
+            yield Member(path, safe_path(head.name), head.size, moment, data)
     while ration.read(CHUNK_BYTES):
         pass  # to the very end: only there does a packed file prove that nothing of it is missing
 

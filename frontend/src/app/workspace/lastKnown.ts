@@ -5,6 +5,7 @@
  * never in it.
  */
 import type { Entity, SessionRow, StreamEvent } from "../../model/types.ts";
+import { forgetPersonal } from "./personal.ts";
 
 const KEY = "starloom.last-known";
 const CHANNEL = "starloom.sign-out";
@@ -117,9 +118,10 @@ export function forget(): void {
   }
 }
 
-/** Tells the other tabs of this browser that nobody is signed in any more; each has a storage of its own. */
+/** Tells the other tabs of this browser that nobody is signed in any more; each has a session storage of its own. */
 export function forgetEverywhere(): void {
   forget();
+  forgetPersonal();
   const channel = openChannel();
   channel?.postMessage("forget");
   channel?.close();
@@ -132,6 +134,8 @@ export function onForgotten(run: () => void): () => void {
   channel.onmessage = () => {
     forget();
     run();
+    // Once more: this tab may have kept something since the one that signed out forgot it.
+    forgetPersonal();
   };
   return () => channel.close();
 }

@@ -11,6 +11,7 @@ import type { SessionRow } from "../../model/types.ts";
 import { setProgram } from "../../ui/typed.ts";
 import { Changes } from "./changes.ts";
 import { type KeptStream, keptStream, type LastKnown, save } from "./lastKnown.ts";
+import { keepPersonal } from "./personal.ts";
 
 export const FLEET = "fleet";
 const LINGER_MS = 30_000;
@@ -80,6 +81,7 @@ export class Workspace {
 
   private take(session: SessionRow): void {
     this.session = session;
+    keepPersonal(session.principal.id);
     setProgram(session.program);
     this.hub.rest.csrf = session.csrf ?? "";
   }

@@ -74,10 +74,14 @@ function useCut(text: RefObject<HTMLElement | null>, whole: boolean, words: stri
   return cut;
 }
 
+/** An end of a sentence, or a text in quotes: an end within one is a device's. An apostrophe within a word is no quote. */
+const ENDS = /(?<![\p{L}\p{N}])'[^']*'(?![\p{L}\p{N}])|[.!?](?=\s)/gu;
+
 /** The first sentence, which says the result, and the rest with its leading space. */
-function leadOf(text: string): [string, string] {
-  const end = /[.!?](?=\s)/.exec(text);
-  return end ? [text.slice(0, end.index + 1), text.slice(end.index + 1)] : [text, ""];
+export function leadOf(text: string): [string, string] {
+  for (const { 0: found, index } of text.matchAll(ENDS))
+    if (found.length === 1) return [text.slice(0, index + 1), text.slice(index + 1)];
+  return [text, ""];
 }
 
 function sentenceWithout({ state, request, fault }: Head): string {

@@ -14,13 +14,15 @@ import yaml
 
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.values import VALUE_DEPTH_MAX, depth_of
+from starloom_protocol.values import VALUE_DEPTH_MAX, depth_of, name_twice
 from starloom_protocol.vocabulary import CODES, Code
 
 DOCUMENT_BYTES_MAX: Final = 1024 * 1024
 """A document is read whole before anything in it is known to be a plan."""
 REASON_CHARS_MOST: Final = 600
 """A parser quotes the text, which may be one line of a megabyte."""
+_TAG_DIRECTIVE: Final = re.compile("(?<![^\r\n\x85\u2028\u2029\ufeff])%TAG(?=[ \t])")
+"""The C parser compares each with all before it, and lets no other thread run meanwhile."""
 
 
 class DocumentRefused(Exception):
@@ -130,9 +132,7 @@ def _depth_of_text(source: str) -> int:
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for index, name in enumerate(names) if name in names[:index])
-        raise DocumentRefused(f"the key `{twice}` stands twice in one map", hint="Remove one of the two.")
+        raise DocumentRefused(f"the key `{name_twice(pairs)}` stands twice in one map", hint="Remove one of the two.")
     return found
 
 
@@ -141,6 +141,10 @@ def _refuse_constant(word: str) -> Any:
 
 
 def _read_yaml(source: str) -> Any:
+    directive = _TAG_DIRECTIVE.search(source)
+    if directive is not None:
+        line = source.count("\n", 0, directive.end()) + 1
+        raise DocumentRefused("directives (%TAG) are not taken", f"line {line}, column 1", hint="Remove the line.")
     try:
         depth = 0
         # Only the C loader's events are cheap enough to look at every node before any object is made.
