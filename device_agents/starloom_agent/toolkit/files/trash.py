@@ -47,8 +47,8 @@ class _Ticket:
         return self.home / _kept_name(self.origin.name)
 
 
-def remove(context: ToolContext, path: Path) -> str:
-    """Put a file or folder into the trash of its granted folder; return its ticket.
+def remove(context: ToolContext, path: Path) -> tuple[str, Path]:
+    """Put a file or folder into the trash of its granted folder; return its ticket and its place there.
 
     Raises:
         ToolFailed: it cannot be moved there; it is where it was.
@@ -59,7 +59,7 @@ def remove(context: ToolContext, path: Path) -> str:
             context.files.move(path, kept)
     finally:
         close_ticket(context, kept)
-    return ticket
+    return ticket, kept
 
 
 def restore(context: ToolContext, ticket: str) -> tuple[Path, bool]:

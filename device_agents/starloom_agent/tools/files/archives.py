@@ -19,6 +19,7 @@ import msgspec
 
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST
 from starloom_agent.toolkit.files.packing import Limits, Listed, Member, Taken, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
@@ -26,7 +27,6 @@ from starloom_agent.toolkit.files.walking import Found, Walk, is_text, shown_nam
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Named, Stored
-from starloom_agent.tools.files.digest import sha256_of
 from starloom_agent.tools.files.shift import Trash, trash
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 

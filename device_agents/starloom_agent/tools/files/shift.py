@@ -5,22 +5,23 @@ Nothing is deleted: what goes, and what is replaced, lies in the trash of its gr
 
 from __future__ import annotations
 
+import hashlib
 import os
-import shutil
 import stat
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.placing import Placed, place, readable_as
-from starloom_agent.toolkit.files.trash import TRASH, lies_in_trash, remove
+from starloom_agent.toolkit.files.trash import TRASH, lies_in_trash
 from starloom_agent.toolkit.files.trash import restore as bring_back
+from starloom_agent.toolkit.files.undoing import remove_as_written, require_as_written
 from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.refs import FileRef
+from starloom_agent.toolkit.refs import AddedRef
 from starloom_agent.toolkit.results import Added, added_as
-from starloom_agent.tools.files.digest import sha256_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _CHUNK_BYTES = 1024 * 1024
@@ -74,15 +75,18 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         if to in same:
             continue
         half = context.workdir / "copy.part"
+        digest = hashlib.sha256()
         with plain(file, "copying"), files.open(file) as taken, files.create(half) as made:
-            shutil.copyfileobj(taken, made, _CHUNK_BYTES)
+            while data := taken.read(_CHUNK_BYTES):
+                digest.update(data)
+                made.write(data)
             about = os.fstat(taken.fileno())
             made.flush()
             os.utime(made.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
         placed = _put(context, half, to, stat.S_IMODE(about.st_mode) & ~_SET_ID, args)
         done += placed.bytes
         shown = os.path.normpath(Path(args.to) / to.relative_to(target))
-        added.append(added_as(readable_as(context, shown, to), placed.ticket))
+        added.append(added_as(readable_as(context, shown, to), digest.hexdigest(), placed.ticket))
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
     return {"path": args.to, "files": len(pairs), "kept": len(same), "bytes": done, "added": added}
 
@@ -148,10 +152,11 @@ def move(context: ToolContext, args: Move) -> Moved:
 class Trash(Args, frozen=True, kw_only=True):
     """Put files or folders into the trash of their granted folder; `fs.restore` brings them back.
 
-    The file that an item had `replaced` (as the `added` of a write says) comes back in its place.
+    The file that an item had `replaced` (as the `added` of a write says) comes back in its place. If somebody changed
+    an item since the call `wrote` it, nothing is moved.
     """
 
-    paths: list[str | FileRef]
+    paths: list[str | AddedRef]
 
 
 class TrashedItem(TypedDict):
@@ -171,7 +176,7 @@ class Trashed(TypedDict):
 
 
 def trash(context: ToolContext, args: Trash) -> Trashed:
-    files = [FileRef(path=item) if isinstance(item, str) else item for item in args.paths]
+    files = [AddedRef(path=item) if isinstance(item, str) else item for item in args.paths]
     real = [(file.path, context.resolve_write(file.path)) for file in files]
     for path, at in real:
         if at in context.folders.write or not any(map(at.is_relative_to, context.folders.write)):
@@ -182,14 +187,17 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
     missing: list[str] = []
     restored: list[str] = []
     # The last first: of a path that was written twice, the older file comes back last.
-    for file, (path, at) in reversed(list(zip(files, real, strict=True))):
+    ordered = [(file, at) for file, (_, at) in reversed(list(zip(files, real, strict=True)))]
+    seen = require_as_written(context, ordered)
+    for file, at in ordered:
+        path = file.path
         if file.replaced and not lies_in_trash(context, file.replaced):
             restored.append(path)  # an earlier attempt has done it, and the old file is in its place again
             continue
         with plain(at, "looking at"):
             there = context.files.exists(at)
         if there:
-            item: TrashedItem = {"path": path, "ticket": remove(context, at)}
+            item: TrashedItem = {"path": path, "ticket": remove_as_written(context, file, at, seen.pop(at, None))}
             if file.device:
                 item["device"] = file.device
             items.append(item)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.placing import hold_the_same, place
+from starloom_agent.toolkit.files.comparing import hold_the_same
+from starloom_agent.toolkit.files.placing import place
 from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Added, added_as
@@ -81,7 +83,7 @@ def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, 
             context.files.remove(made)
             return []
         mode = None if known is None else stat.S_IMODE(known.st_mode)
-        return [added_as(str(path), place(granted, made, path, mode=mode).ticket)]
+        return [added_as(str(path), sha256(data).hexdigest(), place(granted, made, path, mode=mode).ticket)]
 
 
 def _path_of(params: Mapping[str, Any]) -> str:
