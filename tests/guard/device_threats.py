@@ -136,6 +136,14 @@ DEVICE_THREATS = (
         part="who may write the hub's home chooses its port",
     ),
     Threat(
+        "T153",
+        "a goal that may change one folder brings a file back from the trash of another one by its ticket, or by an "
+        "item that names a path of its own and the ticket of another place",
+        "a ticket names no place of an envelope: a call has to say the folder, and the device restores below it alone; "
+        "an item brings back the file of its own place",
+        ("tests/guard/test_goal_tickets.py::test_t153_",),
+    ),
+    Threat(
         "T150",
         "a file that a call replaces is lost: by a kill at any step, a trash that is full, locked, a link or on "
         "another file system, or two calls that write to one place at once",

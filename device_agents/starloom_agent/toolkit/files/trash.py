@@ -99,6 +99,15 @@ def lies_in_trash(context: ToolContext, ticket: str) -> bool:
         return context.files.exists(known.kept)
 
 
+def origin_of(context: ToolContext, ticket: str) -> Path:
+    """Return the place of a ticket's file before it came to the trash.
+
+    Raises:
+        ToolFailed: no trash knows the ticket, or its place is outside of the granted folders.
+    """
+    return context.resolve_write(_known(context, ticket).origin)
+
+
 def open_ticket(context: ToolContext, path: Path, *, durable: bool = False) -> tuple[str, Path]:
     """Make a ticket for a path, with its note; return it with the free place of the file there.
 

@@ -15,7 +15,7 @@ from typing import Final
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
-from starloom_agent.toolkit.files.trash import lies_in_trash, remove, restore
+from starloom_agent.toolkit.files.trash import lies_in_trash, origin_of, remove, restore
 from starloom_agent.toolkit.files.walking import shown_name
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import AddedRef
@@ -36,6 +36,9 @@ def require_as_written(context: ToolContext, items: Sequence[tuple[AddedRef, Pat
     seen: dict[Path, os.stat_result] = {}
     looked_at: set[Path] = set()
     for file, at in items:
+        if file.replaced and origin_of(context, file.replaced) != at:
+            reason = f"ticket {file.replaced} is of another place than {file.path}: nothing was moved"
+            raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
         if file.replaced and not lies_in_trash(context, file.replaced):
             continue
         if at not in looked_at and _is_compared(file):

@@ -15,7 +15,7 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.placing import Placed, place, readable_as
-from starloom_agent.toolkit.files.trash import TRASH, lies_in_trash
+from starloom_agent.toolkit.files.trash import TRASH, lies_in_trash, origin_of
 from starloom_agent.toolkit.files.trash import restore as bring_back
 from starloom_agent.toolkit.files.undoing import remove_as_written, require_as_written
 from starloom_agent.toolkit.files.walking import Walk
@@ -214,12 +214,13 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
 
 
 class Restore(Args, frozen=True, kw_only=True):
-    """Bring back what `fs.trash` took, by its tickets; a place that is taken meanwhile is an error.
+    """Bring back what `fs.trash` took, by its tickets, below `under` alone; a place that is taken is an error.
 
     A ticket that was restored before succeeds again and changes nothing (`moved` is false).
     """
 
     tickets: list[str]
+    under: str = ""
 
 
 class RestoredItem(TypedDict):
@@ -236,6 +237,12 @@ class Restored(TypedDict):
 
 
 def restore(context: ToolContext, args: Restore) -> Restored:
+    if args.under:
+        folder = context.resolve_write(args.under)
+        for ticket in args.tickets:
+            if not origin_of(context, ticket).is_relative_to(folder):
+                reason = f"ticket {ticket} does not lead into {args.under}: nothing was moved"
+                raise ToolFailed(Code.FORBIDDEN, reason, effect=False)
     back: list[RestoredItem] = []
     for ticket in args.tickets:
         target, moved = bring_back(context, ticket)
