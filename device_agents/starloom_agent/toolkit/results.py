@@ -35,6 +35,11 @@ class StoredFrom(Stored):
     path: str
 
 
+class LeftOut(Named):
+    path: str
+    why: str
+
+
 class AddedItem(TypedDict):
     """A path with a new file or `folder`. An undo takes it only while it is as it was made.
 

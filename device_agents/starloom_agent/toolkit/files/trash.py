@@ -29,6 +29,15 @@ RESTORED_MOST: Final = 1000
 """An undo is repeated soon or never; older tickets are no longer known then."""
 
 
+def is_trash(name: str) -> bool:
+    """Tell whether an entry of this name is the trash of its folder, which goes with no copy of that folder."""
+    return name == TRASH
+
+
+def lies_in_a_trash(path: Path) -> bool:
+    return any(map(is_trash, path.parts))
+
+
 class _Origin(msgspec.Struct, frozen=True):
     path: str
 

@@ -324,7 +324,7 @@ def _copies_beyond_one(
     seen: set[str] = set()
     again: list[str] = []
     unread: list[WrongFile] = []
-    walk = Walk(context.files, root, hidden=True, trash=False)
+    walk = Walk(context.files, root, hidden=True)
     for found in walk:
         if found.bytes not in sizes:
             continue

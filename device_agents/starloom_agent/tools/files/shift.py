@@ -11,17 +11,16 @@ import stat
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
-from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.placing import Placed, place, readable_as
-from starloom_agent.toolkit.files.trash import TRASH, lies_in_trash, origin_of
+from starloom_agent.toolkit.files.trash import lies_in_a_trash, lies_in_trash, origin_of
 from starloom_agent.toolkit.files.trash import restore as bring_back
 from starloom_agent.toolkit.files.undoing import remove_as_written, require_as_written
-from starloom_agent.toolkit.files.walking import Walk
+from starloom_agent.toolkit.files.walking import Walk, left_out_trashes
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import AddedRef
-from starloom_agent.toolkit.results import Added, added_as
+from starloom_agent.toolkit.results import Added, LeftOut, added_as
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _CHUNK_BYTES = 1024 * 1024
@@ -46,6 +45,7 @@ class Copied(TypedDict):
     bytes: int
     files: int
     kept: int
+    left_out: list[LeftOut]
     path: str
 
 
@@ -60,7 +60,8 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, f"{args.to} lies inside {args.path}; choose a place beside it", effect=False
         )
-    pairs = _below(files, source, target, args.path) if folder else [(source, target)]
+    walk = Walk(files, source, hidden=True)
+    pairs = _below(walk, target, args.path) if folder else [(source, target)]
     with plain(target, "looking at", effect=False):
         clashes = [] if args.on_clash == "replace" else [str(to) for _, to in pairs if files.exists(to)]
         same = {to for file, to in pairs if files.is_file(to) and sha256_of(files, file) == sha256_of(files, to)}
@@ -88,7 +89,15 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         shown = os.path.normpath(Path(args.to) / to.relative_to(target))
         added.append(added_as(readable_as(context, shown, to), digest.hexdigest(), placed.ticket))
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
-    return {"path": args.to, "files": len(pairs), "kept": len(same), "bytes": done, "added": added}
+    left_out = left_out_trashes(args.path, walk.trashes)
+    return {
+        "path": args.to,
+        "files": len(pairs),
+        "kept": len(same),
+        "bytes": done,
+        "added": added,
+        "left_out": left_out,
+    }
 
 
 def _put(context: ToolContext, half: Path, to: Path, mode: int, args: Copy) -> Placed:
@@ -102,13 +111,12 @@ def _put(context: ToolContext, half: Path, to: Path, mode: int, args: Copy) -> P
             raise ToolFailed(Code.TOOL_FAILED, reason) from None
 
 
-def _below(files: Beneath, source: Path, target: Path, named: str) -> list[tuple[Path, Path]]:
+def _below(walk: Walk, target: Path, named: str) -> list[tuple[Path, Path]]:
     """Return the files of a folder, each with its place in the copy.
 
     Raises:
         ToolFailed: something in it cannot be copied; a copy that lacks a part looks like a whole one.
     """
-    walk = Walk(files, source, hidden=True)
     pairs = [(found.path, target / found.below) for found in walk]
     if walk.unreadable:
         reason = f"{walk.unreadable} entries of {named} cannot be read, lie too deep, or have names that are no text"
@@ -181,7 +189,7 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
     for path, at in real:
         if at in context.folders.write or not any(map(at.is_relative_to, context.folders.write)):
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} cannot go to the trash: it is a granted folder", effect=False)
-        if TRASH in at.parts:
+        if lies_in_a_trash(at):
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} is in the trash already", effect=False)
     items: list[TrashedItem] = []
     missing: list[str] = []

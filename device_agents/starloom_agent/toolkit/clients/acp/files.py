@@ -16,7 +16,7 @@ from typing import Any, Final
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import hold_the_same
 from starloom_agent.toolkit.files.placing import place
-from starloom_agent.toolkit.files.trash import TRASH
+from starloom_agent.toolkit.files.trash import is_trash
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Added, added_as
 from starloom_protocol.vocabulary import Code
@@ -28,7 +28,7 @@ LOOKED_AT_MOST: Final = 50_000
 CHANGED_MOST: Final = 500
 """The names stand in the result; `changed_complete` says whether there are more."""
 _DEPTH_MOST: Final = 32
-_LEFT_OUT: Final = frozenset({".git", "node_modules", ".venv", "__pycache__", TRASH})
+_LEFT_OUT: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 
 State = dict[str, tuple[int, int, int]]
 
@@ -113,7 +113,7 @@ def state_of(context: ToolContext, root: Path) -> tuple[State, bool]:
                         found[below + entry.name] = (about.st_size, about.st_mtime_ns, about.st_ino)
                     elif depth >= _DEPTH_MOST:
                         complete = False
-                    elif entry.name not in _LEFT_OUT:
+                    elif entry.name not in _LEFT_OUT and not is_trash(entry.name):
                         pending.append((folder / entry.name, f"{below}{entry.name}/", depth + 1))
         except OSError:
             # It went away, or this user may not look: the list says that it is not complete.
