@@ -37,6 +37,10 @@ _FILE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # Without O_NONBLOCK a named pipe in place of a file would block the call.
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FILE
 _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+EMPTYING: Final = ".emptying-"
+"""Begins the name of what is being erased, beside its old place: who finds one may erase it."""
+_DEPTH_MOST: Final = 64
+"""A folder below is erased beside the top one, so that no depth uses up the descriptors of the process."""
 _DEFAULT_ACL: Final = "system.posix_acl_default"
 _State = tuple[int, int, int]
 
@@ -137,6 +141,13 @@ class Beneath:
         """Remove a folder with all that is in it; what is not there is no fault."""
         with self._parent(path) as (folder, name), contextlib.suppress(FileNotFoundError):
             shutil.rmtree(name, dir_fd=folder)
+
+    def erase(self, path: Path) -> None:
+        """As `remove_tree`, of any kind and also where a folder is protected, but never into a mounted file system."""
+        with self._parent(path) as (folder, name):
+            pending = [name]
+            while pending:
+                _erase(folder, pending.pop(), folder, 0, pending)
 
     def rename(self, source: Path, target: Path) -> None:
         """Give a file or folder another name in one step.
@@ -540,6 +551,45 @@ def _copy_tree(before: int, name: str, after: int, wanted: str) -> None:
             os.fsync(out.fileno())
     else:
         raise OSError(errno.EINVAL, "it is neither a file, a folder nor a link", name)
+
+
+def _erase(folder: int, name: str, top: int, depth: int, pending: list[str]) -> None:
+    try:
+        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISDIR(about.st_mode):
+            os.unlink(name, dir_fd=folder)
+        elif about.st_dev != os.fstat(top).st_dev:
+            raise OSError(errno.EBUSY, "another file system is mounted there", name)
+        elif depth >= _DEPTH_MOST:
+            pending.append(f"{EMPTYING}{os.urandom(_TOKEN_BYTES).hex()}")
+            os.rename(name, pending[-1], src_dir_fd=folder, dst_dir_fd=top)
+        else:
+            with _let_in(folder, name) as inner:
+                with os.scandir(inner) as entries:
+                    names = [entry.name for entry in entries]
+                for one in names:
+                    _erase(inner, one, top, depth + 1, pending)
+            os.rmdir(name, dir_fd=folder)
+
+
+@contextmanager
+def _let_in(folder: int, name: str) -> Iterator[int]:
+    """Open a folder to remove what is in it, whatever its permissions are."""
+    try:
+        inner = _open(folder, [name], os.O_RDONLY | _FOLDER)
+    except PermissionError:
+        with _opened(folder, [name], _LOOK) as known:
+            Path(f"/proc/self/fd/{known}").chmod(0o700)
+        inner = _open(folder, [name], os.O_RDONLY | _FOLDER)
+    try:
+        if stat.S_IMODE(os.fstat(inner).st_mode) & 0o300 != 0o300:
+            os.fchmod(inner, 0o700)
+        yield inner
+    finally:
+        os.close(inner)
 
 
 def _discard(folder: int, name: str) -> None:

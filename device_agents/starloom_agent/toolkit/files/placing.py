@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from starloom_agent.toolkit.files.emptying import make_room
 from starloom_agent.toolkit.files.trash import close_ticket, open_ticket
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 
@@ -31,6 +32,7 @@ def place(context: ToolContext, source: Path, target: Path, *, mode: int | None 
     try:
         return Placed(context.files.place(source, target, mode=mode))
     except FileExistsError:
+        make_room(context, target)
         ticket, kept = open_ticket(context, target, durable=True)
     try:
         size = context.files.place_over(source, target, kept, mode=mode)

@@ -1,7 +1,8 @@
 """The trash of a granted folder: what a tool removes or replaces lies in it under a ticket until it is restored.
 
 Each granted folder has one of its own (`.starloom-trash`). A ticket is a folder there, with the file and a note of its
-place. A ticket that was restored stays known, so that an undo may be repeated. Nothing is deleted.
+place. A ticket that was restored stays known, so that an undo may be repeated. No tool deletes a file; `emptying`
+removes old tickets, of which the note is kept.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ from typing import Final
 
 import msgspec
 
-from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.beneath import EMPTYING, Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_protocol.vocabulary import Code
 
 TRASH: Final = ".starloom-trash"
 _NOTE: Final = "from.json"
+_NOTE_BYTES_MOST: Final = 64 * 1024
 _RESTORED: Final = ".restored"
 """Notes of the tickets that were restored; no ticket begins with a dot."""
 RESTORED_MOST: Final = 1000
 """An undo is repeated soon or never; older tickets are no longer known then."""
+EMPTIED: Final = ".emptied"
+"""Notes of the tickets that were emptied; the time of a note is when that was."""
 
 
 def is_trash(name: str) -> bool:
@@ -127,7 +131,7 @@ def open_ticket(context: ToolContext, path: Path, *, durable: bool = False) -> t
         ToolFailed: nothing can be put into the trash.
     """
     ticket = f"{int(time.time())}-{uuid.uuid4().hex[:12]}"
-    home = _root_of(context, path) / TRASH / ticket
+    home = root_of(context, path) / TRASH / ticket
     with plain(home, "moving to the trash"):
         context.files.make_folder(home)
         # The note is written first: a cut leaves at worst a note without a file, never a file without a note.
@@ -144,7 +148,8 @@ def _kept_name(name: str) -> str:
     return f"{name}.kept" if name.casefold() == _NOTE else name
 
 
-def _root_of(context: ToolContext, path: Path) -> Path:
+def root_of(context: ToolContext, path: Path) -> Path:
+    """Return the granted folder in whose trash a path belongs."""
     roots = (*context.folders.write, context.workdir, context.workdir.resolve())
     return max((root for root in roots if path.is_relative_to(root)), key=lambda root: len(root.parts))
 
@@ -160,16 +165,28 @@ def close_ticket(context: ToolContext, kept: Path) -> bool:
 
 
 def _known(context: ToolContext, ticket: str) -> _Ticket:
+    emptied = None
     if ticket and "/" not in ticket and "\0" not in ticket and not ticket.startswith("."):
         for root in context.folders.write:
             trash = root / TRASH
             with plain(trash, "looking into the trash"):
+                emptied = emptied or _emptied(context.files, trash, ticket)
                 for note in (trash / ticket / _NOTE, trash / _RESTORED / ticket):
                     if context.files.is_file(note):
                         with context.files.open(note) as file:
                             origin = _origin_of(ticket, trash / ticket, file.read())
                         return _Ticket(trash, trash / ticket, note, Path(origin.path))
+    if emptied is not None:
+        day = time.strftime("%Y-%m-%d", time.localtime(emptied.st_mtime))
+        reason = f"the file of ticket {ticket} was emptied from the trash on {day} and cannot be brought back"
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{reason}; nothing was moved", effect=False)
     raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
+
+
+def _emptied(files: Beneath, trash: Path, ticket: str) -> os.stat_result | None:
+    """Return the status of the note of an emptied ticket, or of its folder while it is being removed."""
+    places = (trash / EMPTIED / ticket, trash / f"{EMPTYING}{ticket}")
+    return next((about for place in places if (about := files.status(place)) is not None), None)
 
 
 def _require_only_note(files: Beneath, home: Path) -> None:
@@ -195,10 +212,27 @@ def _origin_of(ticket: str, home: Path, note: bytes) -> _Origin:
 
 def _keep_note(context: ToolContext, note: Path, folder: Path) -> None:
     """Keep what a restored ticket stood for; of the newest tickets only, so that this stays small."""
-    files = context.files
-    files.make_folder(folder)
-    files.rename(note, folder / note.parent.name)
+    context.files.make_folder(folder)
+    context.files.rename(note, folder / note.parent.name)
+    keep_newest(context.files, folder)
+
+
+def keep_newest(files: Beneath, folder: Path) -> None:
     with files.scan(folder) as entries:
         known = sorted(entry.name for entry in entries)
     for name in known[:-RESTORED_MOST]:
-        files.remove(folder / name)
+        with contextlib.suppress(FileNotFoundError):  # another call was quicker
+            files.remove(folder / name)
+
+
+def note_in(home: Path) -> Path:
+    """Return the place of the note in the folder of a ticket."""
+    return home / _NOTE
+
+
+def read_note(files: Beneath, note: Path) -> str:
+    """Return the path that a note has, on one line that steers no terminal; empty where it cannot be read."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError), files.open(note) as file:
+        path = msgspec.json.decode(file.read(_NOTE_BYTES_MOST), type=_Origin).path
+        return "".join(sign if sign.isprintable() else "?" for sign in path)
+    return ""

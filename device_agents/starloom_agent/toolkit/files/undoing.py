@@ -15,6 +15,7 @@ from typing import Final
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
+from starloom_agent.toolkit.files.emptying import make_room
 from starloom_agent.toolkit.files.trash import lies_in_trash, origin_of, remove, restore
 from starloom_agent.toolkit.files.walking import shown_name
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
@@ -61,6 +62,7 @@ def remove_as_written(context: ToolContext, file: AddedRef, at: Path, seen: os.s
         seen, why = _compared(context, file, at)
         if why:
             raise _kept(file, why, _STAYS)
+    make_room(context, at)
     ticket, kept = remove(context, at)
     if seen is not None:
         with plain(at, "looking at"):

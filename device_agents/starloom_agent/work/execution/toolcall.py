@@ -191,6 +191,7 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         confine=(lambda: _confine(spec)) if free else _stay_confined,
         permits=permits,
         session=spec.session,
+        trash_most_gib=spec.trash_most_gib,
     )
     maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
     begun = False
