@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from starloom_agent.toolkit.beneath import part_name
 from starloom_agent.toolkit.files.emptying import make_room
 from starloom_agent.toolkit.files.trash import close_ticket, open_ticket
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
@@ -17,6 +18,11 @@ class Placed:
 
     bytes: int
     ticket: str = ""
+
+
+def new_draft(context: ToolContext) -> Path:
+    """Return a free place for a file that a call is making, in its own folder; `place` moves it from there."""
+    return context.workdir / part_name()
 
 
 def place(context: ToolContext, source: Path, target: Path, *, mode: int | None = None) -> Placed:

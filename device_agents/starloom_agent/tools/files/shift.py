@@ -13,7 +13,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
-from starloom_agent.toolkit.files.placing import Placed, place, readable_as
+from starloom_agent.toolkit.files.placing import Placed, new_draft, place, readable_as
 from starloom_agent.toolkit.files.trash import lies_in_a_trash, lies_in_trash, origin_of
 from starloom_agent.toolkit.files.trash import restore as bring_back
 from starloom_agent.toolkit.files.undoing import remove_as_written, require_as_written
@@ -75,7 +75,7 @@ def copy(context: ToolContext, args: Copy) -> Copied:
     for number, (file, to) in enumerate(pairs):
         if to in same:
             continue
-        half = context.workdir / "copy.part"
+        half = new_draft(context)
         digest = hashlib.sha256()
         with plain(file, "copying"), files.open(file) as taken, files.create(half) as made:
             while data := taken.read(_CHUNK_BYTES):

@@ -21,7 +21,7 @@ from starloom_agent.toolkit.files.naming import (
     portable_path,
     stored_path,
 )
-from starloom_agent.toolkit.files.placing import place, readable_as
+from starloom_agent.toolkit.files.placing import new_draft, place, readable_as
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, FolderRef
 from starloom_agent.toolkit.results import Added, added_as
@@ -299,7 +299,7 @@ def _write_text(context: ToolContext, args: Write) -> Written:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, "text goes with path, files go with under; give one of the two", effect=False
         )
-    half = context.workdir / "text.part"
+    half = new_draft(context)
     with plain(half, "writing"), context.files.create(half) as made:
         made.write((args.text or "").encode())
     digest, _ = sha256_of(context.files, half)

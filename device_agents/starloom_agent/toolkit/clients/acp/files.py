@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import hold_the_same
-from starloom_agent.toolkit.files.placing import place
+from starloom_agent.toolkit.files.placing import new_draft, place
 from starloom_agent.toolkit.files.trash import is_trash
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Added, added_as
@@ -56,7 +56,7 @@ def read_text(context: ToolContext, params: Mapping[str, Any]) -> str:
     return "".join(lines[: max(0, most)] if isinstance(most, int) else lines)
 
 
-def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, Any], number: int) -> Added:
+def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, Any]) -> Added:
     """Write the file that `fs/write_text_file` asks for; it appears whole or not at all. Return what undoes it.
 
     A file that is there goes into the trash of the folder that the owner `granted`, which the agent itself cannot reach
@@ -76,7 +76,7 @@ def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, 
         known = context.files.status(path)
         if known is not None and not stat.S_ISREG(known.st_mode):
             raise ToolFailed(Code.TOOL_FAILED, f"{path} is there and is no file", effect=False)
-        made = context.workdir / f"write-{number}"
+        made = new_draft(context)
         with context.files.create(made) as file:
             file.write(data)
         if hold_the_same(context, made, path):
