@@ -327,3 +327,70 @@ def test_t154_write_protected_entries_go() -> None:
         assert (ran.returncode, ran.stderr) == (0, "")
         assert "cannot be removed" not in ran.stdout
         assert left(device) == [".emptied"]
+
+
+def test_t154_a_file_without_bytes_pushes_nothing_out(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sparse file says a terabyte and takes none."""
+    (ticket,) = trashed(device, "a")
+    sparse = device.write("sparse", "x")
+    os.truncate(sparse, 1 << 40)
+    monkeypatch.setattr(emptying, "SPARED_S", -1)
+    device.call("fs.write", path="sparse", text="new", on_clash="replace")
+    files = Beneath((), (device.folder,))
+    empty_by_bounds(files, device.folder, Bounds(most_gib=1), print)
+    assert sum(entry.bytes for entry in entries_of(files, device.folder)) < 1 << 20
+    assert restorable(device, ticket)
+
+
+@pytest.mark.parametrize("step", ["move", "rename"])
+def test_t154_a_restore_and_an_emptying_at_once_lose_nothing(
+    step: str, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The emptying comes when the file of the ticket is back and its note is not put away yet, or just before."""
+    (ticket,) = trashed(device, "a")
+    real = getattr(Beneath, step)
+    turns = iter([True])
+
+    def late(files: Beneath, source: Path, target: Path) -> None:
+        if step == "move":
+            real(files, source, target)
+        if next(turns, False):
+            emptied(device)
+        if step == "rename":
+            real(files, source, target)
+
+    monkeypatch.setattr(Beneath, step, late)
+    if step == "move":
+        assert restorable(device, ticket)
+    else:
+        # The first rename is that of the file itself: it has gone for good, and the undo says so.
+        with pytest.raises(ToolFailed) as failed:
+            device.call("fs.restore", tickets=[ticket])
+        assert failed.value.code is Code.FILE_NOT_FOUND
+    monkeypatch.undo()
+    assert (device.folder / "a").exists() is (step == "move")
+    if step == "move":
+        assert device.call("fs.restore", tickets=[ticket])["items"][0]["moved"] is False
+    assert not any(name.startswith(EMPTYING) for name in left(device))
+
+
+def test_t154_thousands_of_tickets_go_at_once(device: Device) -> None:
+    trash = device.folder / TRASH
+    for number in range(3000):
+        home = trash / f"{number}-0123456789ab"
+        home.mkdir(parents=True)
+        (home / "from.json").write_text(f'{{"path": "{device.folder}/{number}"}}')
+    scans = 0
+    scan = Beneath.scan
+
+    def counted(files: Beneath, path: Path) -> Any:
+        nonlocal scans
+        scans += path.name == ".emptied"
+        return scan(files, path)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Beneath, "scan", counted)
+        assert len(emptied(device)) == 3000
+    assert scans < 10
+    assert left(device) == [".emptied"]
+    assert len(list((trash / ".emptied").iterdir())) == 1000

@@ -212,7 +212,7 @@ class Beneath:
     def place_over(self, source: Path, target: Path, kept: Path, *, mode: int | None = None) -> int:
         """As `place`, where a file is: that one is at the free place `kept` afterwards, whoever wrote it last.
 
-        Without a mode the file that was there gives its own; its owner stays as far as the system lets this user.
+        Without a mode the file that was there gives its own, and its owner as far as the system lets this user.
         The two are exchanged in one step, so that neither a reader nor a cut finds the place empty. Where the file
         system has no such step the old one is taken away first. If nothing is there any more, nothing is at `kept`.
 
@@ -439,15 +439,19 @@ class _Look:
 
 
 def _look_of(folder: int, name: str, mode: int | None) -> _Look:
-    """Return the look of a file that takes the place of another one."""
+    """Return the look of a file that takes the place of another one.
+
+    One with a mode of its own may be more private than the file before, so it is not given to that one's owner.
+    """
+    if mode is not None:
+        return _Look(mode)
     try:
         about = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
-        return _Look(mode)
+        return _Look(None)
     if not stat.S_ISREG(about.st_mode):
-        return _Look(mode)
-    kept = stat.S_IMODE(about.st_mode) & ~(stat.S_ISUID | stat.S_ISGID)
-    return _Look(kept if mode is None else mode, (about.st_uid, about.st_gid))
+        return _Look(None)
+    return _Look(stat.S_IMODE(about.st_mode) & ~(stat.S_ISUID | stat.S_ISGID), (about.st_uid, about.st_gid))
 
 
 def _copy_under(made: BinaryIO, folder: int, part: str, look: _Look) -> None:

@@ -9,6 +9,7 @@ touched, no link is followed, and a file system that is mounted there is left al
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import stat
@@ -28,6 +29,8 @@ SPARED_S: Final = DAY_S
 KEEP_DAYS: Final = 30
 _ANY_AGE_DAYS: Final = 36_500
 _GIB: Final = 1024**3
+_BLOCK_BYTES: Final = 512
+"""The unit of `st_blocks` everywhere."""
 _MOST_GIB: Final = 10
 _MOST_OF_DISK: Final = 0.05
 _TICKET: Final = re.compile(r"\d{1,12}-[0-9a-f]{12}")
@@ -105,6 +108,7 @@ def empty_by_bounds(
         why = f"older than {bounds.keep_days} days" if too_old else f"the trash held more than {most // _GIB} GiB"
         if empty_entry(files, root, entry, say, why):
             held -= entry.bytes
+    _forget_old(files, root)
     return held
 
 
@@ -118,7 +122,7 @@ def make_room(context: ToolContext, path: Path) -> None:
         about = files.status(path)
         if about is None:
             return
-        size = bytes_below(files, path) if stat.S_ISDIR(about.st_mode) else about.st_size
+        size = bytes_below(files, path) if stat.S_ISDIR(about.st_mode) else bytes_of(about)
         if root not in context.trash_bytes:
             context.trash_bytes[root] = sum(entry.bytes for entry in entries_of(files, root))
         bounds = Bounds(_ANY_AGE_DAYS, context.trash_most_gib)
@@ -131,7 +135,9 @@ def empty_tickets(files: Beneath, root: Path, tickets: Collection[str], say: Say
     """Remove these tickets of a trash for good, and return those that went."""
     finish(files, root, say)
     wanted = [entry for entry in entries_of(files, root) if entry.ticket in tickets]
-    return [entry for entry in wanted if empty_entry(files, root, entry, say, "by its owner")]
+    gone = [entry for entry in wanted if empty_entry(files, root, entry, say, "by its owner")]
+    _forget_old(files, root)
+    return gone
 
 
 def empty_entry(files: Beneath, root: Path, entry: Entry, say: Say, why: str) -> bool:
@@ -172,11 +178,16 @@ def _finish_one(files: Beneath, trash: Path, name: str, say: Say) -> None:
                 files.make_folder(trash / EMPTIED)
                 files.set_mtime(note_in(gone), int(time.time()))
                 files.rename(note_in(gone), trash / EMPTIED / ticket)
-                keep_newest(files, trash / EMPTIED)
     try:
         files.erase(gone)
     except OSError as error:
         say(f"{gone} is emptied and cannot be removed yet: {error.strerror or error}")
+
+
+def _forget_old(files: Beneath, root: Path) -> None:
+    with contextlib.suppress(OSError):
+        if files.is_folder(root / TRASH / EMPTIED):
+            keep_newest(files, root / TRASH / EMPTIED)
 
 
 def _folders_in(files: Beneath, trash: Path) -> list[str]:
@@ -197,5 +208,10 @@ def bytes_below(files: Beneath, top: Path) -> int:
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(folder / entry.name)
                 else:
-                    total += entry.stat(follow_symlinks=False).st_size
+                    total += bytes_of(entry.stat(follow_symlinks=False))
     return total
+
+
+def bytes_of(about: os.stat_result) -> int:
+    """Return what a file takes on the disk: one with holes says more, and would push others out."""
+    return min(about.st_size, getattr(about, "st_blocks", about.st_size) * _BLOCK_BYTES)

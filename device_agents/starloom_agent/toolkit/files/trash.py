@@ -96,7 +96,7 @@ def restore(context: ToolContext, ticket: str) -> tuple[Path, bool]:
         elif known.note.parent == known.home:
             _require_only_note(files, known.home)
         if known.note.parent == known.home:
-            _keep_note(context, known.note, known.trash / _RESTORED)
+            _keep_note(context, known)
         files.remove_tree(known.home)
     return target, moved
 
@@ -210,10 +210,15 @@ def _origin_of(ticket: str, home: Path, note: bytes) -> _Origin:
         raise ToolFailed(Code.TOOL_FAILED, reason) from error
 
 
-def _keep_note(context: ToolContext, note: Path, folder: Path) -> None:
+def _keep_note(context: ToolContext, known: _Ticket) -> None:
     """Keep what a restored ticket stood for; of the newest tickets only, so that this stays small."""
+    ticket, folder = known.home.name, known.trash / _RESTORED
     context.files.make_folder(folder)
-    context.files.rename(note, folder / note.parent.name)
+    # An emptying at the same moment may have taken the folder of the ticket, without the file that is back.
+    for note in (known.note, note_in(known.trash / f"{EMPTYING}{ticket}"), known.trash / EMPTIED / ticket):
+        with contextlib.suppress(FileNotFoundError):
+            context.files.rename(note, folder / ticket)
+            break
     keep_newest(context.files, folder)
 
 

@@ -264,3 +264,23 @@ def test_a_text_over_a_private_file_leaves_it_private(tmp_path: Path) -> None:
     path.chmod(0o4755)
     device.call("artifact.get", artifact=device.store.take(OLD), to="secret.txt", on_clash="replace")
     assert path.stat().st_mode & 0o7777 == 0o755
+
+
+def test_a_file_with_a_mode_of_its_own_is_given_to_nobody(tmp_path: Path) -> None:
+    """The owner of the file before could read what a private file brings."""
+    device = Device(tmp_path)
+    path = device.write("backup", OLD)
+    if os.geteuid() == 0:
+        os.chown(path, NOBODY, -1)
+    private = device.store.take(NEW, name="backup") | {"mode": 0o600}
+    device.call("fs.write", files=[private], under=".", on_clash="replace")
+    assert (path.stat().st_uid, path.stat().st_mode & 0o777) == (os.geteuid(), 0o600)
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "\u00e9" * 127, ".hidden" + "x" * 248, "from.json"])
+def test_a_name_of_any_length_is_replaced_and_comes_back(name: str, tmp_path: Path) -> None:
+    device = Device(tmp_path)
+    device.write(name, OLD)
+    added = device.call("fs.write", path=name, text=NEW.decode(), on_clash="replace")["added"]
+    device.call("fs.trash", paths=added)
+    assert (device.folder / name).read_bytes() == OLD

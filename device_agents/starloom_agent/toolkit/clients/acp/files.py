@@ -82,8 +82,7 @@ def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, 
         if hold_the_same(context, made, path):
             context.files.remove(made)
             return []
-        mode = None if known is None else stat.S_IMODE(known.st_mode)
-        return [added_as(str(path), sha256(data).hexdigest(), place(granted, made, path, mode=mode).ticket)]
+        return [added_as(str(path), sha256(data).hexdigest(), place(granted, made, path).ticket)]
 
 
 def _path_of(params: Mapping[str, Any]) -> str:
