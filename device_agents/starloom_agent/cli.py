@@ -23,7 +23,7 @@ from starloom_agent.home.identity import load_or_make
 from starloom_agent.home.locking import AlreadyRunning, running_pid
 from starloom_agent.home.status_file import ONLINE, read_status
 from starloom_agent.install import background, service, upgrading
-from starloom_agent.owner import agents, answering, leaving, mcp
+from starloom_agent.owner import agents, answering, leaving, mcp, trash
 from starloom_agent.owner.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
 from starloom_agent.policy.approvals import CannotAnswer
 from starloom_agent.policy.commands import PolicyFault
@@ -39,6 +39,7 @@ from starloom_agent.policy.policy import (
     without_grant,
     written_beside,
 )
+from starloom_agent.policy.trash_rule import trash_rule_of
 from starloom_agent.sandbox import levels
 from starloom_agent.tools.agents.mcp import MODULE as MCP_MODULE
 from starloom_agent.wire import joining
@@ -203,6 +204,13 @@ def policy(options: argparse.Namespace) -> int:
     }
     if courtesy:
         _change(options, lambda before: replace(before, courtesy=rule_of({**before.courtesy.plain(), **courtesy})))
+    bounds = {
+        name: value
+        for name, value in (("keep_days", options.trash_keep_days), ("most_gib", options.trash_most_gib))
+        if value is not None
+    }
+    if bounds:
+        _change(options, lambda before: replace(before, trash=trash_rule_of({**before.trash.plain(), **bounds})))
     current = read_policy(home.policy)
     show(f"# {home.policy}")
     _show_in_force(home, current, "# in force", "# not in force")
@@ -330,6 +338,7 @@ def parser() -> argparse.ArgumentParser:
     _add_granting(add)
     _add_answering(add)
     _add_agents(add)
+    _add_trash(add)
     _add_ending(add)
     add("version", version, "print the version, as --version does")
     return root
@@ -390,6 +399,10 @@ def _add_granting(add: Add) -> None:
     command.add_argument("--when-in-use", choices=[one.value for one in Courtesy], default=None, help=in_use)
     command.add_argument("--on-battery-below", metavar="PERCENT", default=None, help="no new work below; 0: always")
     command.add_argument("--quiet-hours", metavar="22:00-07:00", default=None, help="no new work then; off: none")
+    kept = "how long files stay in the trash of a folder (30 days)"
+    command.add_argument("--trash-keep-days", metavar="N", default=None, help=kept)
+    held = "how much each trash may hold; 0: 10 GiB or 5 %% of the disk, whichever is more"
+    command.add_argument("--trash-most-gib", metavar="N", default=None, help=held)
     command.add_argument("--last", type=int, default=50)
 
 
@@ -427,6 +440,19 @@ def _add_ending(add: Add) -> None:
     only.add_argument("--keep", action="store_true", help="keep them, unasked")
 
 
+def _add_trash(add: Add) -> None:
+    def carry_out(options: argparse.Namespace) -> int:
+        ask = answer_to if sys.stdin.isatty() else None
+        return trash.trash(AgentHome.at(options.home), options, show, ask)
+
+    hint = "list the trash of each granted folder; `empty` removes it for good, `log` says what was emptied"
+    command = add("trash", carry_out, hint)
+    command.add_argument("action", nargs="?", choices=("ls", "empty", "log"), default="ls")
+    command.add_argument("tickets", nargs="*", metavar="TICKET", help="only these")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    command.add_argument("--yes", action="store_true", help="remove them unasked")
+
+
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
@@ -449,6 +475,7 @@ _FAULTS = (
     joining.JoinRefused,
     background.CannotStart,
     service.ServiceFault,
+    trash.TrashFault,
     upgrading.CannotUpgrade,
 )
 

@@ -136,6 +136,24 @@ DEVICE_THREATS = (
         part="who may write the hub's home chooses its port",
     ),
     Threat(
+        "T154",
+        "the emptying of a trash removes what is no trash: by a link in its place or in it, by another name, a mounted "
+        "file system or a clock; or it leaves half a ticket after a kill, or names, depth, rights, a full disk stop it",
+        "only folders named as tickets go, by descriptor and through no link, each by one rename that takes its name "
+        "away; no tool can set the age, and what is younger than a day stays; what is cut is finished later",
+        ("tests/guard/test_emptied_trash.py::test_t154_",),
+        part="who may write a folder may fill its trash until what is older than a day goes; a clock that is years "
+        "ahead empties what is not that old",
+    ),
+    Threat(
+        "T153",
+        "a goal that may change one folder brings a file back from the trash of another one by its ticket, or by an "
+        "item that names a path of its own and the ticket of another place",
+        "a ticket names no place of an envelope: a call has to say the folder, and the device restores below it alone; "
+        "an item brings back the file of its own place",
+        ("tests/guard/test_goal_tickets.py::test_t153_",),
+    ),
+    Threat(
         "T150",
         "a file that a call replaces is lost: by a kill at any step, a trash that is full, locked, a link or on "
         "another file system, or two calls that write to one place at once",

@@ -229,7 +229,7 @@ def test_t150_a_file_that_comes_to_a_free_place_stays(device: Device, monkeypatc
         "file (2).txt": "theirs too",
         "file (3).txt": NEW,
     }
-    assert found["added"] == ["file (3).txt"]
+    assert [item["path"] for item in found["added"]] == ["file (3).txt"]
 
 
 @pytest.mark.parametrize("tool", ["fs.copy", "fs.move", "fs.restore"])

@@ -5,6 +5,7 @@ Everything is 0700 or 0600. Nothing here talks to a hub.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -41,7 +42,7 @@ class NotJoined(Exception):
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Replace a 0600 file in one step."""
+    """Replace a 0600 file in one step; it is the whole old one or the whole new one, also after a power cut."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -50,9 +51,20 @@ def write_private(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).replace(path)
+        _sync_folder(path.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    # Windows opens no folder, and brings its entries to the disk itself.
+    with contextlib.suppress(PermissionError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from starloom_agent.policy.commands import CommandRule, PolicyFault, word_of
 from starloom_agent.policy.courtesy import CourtesyRule, rule_of
+from starloom_agent.policy.trash_rule import TrashRule, trash_rule_of
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.toolkit.interface import Folders, Tool, refused_line
 from starloom_protocol.text.wording import quoted
@@ -46,6 +47,7 @@ PROFILE_WORDS: Final[dict[Profile, str]] = {
 }
 _SHOWN_CHARS: Final = 300
 NO_RULE: Final = CourtesyRule()
+USUAL_TRASH: Final = TrashRule()
 _GRANT_TEXT: Final = re.compile(r"[a-z][a-z0-9]*:[a-z][a-z0-9_]*")
 
 
@@ -75,6 +77,7 @@ class Policy:
     always: tuple[Always, ...] = ()
     answers: str = ANSWERS_HERE
     courtesy: CourtesyRule = NO_RULE
+    trash: TrashRule = USUAL_TRASH
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -104,6 +107,7 @@ class Policy:
             "answers": self.answers,
             # A policy without a rule keeps the hash that it has had before there were rules.
             **({"courtesy": self.courtesy.plain()} if self.courtesy != NO_RULE else {}),
+            **({"trash": self.trash.plain()} if self.trash != USUAL_TRASH else {}),
             "grants": sorted(self.grants),
             "denied": sorted(self.denied),
             "read": list(self.read),
@@ -126,7 +130,7 @@ class Policy:
         return hashlib.sha256(canonical(self.plain()).encode()).hexdigest()[:16]
 
 
-_FIELDS: Final = frozenset(Policy().plain()) | {"courtesy"}
+_FIELDS: Final = frozenset(Policy().plain()) | {"courtesy", "trash"}
 
 
 def policy_of(plain: Mapping[str, Any]) -> Policy:
@@ -175,6 +179,7 @@ def policy_of(plain: Mapping[str, Any]) -> Policy:
         always=tuple(_always_of(plain.get("always", []))),
         answers=answers,
         courtesy=rule_of(plain["courtesy"]) if "courtesy" in plain else NO_RULE,
+        trash=trash_rule_of(plain["trash"]) if "trash" in plain else USUAL_TRASH,
     )
 
 

@@ -19,6 +19,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -37,6 +38,10 @@ _FILE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # Without O_NONBLOCK a named pipe in place of a file would block the call.
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FILE
 _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+EMPTYING: Final = ".emptying-"
+"""Begins the name of what is being erased, beside its old place: who finds one may erase it."""
+_DEPTH_MOST: Final = 64
+"""A folder below is erased beside the top one, so that no depth uses up the descriptors of the process."""
 _DEFAULT_ACL: Final = "system.posix_acl_default"
 _State = tuple[int, int, int]
 
@@ -138,6 +143,13 @@ class Beneath:
         with self._parent(path) as (folder, name), contextlib.suppress(FileNotFoundError):
             shutil.rmtree(name, dir_fd=folder)
 
+    def erase(self, path: Path) -> None:
+        """As `remove_tree`, of any kind and also where a folder is protected, but never into a mounted file system."""
+        with self._parent(path) as (folder, name):
+            pending = [name]
+            while pending:
+                _erase(folder, pending.pop(), folder, 0, pending)
+
     def rename(self, source: Path, target: Path) -> None:
         """Give a file or folder another name in one step.
 
@@ -154,26 +166,23 @@ class Beneath:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
-                part = _part_name()
-                try:
+            there = self._parent(target, os.O_RDONLY | _FOLDER)
+            with self._parent(source) as (before, name), there as (after, wanted):
+                with _part_in(after) as part:
                     _copy_tree(before, name, after, part)
                     exchange.rename_free(after, part, after, wanted)
-                except BaseException:
-                    _discard(after, part)
-                    raise
+                os.fsync(after)
                 _discard(before, name)
 
     def link(self, source: Path, target: Path) -> None:
         """Give a file a second name in one step, over a file that has it."""
-        with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
-            part = _part_name()
+        with (
+            self._parent(source) as (before, name),
+            self._parent(target) as (after, wanted),
+            _part_in(after) as part,
+        ):
             os.link(name, part, src_dir_fd=before, dst_dir_fd=after, follow_symlinks=False)
-            try:
-                os.replace(part, wanted, src_dir_fd=after, dst_dir_fd=after)
-            except BaseException:
-                _discard(after, part)
-                raise
+            os.replace(part, wanted, src_dir_fd=after, dst_dir_fd=after)
 
     def set_mode(self, path: Path, mode: int) -> None:
         with self._below_writable(path) as file:
@@ -195,13 +204,15 @@ class Beneath:
         """
         self.make_folder(target.parent)
         with self._parent(target, os.O_RDONLY | _FOLDER) as (folder, name):
-            size = self._bring(source, folder, mode, lambda at, own, _: exchange.rename_free(at, own, folder, name))
+            look = _Look(mode)
+            size = self._bring(source, folder, look, lambda at, own, _: exchange.rename_free(at, own, folder, name))
             os.fsync(folder)
         return size
 
     def place_over(self, source: Path, target: Path, kept: Path, *, mode: int | None = None) -> int:
         """As `place`, where a file is: that one is at the free place `kept` afterwards, whoever wrote it last.
 
+        Without a mode the file that was there gives its own, and its owner as far as the system lets this user.
         The two are exchanged in one step, so that neither a reader nor a cut finds the place empty. Where the file
         system has no such step the old one is taken away first. If nothing is there any more, nothing is at `kept`.
 
@@ -217,6 +228,8 @@ class Beneath:
             if _is_folder(folder, name):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(target))
 
+            look = _look_of(folder, name, mode)
+
             def bring(at: int, own: str, copied: bool) -> None:
                 try:
                     _exchange_by_shelf(at, own, folder, name, shelf, old)
@@ -225,7 +238,7 @@ class Beneath:
                         raise
                     _exchange_by_copy(own, folder, name, shelf, old)
 
-            size = self._bring(source, folder, mode, bring)
+            size = self._bring(source, folder, look, bring)
             os.fsync(folder)
             os.fsync(shelf)
         return size
@@ -240,22 +253,21 @@ class Beneath:
             private = self._private
             if private is not None and not _made_alike(private.stat(), folder):
                 private = None
-        place = (private or target.parent) / _part_name()
+        place = (private or target.parent) / part_name()
         with self._parent(place) as (folder, name):
             os.mkdir(name, dir_fd=folder)
         return place
 
     # -- descriptors
 
-    def _bring(self, source: Path, folder: int, mode: int | None, bring: Callable[[int, str, bool], None]) -> int:
+    def _bring(self, source: Path, folder: int, look: _Look, bring: Callable[[int, str, bool], None]) -> int:
         """Let `bring` rename a finished file to its place in a folder; return its size.
 
         `bring` is given an open folder and the name of the file there: its own, or, if that is on another file system,
         the name of a copy in the folder of its place.
         """
         with self.open(source) as made, self._parent(source) as (private, own):
-            if mode is not None:
-                os.fchmod(made.fileno(), mode)
+            look.give(made.fileno())
             os.fsync(made.fileno())
             about = os.fstat(made.fileno())
             if _made_alike(about, folder):
@@ -266,13 +278,9 @@ class Beneath:
                         raise
                 else:
                     return about.st_size
-            part = _part_name()
-            try:
-                _copy_under(made, folder, part, mode)
+            with _part_in(folder) as part:
+                _copy_under(made, folder, part, look)
                 bring(folder, part, True)
-            except BaseException:
-                _discard(folder, part)
-                raise
             os.unlink(own, dir_fd=private)
         return about.st_size
 
@@ -321,8 +329,20 @@ def outermost(roots: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(root for root in found if not any(other in root.parents for other in found))
 
 
-def _part_name() -> str:
+def part_name() -> str:
+    """Return the name of a file that is not finished; nobody can guess it, so nobody has taken it."""
     return f".{os.urandom(_TOKEN_BYTES).hex()}.part"
+
+
+@contextmanager
+def _part_in(folder: int) -> Iterator[str]:
+    """Yield the name of an unfinished file in an open folder; a fault removes it."""
+    part = part_name()
+    try:
+        yield part
+    except BaseException:
+        _discard(folder, part)
+        raise
 
 
 @contextmanager
@@ -402,14 +422,45 @@ def _made_alike(source: os.stat_result, folder: int) -> bool:
     return True
 
 
-def _copy_under(made: BinaryIO, folder: int, part: str, mode: int | None) -> None:
+@dataclass(frozen=True)
+class _Look:
+    """The mode and the owner that a new file gets; None: as the system gives them."""
+
+    mode: int | None
+    owner: tuple[int, int] | None = None
+
+    def give(self, handle: int) -> None:
+        if self.owner is not None:
+            # Only an agent of the system may give files away; another one could not have kept the owner by writing.
+            with contextlib.suppress(PermissionError):
+                os.fchown(handle, *self.owner)
+        if self.mode is not None:
+            os.fchmod(handle, self.mode)
+
+
+def _look_of(folder: int, name: str, mode: int | None) -> _Look:
+    """Return the look of a file that takes the place of another one.
+
+    One with a mode of its own may be more private than the file before, so it is not given to that one's owner.
+    """
+    if mode is not None:
+        return _Look(mode)
+    try:
+        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return _Look(None)
+    if not stat.S_ISREG(about.st_mode):
+        return _Look(None)
+    return _Look(stat.S_IMODE(about.st_mode) & ~(stat.S_ISUID | stat.S_ISGID), (about.st_uid, about.st_gid))
+
+
+def _copy_under(made: BinaryIO, folder: int, part: str, look: _Look) -> None:
     about = os.fstat(made.fileno())
     made.seek(0)
     with os.fdopen(os.open(part, _MAKE, 0o666, dir_fd=folder), "wb") as out:
         shutil.copyfileobj(made, out, _CHUNK_BYTES)
         out.flush()
-        if mode is not None:
-            os.fchmod(out.fileno(), mode)
+        look.give(out.fileno())
         os.utime(out.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
         os.fsync(out.fileno())
 
@@ -463,7 +514,7 @@ def _exchange_by_copy(part: str, folder: int, name: str, shelf: int, old: str) -
     """
     before = _copied(folder, name, shelf, old)
     # The caller discards `part` if this fails; the old file must not lie under that name.
-    taken = _part_name()
+    taken = part_name()
     os.rename(part, taken, src_dir_fd=folder, dst_dir_fd=folder)
     try:
         exchange.exchange_at(folder, taken, folder, name)
@@ -528,6 +579,7 @@ def _copy_tree(before: int, name: str, after: int, wanted: str) -> None:
         with _opened(after, [wanted], os.O_RDONLY | _FOLDER) as new:
             os.fchmod(new, stat.S_IMODE(about.st_mode))
             os.utime(new, ns=(about.st_atime_ns, about.st_mtime_ns))
+            os.fsync(new)
     elif stat.S_ISREG(about.st_mode):
         with (
             os.fdopen(_open(before, [name], _READ), "rb") as source,
@@ -540,6 +592,45 @@ def _copy_tree(before: int, name: str, after: int, wanted: str) -> None:
             os.fsync(out.fileno())
     else:
         raise OSError(errno.EINVAL, "it is neither a file, a folder nor a link", name)
+
+
+def _erase(folder: int, name: str, top: int, depth: int, pending: list[str]) -> None:
+    try:
+        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISDIR(about.st_mode):
+            os.unlink(name, dir_fd=folder)
+        elif about.st_dev != os.fstat(top).st_dev:
+            raise OSError(errno.EBUSY, "another file system is mounted there", name)
+        elif depth >= _DEPTH_MOST:
+            pending.append(f"{EMPTYING}{os.urandom(_TOKEN_BYTES).hex()}")
+            os.rename(name, pending[-1], src_dir_fd=folder, dst_dir_fd=top)
+        else:
+            with _let_in(folder, name) as inner:
+                with os.scandir(inner) as entries:
+                    names = [entry.name for entry in entries]
+                for one in names:
+                    _erase(inner, one, top, depth + 1, pending)
+            os.rmdir(name, dir_fd=folder)
+
+
+@contextmanager
+def _let_in(folder: int, name: str) -> Iterator[int]:
+    """Open a folder to remove what is in it, whatever its permissions are."""
+    try:
+        inner = _open(folder, [name], os.O_RDONLY | _FOLDER)
+    except PermissionError:
+        with _opened(folder, [name], _LOOK) as known:
+            Path(f"/proc/self/fd/{known}").chmod(0o700)
+        inner = _open(folder, [name], os.O_RDONLY | _FOLDER)
+    try:
+        if stat.S_IMODE(os.fstat(inner).st_mode) & 0o300 != 0o300:
+            os.fchmod(inner, 0o700)
+        yield inner
+    finally:
+        os.close(inner)
 
 
 def _discard(folder: int, name: str) -> None:

@@ -167,6 +167,8 @@ class ToolContext:
                calls it when the last one has ended, because no cage can be made afterwards
     permits    answers the questions of a running call
     session    the socket of the kept session that a call goes through
+    trash_most_gib  what the trash of each folder may hold, 0 for the usual
+    trash_bytes     what each is known to hold
     """
 
     workdir: Path
@@ -184,6 +186,8 @@ class ToolContext:
     confine: Callable[[], None] = _stay_free
     permits: PermissionPort = NO_PERMITS
     session: str = ""
+    trash_most_gib: int = 0
+    trash_bytes: dict[Path, int] = field(default_factory=dict)
 
     @functools.cached_property
     def files(self) -> Beneath:

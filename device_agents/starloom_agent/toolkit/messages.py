@@ -59,6 +59,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     secrets: dict[str, str] = {}
     session: str = ""
     told: str = ""
+    trash_most_gib: int = 0
     wants: list[str] = []
     write: list[str] = []
 

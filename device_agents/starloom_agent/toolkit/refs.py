@@ -48,6 +48,13 @@ class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.name or PurePath(self.path).name or self.hash[:12] or "file"
 
 
+class AddedRef(FileRef, frozen=True, kw_only=True, omit_defaults=True):
+    """What a call added: `wrote` is the hash of its file, or it made a `folder`."""
+
+    folder: bool = False
+    wrote: Sha256 = ""
+
+
 class FolderRef(msgspec.Struct, frozen=True, kw_only=True):
     """A folder with the files that were found directly in it; `below` as of a file."""
 

@@ -35,20 +35,33 @@ class StoredFrom(Stored):
     path: str
 
 
-class ReplacedFile(TypedDict):
-    """A path with a new file; `replaced` is the ticket in the trash of the file that was there."""
-
+class LeftOut(Named):
     path: str
-    replaced: str
+    why: str
 
 
-Added = list[str | ReplacedFile]
-"""The paths that `fs.trash` takes to undo a write: where nothing was, and where a file replaced another."""
+class AddedItem(TypedDict):
+    """A path with a new file or `folder`. An undo takes it only while it is as it was made.
+
+    `wrote` is the hash of the file, `replaced` the ticket in the trash of the file that was there.
+    """
+
+    folder: NotRequired[bool]
+    path: str
+    replaced: NotRequired[str]
+    wrote: NotRequired[str]
 
 
-def added_as(path: str, ticket: str) -> str | ReplacedFile:
-    """Return the item of `Added` for a path, with the ticket of the file that was there."""
-    return {"path": path, "replaced": ticket} if ticket else path
+Added = list[AddedItem]
+"""The items that `fs.trash` takes to undo a write: where nothing was, and where a file replaced another."""
+
+
+def added_as(path: str, wrote: str, ticket: str = "") -> AddedItem:
+    """Return the item of `Added` for a file with this hash, with the ticket of the file that was there."""
+    item: AddedItem = {"path": path, "wrote": wrote}
+    if ticket:
+        item["replaced"] = ticket
+    return item
 
 
 class Finding(Named):

@@ -42,6 +42,7 @@ from starloom_agent.work.device_conditions import Conditions, has_no_room
 from starloom_agent.work.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_agent.work.outbox import Outbox, report_end, report_receipt, report_start
 from starloom_agent.work.sessions.kept import KeptSessions
+from starloom_agent.work.trash_keeper import TrashKeeper
 from starloom_agent.work.vitals import VitalClock, read_vitals
 from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 from starloom_protocol.wire.frames import (
@@ -148,6 +149,7 @@ class Agent:
         self._say = say
         self.allowance = Allowance(home, self._tools.values(), sandbox, slots=settings.slots, say=say)
         self._clock = clock
+        self._trash = TrashKeeper(self.allowance, say, clock)
         self._conditions = Conditions(clock, home.root)
         self.allowance.refusal = self._conditions.refusal
         self._vitals = VitalClock(clock)
@@ -746,6 +748,7 @@ class Agent:
         self._tell_asks()
         self._leftovers.sweep()
         self.sessions.sweep()
+        self._trash.sweep()
         await self.sessions.watch_memory()
         await self._look_around()
         await self._tell_vitals()

@@ -37,6 +37,8 @@ _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]{0,20}://\S+", re.IGNORECASE)
 _OUTSIDE: Final = "Stay within the envelope of the goal, or give up and say what it lacks."
 _PLACED: Final = PLACES | {"folders", "root"}
 """Arguments that name where a call reads or writes."""
+_TICKETS: Final = "tickets"
+"""Leads to wherever files of the trash were, on all of a device, unless `under` bounds it."""
 _FILES: Final = frozenset({"catalogue", "files"})
 """Arguments with records of files, which may be on the device or in the hub's store."""
 _BY_PATH: Final = frozenset({"fs.hash", "fs.verify"})
@@ -175,7 +177,10 @@ def _places(offer: ToolOffer, args: Mapping[str, Any]) -> Iterator[str]:
     """Yield each place that a call names, whether it changes it or not."""
     for name, value in args.items():
         items = value if isinstance(value, list) else [value]
-        if name in _PLACED:
+        if name == _TICKETS:
+            if not isinstance(args.get("under"), str):
+                yield ""
+        elif name in _PLACED:
             yield from (item if isinstance(item, str) else "" for item in items)
         elif name in _FILES:
             yield from (path for item in items if (path := _path_of(offer, item)))

@@ -1,1 +1,1 @@
-"""Files beneath granted folders: walked, placed, packed and named."""
+"""Files beneath granted folders: walked, compared, placed, taken back, packed and named."""

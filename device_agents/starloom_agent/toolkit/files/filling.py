@@ -6,11 +6,14 @@ The estimate is a straight line through the last thirty days.
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import TypedDict
 
 import msgspec
+
+from starloom_agent.home.directory import write_private
 
 _FILE = "disk-free.json"
 _DAY_S = 24 * 3600
@@ -54,9 +57,10 @@ def noted(folder: Path, disk: str, *, total: int, free: int, now_s: int) -> list
         known = [*known, (now_s, free)][-_SAMPLES_MOST:]
         disks = dict(list(disks.items())[-(_DISKS_MOST - 1) :])
         disks[disk] = _Disk(total=total, samples=known)
-        half = path.with_name(f".{_FILE}.{os.getpid()}.part")
-        half.write_bytes(msgspec.json.encode(disks))
-        half.replace(path)
+        # An agent that has been removed gets no folder back.
+        if not folder.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(folder))
+        write_private(path, msgspec.json.encode(disks))
     return known if known[-1][0] == now_s else [*known, (now_s, free)]
 
 

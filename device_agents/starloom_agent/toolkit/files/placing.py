@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from starloom_agent.toolkit.beneath import part_name
+from starloom_agent.toolkit.files.emptying import make_room
 from starloom_agent.toolkit.files.trash import close_ticket, open_ticket
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
-
-_CHUNK_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -19,6 +18,11 @@ class Placed:
 
     bytes: int
     ticket: str = ""
+
+
+def new_draft(context: ToolContext) -> Path:
+    """Return a free place for a file that a call is making, in its own folder; `place` moves it from there."""
+    return context.workdir / part_name()
 
 
 def place(context: ToolContext, source: Path, target: Path, *, mode: int | None = None) -> Placed:
@@ -34,25 +38,13 @@ def place(context: ToolContext, source: Path, target: Path, *, mode: int | None 
     try:
         return Placed(context.files.place(source, target, mode=mode))
     except FileExistsError:
+        make_room(context, target)
         ticket, kept = open_ticket(context, target, durable=True)
     try:
         size = context.files.place_over(source, target, kept, mode=mode)
     finally:
         known = close_ticket(context, kept)
     return Placed(size, ticket if known else "")
-
-
-def hold_the_same(context: ToolContext, one: Path, other: Path) -> bool:
-    """Tell whether two paths are files with the same contents."""
-    abouts = [context.files.status(path) for path in (one, other)]
-    sizes = {about.st_size if about is not None and stat.S_ISREG(about.st_mode) else -1 for about in abouts}
-    if len(sizes) > 1 or sizes == {-1}:
-        return False
-    with context.files.open(one) as first, context.files.open(other) as second:
-        while data := first.read(_CHUNK_BYTES):
-            if data != second.read(_CHUNK_BYTES):
-                return False
-        return not second.read(1)
 
 
 def readable_as(context: ToolContext, shown: str, real: Path) -> str:

@@ -1,7 +1,8 @@
 """The trash of a granted folder: what a tool removes or replaces lies in it under a ticket until it is restored.
 
 Each granted folder has one of its own (`.starloom-trash`). A ticket is a folder there, with the file and a note of its
-place. A ticket that was restored stays known, so that an undo may be repeated. Nothing is deleted.
+place. A ticket that was restored stays known, so that an undo may be repeated. No tool deletes a file; `emptying`
+removes old tickets, of which the note is kept.
 """
 
 from __future__ import annotations
@@ -16,17 +17,29 @@ from typing import Final
 
 import msgspec
 
-from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.beneath import EMPTYING, Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_protocol.vocabulary import Code
 
 TRASH: Final = ".starloom-trash"
 _NOTE: Final = "from.json"
+_NOTE_BYTES_MOST: Final = 64 * 1024
 _RESTORED: Final = ".restored"
 """Notes of the tickets that were restored; no ticket begins with a dot."""
 RESTORED_MOST: Final = 1000
 """An undo is repeated soon or never; older tickets are no longer known then."""
+EMPTIED: Final = ".emptied"
+"""Notes of the tickets that were emptied; the time of a note is when that was."""
+
+
+def is_trash(name: str) -> bool:
+    """Tell whether an entry of this name is the trash of its folder, which goes with no copy of that folder."""
+    return name == TRASH
+
+
+def lies_in_a_trash(path: Path) -> bool:
+    return any(map(is_trash, path.parts))
 
 
 class _Origin(msgspec.Struct, frozen=True):
@@ -47,8 +60,8 @@ class _Ticket:
         return self.home / _kept_name(self.origin.name)
 
 
-def remove(context: ToolContext, path: Path) -> str:
-    """Put a file or folder into the trash of its granted folder; return its ticket.
+def remove(context: ToolContext, path: Path) -> tuple[str, Path]:
+    """Put a file or folder into the trash of its granted folder; return its ticket and its place there.
 
     Raises:
         ToolFailed: it cannot be moved there; it is where it was.
@@ -59,7 +72,7 @@ def remove(context: ToolContext, path: Path) -> str:
             context.files.move(path, kept)
     finally:
         close_ticket(context, kept)
-    return ticket
+    return ticket, kept
 
 
 def restore(context: ToolContext, ticket: str) -> tuple[Path, bool]:
@@ -83,7 +96,7 @@ def restore(context: ToolContext, ticket: str) -> tuple[Path, bool]:
         elif known.note.parent == known.home:
             _require_only_note(files, known.home)
         if known.note.parent == known.home:
-            _keep_note(context, known.note, known.trash / _RESTORED)
+            _keep_note(context, known)
         files.remove_tree(known.home)
     return target, moved
 
@@ -99,6 +112,15 @@ def lies_in_trash(context: ToolContext, ticket: str) -> bool:
         return context.files.exists(known.kept)
 
 
+def origin_of(context: ToolContext, ticket: str) -> Path:
+    """Return the place of a ticket's file before it came to the trash.
+
+    Raises:
+        ToolFailed: no trash knows the ticket, or its place is outside of the granted folders.
+    """
+    return context.resolve_write(_known(context, ticket).origin)
+
+
 def open_ticket(context: ToolContext, path: Path, *, durable: bool = False) -> tuple[str, Path]:
     """Make a ticket for a path, with its note; return it with the free place of the file there.
 
@@ -109,7 +131,7 @@ def open_ticket(context: ToolContext, path: Path, *, durable: bool = False) -> t
         ToolFailed: nothing can be put into the trash.
     """
     ticket = f"{int(time.time())}-{uuid.uuid4().hex[:12]}"
-    home = _root_of(context, path) / TRASH / ticket
+    home = root_of(context, path) / TRASH / ticket
     with plain(home, "moving to the trash"):
         context.files.make_folder(home)
         # The note is written first: a cut leaves at worst a note without a file, never a file without a note.
@@ -126,7 +148,8 @@ def _kept_name(name: str) -> str:
     return f"{name}.kept" if name.casefold() == _NOTE else name
 
 
-def _root_of(context: ToolContext, path: Path) -> Path:
+def root_of(context: ToolContext, path: Path) -> Path:
+    """Return the granted folder in whose trash a path belongs."""
     roots = (*context.folders.write, context.workdir, context.workdir.resolve())
     return max((root for root in roots if path.is_relative_to(root)), key=lambda root: len(root.parts))
 
@@ -142,16 +165,28 @@ def close_ticket(context: ToolContext, kept: Path) -> bool:
 
 
 def _known(context: ToolContext, ticket: str) -> _Ticket:
+    emptied = None
     if ticket and "/" not in ticket and "\0" not in ticket and not ticket.startswith("."):
         for root in context.folders.write:
             trash = root / TRASH
             with plain(trash, "looking into the trash"):
+                emptied = emptied or _emptied(context.files, trash, ticket)
                 for note in (trash / ticket / _NOTE, trash / _RESTORED / ticket):
                     if context.files.is_file(note):
                         with context.files.open(note) as file:
                             origin = _origin_of(ticket, trash / ticket, file.read())
                         return _Ticket(trash, trash / ticket, note, Path(origin.path))
+    if emptied is not None:
+        day = time.strftime("%Y-%m-%d", time.localtime(emptied.st_mtime))
+        reason = f"the file of ticket {ticket} was emptied from the trash on {day} and cannot be brought back"
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{reason}; nothing was moved", effect=False)
     raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
+
+
+def _emptied(files: Beneath, trash: Path, ticket: str) -> os.stat_result | None:
+    """Return the status of the note of an emptied ticket, or of its folder while it is being removed."""
+    places = (trash / EMPTIED / ticket, trash / f"{EMPTYING}{ticket}")
+    return next((about for place in places if (about := files.status(place)) is not None), None)
 
 
 def _require_only_note(files: Beneath, home: Path) -> None:
@@ -175,12 +210,34 @@ def _origin_of(ticket: str, home: Path, note: bytes) -> _Origin:
         raise ToolFailed(Code.TOOL_FAILED, reason) from error
 
 
-def _keep_note(context: ToolContext, note: Path, folder: Path) -> None:
+def _keep_note(context: ToolContext, known: _Ticket) -> None:
     """Keep what a restored ticket stood for; of the newest tickets only, so that this stays small."""
-    files = context.files
-    files.make_folder(folder)
-    files.rename(note, folder / note.parent.name)
+    ticket, folder = known.home.name, known.trash / _RESTORED
+    context.files.make_folder(folder)
+    # An emptying at the same moment may have taken the folder of the ticket, without the file that is back.
+    for note in (known.note, note_in(known.trash / f"{EMPTYING}{ticket}"), known.trash / EMPTIED / ticket):
+        with contextlib.suppress(FileNotFoundError):
+            context.files.rename(note, folder / ticket)
+            break
+    keep_newest(context.files, folder)
+
+
+def keep_newest(files: Beneath, folder: Path) -> None:
     with files.scan(folder) as entries:
         known = sorted(entry.name for entry in entries)
     for name in known[:-RESTORED_MOST]:
-        files.remove(folder / name)
+        with contextlib.suppress(FileNotFoundError):  # another call was quicker
+            files.remove(folder / name)
+
+
+def note_in(home: Path) -> Path:
+    """Return the place of the note in the folder of a ticket."""
+    return home / _NOTE
+
+
+def read_note(files: Beneath, note: Path) -> str:
+    """Return the path that a note has, on one line that steers no terminal; empty where it cannot be read."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError), files.open(note) as file:
+        path = msgspec.json.decode(file.read(_NOTE_BYTES_MOST), type=_Origin).path
+        return "".join(sign if sign.isprintable() else "?" for sign in path)
+    return ""

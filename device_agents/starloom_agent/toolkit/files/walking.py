@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from starloom_agent.toolkit.beneath import Beneath
-from starloom_agent.toolkit.files.trash import TRASH
+from starloom_agent.toolkit.files.trash import is_trash
+from starloom_agent.toolkit.results import LeftOut
 
 MISSED_MOST: Final = 1_000
 """Paths that are named to a person, one by one."""
+OF_THE_TRASH: Final = "it is the trash, which goes with no folder"
 UNNAMED: Final = "its name is no text (UTF-8); rename it"
 
 
@@ -44,7 +47,8 @@ class Walk:
 
     A name that is not text counts as refused, too, unless `any_name` is wanted, and a folder that lies deeper than
     `depth`. `missed` are the first of all these. `links` and `empty` are the paths below the root of links, which are
-    not followed, and of folders in which nothing is. Without `trash` no trash is looked into.
+    not followed, and of folders in which nothing is. A trash below the root is left out, and its path is in `trashes`,
+    unless every entry is wanted (`trash`).
     """
 
     def __init__(
@@ -54,7 +58,7 @@ class Walk:
         *,
         hidden: bool = False,
         depth: int = 64,
-        trash: bool = True,
+        trash: bool = False,
         any_name: bool = False,
     ) -> None:
         self._files = files
@@ -68,6 +72,7 @@ class Walk:
         self.links: list[str] = []
         self.missed: list[Missed] = []
         self.empty: list[str] = []
+        self.trashes: list[str] = []
 
     def __iter__(self) -> Iterator[Found]:
         # A stack of folders still to visit; the last is next, so each list is pushed in reverse order.
@@ -94,9 +99,10 @@ class Walk:
                     count += 1
                     if not self._hidden and entry.name.startswith("."):
                         continue
-                    if not self._trash and entry.name == TRASH:
-                        continue
                     name = f"{below}/{entry.name}" if below else entry.name
+                    if not self._trash and is_trash(entry.name):
+                        self.trashes.append(name)
+                        continue
                     try:
                         about = entry.stat(follow_symlinks=False)
                     except OSError as error:
@@ -123,6 +129,11 @@ class Walk:
         self.unreadable += 1
         if len(self.missed) < MISSED_MOST:
             self.missed.append(Missed(shown_name(name), why, file))
+
+
+def left_out_trashes(shown: str, trashes: Iterable[str]) -> list[LeftOut]:
+    """Return the rows of a result for trashes that were left out below a folder that is shown so."""
+    return [{"path": shown_name(os.path.normpath(f"{shown}/{below}")), "why": OF_THE_TRASH} for below in trashes]
 
 
 def _said(error: OSError) -> str:

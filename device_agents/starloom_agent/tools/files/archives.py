@@ -19,14 +19,14 @@ import msgspec
 
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST
 from starloom_agent.toolkit.files.packing import Limits, Listed, Member, Taken, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
-from starloom_agent.toolkit.files.walking import Found, Walk, is_text, shown_name
+from starloom_agent.toolkit.files.walking import Found, Walk, is_text, left_out_trashes, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
-from starloom_agent.toolkit.results import Named, Stored
-from starloom_agent.tools.files.digest import sha256_of
+from starloom_agent.toolkit.results import LeftOut, Named, Stored
 from starloom_agent.tools.files.shift import Trash, trash
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -85,6 +85,7 @@ class Packed(TypedDict):
     archives: list[PackedFile]
     bytes: int
     files: int
+    left_out: list[LeftOut]
     renamed: list[RenamedFile]
     summary: PackedSummary
     unpacked_bytes: int
@@ -97,11 +98,13 @@ def pack(context: ToolContext, args: Pack) -> Packed:
     with plain(real, "looking at", effect=False):
         about = context.files.status(real)
     if about is not None and stat.S_ISDIR(about.st_mode):
-        walk = Walk(context.files, real, hidden=True, trash=False, any_name=True)
+        walk = Walk(context.files, real, hidden=True, any_name=True)
         files = list(walk)
+        trashes = walk.trashes
         missed, skipped = [f"{missed.below}: {missed.why}" for missed in walk.missed], walk.unreadable
     elif about is not None and stat.S_ISREG(about.st_mode):
         files, missed, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], [], 0
+        trashes = []
     else:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
     total = sum(found.bytes for found in files)
@@ -124,6 +127,7 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         "bytes": kept["bytes"],
         "unreadable": unreadable[:_WRONG_SHOWN],
         "unreadable_count": count,
+        "left_out": left_out_trashes(args.path, trashes),
         "renamed": [{"path": path, "stored": stored} for path, stored in written.renamed[:_WRONG_SHOWN]],
         "summary": {
             **named,
@@ -202,7 +206,7 @@ def _created(context: ToolContext, target: Path, member: Member) -> BinaryIO | N
 
 
 def _holds_the_same(files: Beneath, folder: Path, written: dict[str, Listed]) -> bool:
-    there = {shown_name(found.below): found for found in Walk(files, folder, hidden=True, any_name=True)}
+    there = {shown_name(found.below): found for found in Walk(files, folder, hidden=True, trash=True, any_name=True)}
     return there.keys() == written.keys() and all(
         there[path].bytes == item.bytes and sha256_of(files, there[path].path)[0] == item.sha256
         for path, item in written.items()

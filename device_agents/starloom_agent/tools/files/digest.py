@@ -10,31 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NotRequired, Required, TypedDict
 
-from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.naming import RENAMES_MOST, mode_fits, numbered, portable_path, stored_path
 from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, FolderRef
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-
-_CHUNK_BYTES = 1024 * 1024
-
-
-def sha256_of(files: Beneath, path: Path) -> tuple[str, int]:
-    """Return the hash and the size of a file.
-
-    Raises:
-        ToolFailed: if it cannot be read to its end.
-    """
-    digest = hashlib.sha256()
-    size = 0
-    with plain(path, "reading"), files.open(path) as file:
-        while data := file.read(_CHUNK_BYTES):
-            digest.update(data)
-            size += len(data)
-    return digest.hexdigest(), size
 
 
 class _Meter:
@@ -341,7 +324,7 @@ def _copies_beyond_one(
     seen: set[str] = set()
     again: list[str] = []
     unread: list[WrongFile] = []
-    walk = Walk(context.files, root, hidden=True, trash=False)
+    walk = Walk(context.files, root, hidden=True)
     for found in walk:
         if found.bytes not in sizes:
             continue

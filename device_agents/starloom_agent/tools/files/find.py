@@ -16,10 +16,10 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
-from starloom_agent.toolkit.files.walking import Found, Missed, Walk, shown_name
+from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Missed, Walk, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
-from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.results import LeftOut, Named
 from starloom_agent.toolkit.text.durations import begin_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -220,16 +220,11 @@ class FoundFolder(TypedDict):
     path: str
 
 
-class LeftOut(Named):
-    path: str
-    why: str
-
-
 class FoundFiles(TypedDict):
     """`files`, or with `group_by: folder` the `folders` that hold them.
 
     `left_out` names what no tool can take or look into: names that are no text, folders that this user may not read or
-    that lie too deep; with `whole` links, too. A file that would not have fitted is not among them.
+    that lie too deep; a trash; with `whole` links, too. A file that would not have fitted is not among them.
     """
 
     count: int
@@ -281,7 +276,7 @@ class _Search:
 
     def look(self, root: Path, shown: str) -> None:
         args = self._args
-        walk = Walk(self._context.files, root, hidden=args.hidden or args.whole, trash=not args.whole)
+        walk = Walk(self._context.files, root, hidden=args.hidden or args.whole)
         for found in walk:
             points = score(found.below, self._words) if self._words else 1
             if self._left_out is not None and self._left_out in found.path.parents:
@@ -292,6 +287,8 @@ class _Search:
         self.missed += [
             self._left_out_row(shown, missed.below, missed.why) for missed in walk.missed if self._may_fit(missed)
         ]
+        if not args.file:
+            self.missed += [self._left_out_row(shown, below, OF_THE_TRASH) for below in walk.trashes]
         if args.whole:
             self.missed += [self._left_out_row(shown, below, _LINK) for below in walk.links]
             self.empty += [

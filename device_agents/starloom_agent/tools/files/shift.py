@@ -5,22 +5,22 @@ Nothing is deleted: what goes, and what is replaced, lies in the trash of its gr
 
 from __future__ import annotations
 
+import hashlib
 import os
-import shutil
 import stat
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
-from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.placing import Placed, place, readable_as
-from starloom_agent.toolkit.files.trash import TRASH, lies_in_trash, remove
+from starloom_agent.toolkit.files.comparing import sha256_of
+from starloom_agent.toolkit.files.placing import Placed, new_draft, place, readable_as
+from starloom_agent.toolkit.files.trash import lies_in_a_trash, lies_in_trash, origin_of
 from starloom_agent.toolkit.files.trash import restore as bring_back
-from starloom_agent.toolkit.files.walking import Walk
+from starloom_agent.toolkit.files.undoing import remove_as_written, require_as_written
+from starloom_agent.toolkit.files.walking import Walk, left_out_trashes
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.refs import FileRef
-from starloom_agent.toolkit.results import Added, added_as
-from starloom_agent.tools.files.digest import sha256_of
+from starloom_agent.toolkit.refs import AddedRef
+from starloom_agent.toolkit.results import Added, LeftOut, added_as
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _CHUNK_BYTES = 1024 * 1024
@@ -45,6 +45,7 @@ class Copied(TypedDict):
     bytes: int
     files: int
     kept: int
+    left_out: list[LeftOut]
     path: str
 
 
@@ -59,7 +60,8 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, f"{args.to} lies inside {args.path}; choose a place beside it", effect=False
         )
-    pairs = _below(files, source, target, args.path) if folder else [(source, target)]
+    walk = Walk(files, source, hidden=True)
+    pairs = _below(walk, target, args.path) if folder else [(source, target)]
     with plain(target, "looking at", effect=False):
         clashes = [] if args.on_clash == "replace" else [str(to) for _, to in pairs if files.exists(to)]
         same = {to for file, to in pairs if files.is_file(to) and sha256_of(files, file) == sha256_of(files, to)}
@@ -73,18 +75,29 @@ def copy(context: ToolContext, args: Copy) -> Copied:
     for number, (file, to) in enumerate(pairs):
         if to in same:
             continue
-        half = context.workdir / "copy.part"
+        half = new_draft(context)
+        digest = hashlib.sha256()
         with plain(file, "copying"), files.open(file) as taken, files.create(half) as made:
-            shutil.copyfileobj(taken, made, _CHUNK_BYTES)
+            while data := taken.read(_CHUNK_BYTES):
+                digest.update(data)
+                made.write(data)
             about = os.fstat(taken.fileno())
             made.flush()
             os.utime(made.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
         placed = _put(context, half, to, stat.S_IMODE(about.st_mode) & ~_SET_ID, args)
         done += placed.bytes
         shown = os.path.normpath(Path(args.to) / to.relative_to(target))
-        added.append(added_as(readable_as(context, shown, to), placed.ticket))
+        added.append(added_as(readable_as(context, shown, to), digest.hexdigest(), placed.ticket))
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
-    return {"path": args.to, "files": len(pairs), "kept": len(same), "bytes": done, "added": added}
+    left_out = left_out_trashes(args.path, walk.trashes)
+    return {
+        "path": args.to,
+        "files": len(pairs),
+        "kept": len(same),
+        "bytes": done,
+        "added": added,
+        "left_out": left_out,
+    }
 
 
 def _put(context: ToolContext, half: Path, to: Path, mode: int, args: Copy) -> Placed:
@@ -98,13 +111,12 @@ def _put(context: ToolContext, half: Path, to: Path, mode: int, args: Copy) -> P
             raise ToolFailed(Code.TOOL_FAILED, reason) from None
 
 
-def _below(files: Beneath, source: Path, target: Path, named: str) -> list[tuple[Path, Path]]:
+def _below(walk: Walk, target: Path, named: str) -> list[tuple[Path, Path]]:
     """Return the files of a folder, each with its place in the copy.
 
     Raises:
         ToolFailed: something in it cannot be copied; a copy that lacks a part looks like a whole one.
     """
-    walk = Walk(files, source, hidden=True)
     pairs = [(found.path, target / found.below) for found in walk]
     if walk.unreadable:
         reason = f"{walk.unreadable} entries of {named} cannot be read, lie too deep, or have names that are no text"
@@ -148,10 +160,11 @@ def move(context: ToolContext, args: Move) -> Moved:
 class Trash(Args, frozen=True, kw_only=True):
     """Put files or folders into the trash of their granted folder; `fs.restore` brings them back.
 
-    The file that an item had `replaced` (as the `added` of a write says) comes back in its place.
+    The file that an item had `replaced` (as the `added` of a write says) comes back in its place. If somebody changed
+    an item since the call `wrote` it, nothing is moved.
     """
 
-    paths: list[str | FileRef]
+    paths: list[str | AddedRef]
 
 
 class TrashedItem(TypedDict):
@@ -171,25 +184,28 @@ class Trashed(TypedDict):
 
 
 def trash(context: ToolContext, args: Trash) -> Trashed:
-    files = [FileRef(path=item) if isinstance(item, str) else item for item in args.paths]
+    files = [AddedRef(path=item) if isinstance(item, str) else item for item in args.paths]
     real = [(file.path, context.resolve_write(file.path)) for file in files]
     for path, at in real:
         if at in context.folders.write or not any(map(at.is_relative_to, context.folders.write)):
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} cannot go to the trash: it is a granted folder", effect=False)
-        if TRASH in at.parts:
+        if lies_in_a_trash(at):
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} is in the trash already", effect=False)
     items: list[TrashedItem] = []
     missing: list[str] = []
     restored: list[str] = []
     # The last first: of a path that was written twice, the older file comes back last.
-    for file, (path, at) in reversed(list(zip(files, real, strict=True))):
+    ordered = [(file, at) for file, (_, at) in reversed(list(zip(files, real, strict=True)))]
+    seen = require_as_written(context, ordered)
+    for file, at in ordered:
+        path = file.path
         if file.replaced and not lies_in_trash(context, file.replaced):
             restored.append(path)  # an earlier attempt has done it, and the old file is in its place again
             continue
         with plain(at, "looking at"):
             there = context.files.exists(at)
         if there:
-            item: TrashedItem = {"path": path, "ticket": remove(context, at)}
+            item: TrashedItem = {"path": path, "ticket": remove_as_written(context, file, at, seen.pop(at, None))}
             if file.device:
                 item["device"] = file.device
             items.append(item)
@@ -206,12 +222,13 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
 
 
 class Restore(Args, frozen=True, kw_only=True):
-    """Bring back what `fs.trash` took, by its tickets; a place that is taken meanwhile is an error.
+    """Bring back what `fs.trash` took, by its tickets, below `under` alone; a place that is taken is an error.
 
     A ticket that was restored before succeeds again and changes nothing (`moved` is false).
     """
 
     tickets: list[str]
+    under: str = ""
 
 
 class RestoredItem(TypedDict):
@@ -228,6 +245,12 @@ class Restored(TypedDict):
 
 
 def restore(context: ToolContext, args: Restore) -> Restored:
+    if args.under:
+        folder = context.resolve_write(args.under)
+        for ticket in args.tickets:
+            if not origin_of(context, ticket).is_relative_to(folder):
+                reason = f"ticket {ticket} does not lead into {args.under}: nothing was moved"
+                raise ToolFailed(Code.FORBIDDEN, reason, effect=False)
     back: list[RestoredItem] = []
     for ticket in args.tickets:
         target, moved = bring_back(context, ticket)

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, NotRequired, TypedDict
 
 from starloom_agent.toolkit.faults import os_fault, plain
+from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.naming import (
     REFUSED_NAME,
     RENAMES_MOST,
@@ -20,11 +21,11 @@ from starloom_agent.toolkit.files.naming import (
     portable_path,
     stored_path,
 )
-from starloom_agent.toolkit.files.placing import place, readable_as
+from starloom_agent.toolkit.files.placing import new_draft, place, readable_as
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, FolderRef
 from starloom_agent.toolkit.results import Added, added_as
-from starloom_agent.tools.files.digest import place_of, sha256_of
+from starloom_agent.tools.files.digest import place_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 OnClash = Literal["rename", "replace", "fail"]
@@ -72,7 +73,7 @@ def _inside(place: str, args: Write) -> str:
 class Place:
     """The place of a file: its shown and its real path; `same`: the same bytes are there; `free`: nothing is there.
 
-    Of a file that was put there: its size, and the `ticket` of the file that it replaced.
+    Of a file that was put there: its size, its hash, and the `ticket` of the file that it replaced.
     """
 
     shown: str
@@ -82,10 +83,11 @@ class Place:
     free: bool = False
     bytes: int = 0
     ticket: str = ""
+    wrote: str = ""
 
     def added(self, path: str) -> Added:
         """Return what an undo takes away again, under the path that a later call reads."""
-        return [added_as(path, self.ticket)] if self.free or self.ticket else []
+        return [added_as(path, self.wrote, self.ticket)] if self.free or self.ticket else []
 
 
 def choose(
@@ -142,9 +144,9 @@ def settle(
             return chosen
         if not chosen.free:
             placed = place(context, made(), chosen.real, mode=mode)
-            return replace(chosen, bytes=placed.bytes, ticket=placed.ticket, free=not placed.ticket)
+            return replace(chosen, bytes=placed.bytes, ticket=placed.ticket, free=not placed.ticket, wrote=digest)
         with suppress(FileExistsError):
-            return replace(chosen, bytes=context.files.place(made(), chosen.real, mode=mode))
+            return replace(chosen, bytes=context.files.place(made(), chosen.real, mode=mode), wrote=digest)
     raise ToolFailed(Code.TOOL_FAILED, f"{wanted} is written by others again and again; retry later")
 
 
@@ -174,7 +176,7 @@ class Changed(TypedDict):
 
 
 class Written(TypedDict):
-    """`added` is what is new here."""
+    """`added` is what is new here, as `fs.trash` takes it."""
 
     added: Added
     bytes: int
@@ -285,7 +287,7 @@ def _make_folder(
             if error.errno not in REFUSED_NAME or stored == portable:
                 raise os_fault(error, shown, "making") from error
         else:
-            added += [shown] if free else []
+            added += [{"path": shown, "folder": True}] if free else []
             if stored != wanted:
                 changed.append({"file": wanted, "path": shown, "why": "this device cannot store its name"})
             return {"path": shown}
@@ -297,7 +299,7 @@ def _write_text(context: ToolContext, args: Write) -> Written:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, "text goes with path, files go with under; give one of the two", effect=False
         )
-    half = context.workdir / "text.part"
+    half = new_draft(context)
     with plain(half, "writing"), context.files.create(half) as made:
         made.write((args.text or "").encode())
     digest, _ = sha256_of(context.files, half)

@@ -110,7 +110,7 @@ def _files_out(context: ToolContext, root: Path) -> tuple[list[Stored], list[Lef
         if not context.files.is_folder(root):
             return [], []
     # the walk does not follow links
-    walk = Walk(context.files, root, hidden=True)
+    walk = Walk(context.files, root, hidden=True, trash=True)
     found = sorted(entry.path for entry in walk)
     left = [LeftBehind(path=missed.below, why=missed.why) for missed in walk.missed]
     left += [LeftBehind(path=below, why="a link is not taken") for below in walk.links if is_text(below)]

@@ -156,6 +156,7 @@ def spec_of(
         start_to_close_s=dispatch.start_to_close_s,
         told=tool.told,
         tool=tool.name,
+        trash_most_gib=allowance.policy.trash.most_gib,
         wants=dispatch.wants,
         workdir=str(workdir),
         write=[str(path) for path in folders.write],

@@ -23,7 +23,8 @@ from starloom_agent.platforms import processes
 from starloom_agent.sandbox import confinement
 from starloom_agent.toolkit.beneath import outermost
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.placing import hold_the_same, place
+from starloom_agent.toolkit.files.comparing import hold_the_same
+from starloom_agent.toolkit.files.placing import place
 from starloom_agent.toolkit.interface import (
     NO_PERMITS,
     ArtifactPort,
@@ -190,6 +191,7 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         confine=(lambda: _confine(spec)) if free else _stay_confined,
         permits=permits,
         session=spec.session,
+        trash_most_gib=spec.trash_most_gib,
     )
     maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
     begun = False

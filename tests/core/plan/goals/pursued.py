@@ -24,6 +24,7 @@ VALUE = {"cause": "the disk is full", "evidence": ["df says 99 %"]}
 _PATH = '{"properties":{"path":{"type":"string"},"text":{"type":"string"}},"type":"object"}'
 _FILES = '{"properties":{"files":{"type":"array"},"paths":{"type":"array"},"under":{"type":"string"}},"type":"object"}'
 _IMAGES = '{"properties":{"files":{"type":"array"}},"type":"object"}'
+_TICKETS = '{"properties":{"tickets":{"type":"array"},"under":{"type":"string"}},"type":"object"}'
 _URL = '{"properties":{"text":{"type":"string"},"url":{"type":"string"}},"type":"object"}'
 OFFERS = [
     *TOOLS,
@@ -32,6 +33,8 @@ OFFERS = [
     ToolOffer(name="fs.hash", args=_FILES, repeatability=Repeatability.PURE, effects=[Effect.READ]),
     ToolOffer(name="image.info", args=_IMAGES, repeatability=Repeatability.PURE, effects=[]),
     ToolOffer(name="fs.read", args=_PATH, repeatability=Repeatability.PURE, effects=[Effect.READ]),
+    ToolOffer(name="fs.restore", args=_TICKETS, repeatability=Repeatability.IDEMPOTENT, effects=[Effect.WRITE]),
+    ToolOffer(name="fs.trash", args=_FILES, repeatability=Repeatability.IDEMPOTENT, effects=[Effect.WRITE]),
     ToolOffer(name="fs.write", args=_PATH, repeatability=Repeatability.IDEMPOTENT, effects=[Effect.WRITE]),
     ToolOffer(name="http.request", args=_URL, repeatability=Repeatability.NEVER, effects=[Effect.REACH]),
     ToolOffer(name="svc.restart", repeatability=Repeatability.NEVER, effects=[Effect.CHANGE]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Mapping
@@ -182,7 +183,8 @@ def test_work_is_done_and_told(device: Device, home: Path) -> None:
     assert (device.folder / "note.txt").read_text() == "say hello\n"
     transcript = value.pop("transcript")
     assert value == {
-        "added": [str(device.folder / "note.txt")], "changed": ["note.txt"], "changed_complete": True,
+        "added": [{"path": str(device.folder / "note.txt"), "wrote": hashlib.sha256(b"say hello\n").hexdigest()}],
+        "changed": ["note.txt"], "changed_complete": True,
         "complete": True, "folder": str(device.folder),
         "refused": 0, "stop": "end_turn", "text": "The note is there: say hello\n",
         "tokens": {"input": 12, "output": 5, "total": 17},

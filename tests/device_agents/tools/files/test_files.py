@@ -26,6 +26,10 @@ def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def paths(result: Any) -> list[str]:
+    return [item["path"] for item in result["added"]]
+
+
 def test_equal_folders_are_found_whatever_their_names(device: Device) -> None:
     for name in ("a/1", "b/2", "c/1"):
         device.write(name, b"same" if name != "b/2" else b"other")
@@ -120,7 +124,7 @@ def test_a_text_replaces_no_other_file_unless_it_is_asked_to(device: Device) -> 
     old = device.folder / "notes.txt"
     old.write_text("old")
     found = device.call("fs.write", path="notes.txt", text="new")
-    assert (found["files"][0]["path"], found["added"]) == ("notes (2).txt", ["notes (2).txt"])
+    assert (found["files"][0]["path"], paths(found)) == ("notes (2).txt", ["notes (2).txt"])
     assert found["changed"] == [{"file": "notes.txt", "path": "notes (2).txt", "why": "another file has its name"}]
     assert (old.read_text(), (device.folder / "notes (2).txt").read_text()) == ("old", "new")
     again = device.call("fs.write", path="notes.txt", text="new")
@@ -139,7 +143,7 @@ def test_an_artifact_replaces_no_other_file_unless_it_is_asked_to(device: Device
     old.write_bytes(b"old")
     new = device.store.take(b"new")
     found = device.call("artifact.get", artifact=new, to="one.bin")
-    assert (found["path"], found["added"], found["name"]) == ("one (2).bin", ["one (2).bin"], "one (2).bin")
+    assert (found["path"], paths(found), found["name"]) == ("one (2).bin", ["one (2).bin"], "one (2).bin")
     assert (old.read_bytes(), (device.folder / "one (2).bin").read_bytes()) == (b"old", b"new")
     assert device.call("artifact.get", artifact=new, to="one.bin")["added"] == []
     with pytest.raises(ToolFailed, match=r"one\.bin exists with other contents"):
@@ -368,11 +372,11 @@ def test_only_paths_where_nothing_stood_are_added(device: Device) -> None:
     device.write("in/old.txt", "old")
     files = [device.store.take(b"old", name="old.txt"), device.store.take(b"new", name="new.txt")]
     found = device.call("fs.write", files=files, under="in")
-    assert found["added"] == ["in/new.txt"]
+    assert paths(found) == ["in/new.txt"]
     assert device.call("fs.write", files=files, under="in")["added"] == []
-    assert device.call("fs.write", path="note.txt", text="a")["added"] == ["note.txt"]
+    assert device.call("fs.write", path="note.txt", text="a")["added"] == [{"path": "note.txt", "wrote": sha(b"a")}]
     (replaced,) = device.call("fs.write", path="note.txt", text="b", on_clash="replace")["added"]
-    assert replaced.keys() == {"path", "replaced"}
+    assert (replaced.keys(), replaced["wrote"]) == ({"path", "replaced", "wrote"}, sha(b"b"))
 
 
 def test_descriptors_of_a_call_are_closed_after_it(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.placing import hold_the_same, place
-from starloom_agent.toolkit.files.trash import TRASH
+from starloom_agent.toolkit.files.comparing import hold_the_same
+from starloom_agent.toolkit.files.placing import new_draft, place
+from starloom_agent.toolkit.files.trash import is_trash
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Added, added_as
 from starloom_protocol.vocabulary import Code
@@ -26,7 +28,7 @@ LOOKED_AT_MOST: Final = 50_000
 CHANGED_MOST: Final = 500
 """The names stand in the result; `changed_complete` says whether there are more."""
 _DEPTH_MOST: Final = 32
-_LEFT_OUT: Final = frozenset({".git", "node_modules", ".venv", "__pycache__", TRASH})
+_LEFT_OUT: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 
 State = dict[str, tuple[int, int, int]]
 
@@ -54,7 +56,7 @@ def read_text(context: ToolContext, params: Mapping[str, Any]) -> str:
     return "".join(lines[: max(0, most)] if isinstance(most, int) else lines)
 
 
-def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, Any], number: int) -> Added:
+def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, Any]) -> Added:
     """Write the file that `fs/write_text_file` asks for; it appears whole or not at all. Return what undoes it.
 
     A file that is there goes into the trash of the folder that the owner `granted`, which the agent itself cannot reach
@@ -74,14 +76,13 @@ def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, 
         known = context.files.status(path)
         if known is not None and not stat.S_ISREG(known.st_mode):
             raise ToolFailed(Code.TOOL_FAILED, f"{path} is there and is no file", effect=False)
-        made = context.workdir / f"write-{number}"
+        made = new_draft(context)
         with context.files.create(made) as file:
             file.write(data)
         if hold_the_same(context, made, path):
             context.files.remove(made)
             return []
-        mode = None if known is None else stat.S_IMODE(known.st_mode)
-        return [added_as(str(path), place(granted, made, path, mode=mode).ticket)]
+        return [added_as(str(path), sha256(data).hexdigest(), place(granted, made, path).ticket)]
 
 
 def _path_of(params: Mapping[str, Any]) -> str:
@@ -111,7 +112,7 @@ def state_of(context: ToolContext, root: Path) -> tuple[State, bool]:
                         found[below + entry.name] = (about.st_size, about.st_mtime_ns, about.st_ino)
                     elif depth >= _DEPTH_MOST:
                         complete = False
-                    elif entry.name not in _LEFT_OUT:
+                    elif entry.name not in _LEFT_OUT and not is_trash(entry.name):
                         pending.append((folder / entry.name, f"{below}{entry.name}/", depth + 1))
         except OSError:
             # It went away, or this user may not look: the list says that it is not complete.

@@ -349,7 +349,7 @@ class AcpSession:
         self._writes += 1
         if self._writes > _WRITES_MOST:
             raise ToolFailed(Code.POLICY_REFUSED, f"more than {_WRITES_MOST} files in one call", effect=False)
-        self.added += files.write_text(self._context, self._granted, params, self._writes)
+        self.added += files.write_text(self._context, self._granted, params)
         self._reply(number, {})
 
     def _on_create(self, number: Any, params: Mapping[str, Any]) -> None:

@@ -1,0 +1,128 @@
+"""The undo of a write: an item goes to the trash only while it is as the call made it.
+
+A file is compared by its hash: programs keep size and time of a file that they change, and others touch one that they
+leave alone. A folder that was made empty may hold folders by now, but nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.comparing import sha256_of
+from starloom_agent.toolkit.files.emptying import make_room
+from starloom_agent.toolkit.files.trash import lies_in_trash, origin_of, remove, restore
+from starloom_agent.toolkit.files.walking import shown_name
+from starloom_agent.toolkit.interface import ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import AddedRef
+from starloom_protocol.vocabulary import Code
+
+_DEPTH_MOST: Final = 64
+_STAYS: Final = "It stays"
+
+
+def require_as_written(context: ToolContext, items: Sequence[tuple[AddedRef, Path]]) -> dict[Path, os.stat_result]:
+    """Return the status of each place that an undo would empty; `items` are in the order in which it goes on.
+
+    Of a place that was written twice, the last file is there; the one before is in the trash and comes back as it was.
+
+    Raises:
+        ToolFailed: an item is not as it was made, or the trash does not know a ticket.
+    """
+    seen: dict[Path, os.stat_result] = {}
+    looked_at: set[Path] = set()
+    for file, at in items:
+        if file.replaced and origin_of(context, file.replaced) != at:
+            reason = f"ticket {file.replaced} is of another place than {file.path}: nothing was moved"
+            raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
+        if file.replaced and not lies_in_trash(context, file.replaced):
+            continue
+        if at not in looked_at and _is_compared(file):
+            about, why = _compared(context, file, at)
+            if why:
+                raise _kept(file, why, "Nothing was taken back", effect=False)
+            if about is not None:
+                seen[at] = about
+        looked_at.add(at)
+    return seen
+
+
+def remove_as_written(context: ToolContext, file: AddedRef, at: Path, seen: os.stat_result | None) -> str:
+    """Put the item of an undo into the trash; return its ticket. `seen` is its status when it was compared.
+
+    Raises:
+        ToolFailed: it is not as it was made, and is where it was; or it cannot be moved.
+    """
+    if seen is None and _is_compared(file):
+        seen, why = _compared(context, file, at)
+        if why:
+            raise _kept(file, why, _STAYS)
+    make_room(context, at)
+    ticket, kept = remove(context, at)
+    if seen is not None:
+        with plain(at, "looking at"):
+            alike = _alike(context.files, file, kept, seen)
+        if not alike:
+            restore(context, ticket)
+            raise _kept(file, "it changed while it was compared", _STAYS)
+    return ticket
+
+
+def _is_compared(file: AddedRef) -> bool:
+    return bool(file.wrote or file.folder)
+
+
+def _compared(context: ToolContext, file: AddedRef, at: Path) -> tuple[os.stat_result | None, str]:
+    """Return the status of an item, None where nothing is, and how it differs from what its call made."""
+    shown = Path(file.path)
+    if context.resolve_write(shown.parent) / shown.name != at:
+        return None, "it is a link"
+    with plain(at, "looking at", effect=False):
+        about = context.files.status(at)
+        if about is None:
+            return None, ""
+        if file.folder:
+            return about, _held(context.files, at) if stat.S_ISDIR(about.st_mode) else "it is no folder"
+    if not stat.S_ISREG(about.st_mode):
+        return about, "it is no file"
+    return about, "" if sha256_of(context.files, at)[0] == file.wrote else "it has other contents"
+
+
+def _kept(file: AddedRef, why: str, outcome: str, *, effect: bool | None = None) -> ToolFailed:
+    reason = f"{file.path} was changed since it was written: {why}. {outcome}"
+    return ToolFailed(Code.CONFLICT, f"{reason}. To keep it, move it away; then undo again", effect=effect)
+
+
+def _held(files: Beneath, folder: Path, below: str = "", depth: int = 0) -> str:
+    """Return, in words, the first thing in a folder that is no folder; empty where there is none."""
+    with files.scan(folder) as entries:
+        found = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    for name, is_folder in found:
+        path = f"{below}/{name}" if below else name
+        if not is_folder or depth >= _DEPTH_MOST:
+            return f"it holds {shown_name(path)}"
+        if held := _held(files, folder / name, path, depth + 1):
+            return held
+    return ""
+
+
+def _alike(files: Beneath, file: AddedRef, kept: Path, seen: os.stat_result) -> bool:
+    """Tell whether what lies in the trash is what was compared."""
+    about = files.status(kept)
+    if about is None or stat.S_IFMT(about.st_mode) != stat.S_IFMT(seen.st_mode):
+        return False
+    if stat.S_ISDIR(about.st_mode):
+        return not _held(files, kept)
+    if _state(about) == _state(seen):
+        return True
+    # On the way to another file system it was copied, which gives it another number.
+    return sha256_of(files, kept)[0] == file.wrote
+
+
+def _state(about: os.stat_result) -> tuple[int, int, int, int]:
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
