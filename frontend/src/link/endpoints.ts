@@ -13,6 +13,9 @@ import type {
 import { msOf } from "../model/words/times.ts";
 import { addressOf, BASE, type BodyOf, type Given, type Rest } from "./rest.ts";
 
+/** As many events as the hub gives in one answer unless it is asked for more. */
+const EVENTS_A_PAGE = 500;
+
 /** A request as a person sends it: words, a recipe or a plan, and how it is to run. */
 export type Submission = BodyOf<"post", "/constellations">;
 /** What a preview was asked for. */
@@ -75,23 +78,32 @@ export class Hub {
   submitAndWait = (body: Submission, waitS: number) =>
     this.rest.create("/constellations", { query: { wait_s: waitS }, body });
 
-  /** The log from after `after`, page by page, until the hub has no more. */
-  async events(id: string, after: number, signal?: AbortSignal): Promise<StreamEvent[]> {
+  /**
+   * The log from after `after`, page by page, up to the event `through` or as far as the hub has it. A log that grows as
+   * fast as it is read has no end: who hears its newest events anyway says how far.
+   */
+  async events(
+    id: string,
+    after: number,
+    signal?: AbortSignal,
+    through = Number.POSITIVE_INFINITY,
+  ): Promise<StreamEvent[]> {
     const all: StreamEvent[] = [];
     let last = after;
-    for (;;) {
+    while (last < through) {
       const path = { constellation: id };
       const page = await this.rest.get("/constellations/{constellation}/events", {
         path,
-        query: { after: last },
+        query: { after: last, limit: Math.min(EVENTS_A_PAGE, through - last) },
         signal,
       });
       const events = page.items as StreamEvent[];
       const end = events[events.length - 1];
-      if (!end) return all;
+      if (!end) break;
       all.push(...events);
       last = end.seq;
     }
+    return all;
   }
 
   /** One device as the hub tells it; `open` where a browser tab that is asleep is to be opened, `older_than` the hub's version. */

@@ -19,6 +19,7 @@ function rig(
     whole(steps);
     then();
   },
+  nextFrame: (run: () => void) => void = (run) => run(),
 ): Rig {
   let now = 1000;
   let timers: { at: number; run: () => void }[] = [];
@@ -28,7 +29,7 @@ function rig(
     clearTimer: (timer) => {
       timers = timers.filter((one) => one !== timer);
     },
-    nextFrame: (run) => run(),
+    nextFrame,
     now: () => now,
     open: () => {
       const socket: Socket = {
@@ -109,6 +110,28 @@ describe("LiveLink", () => {
     expect(held.link.status.state).toBe("live");
     expect(held.link.offsetMs).toBe(4000);
     expect(model.seq).toBe(7);
+  });
+
+  it("tells a stream once of a burst, however many messages it came in, and of nothing that is not its own", async () => {
+    let draw = () => {};
+    const held = rig(undefined, undefined, (run) => {
+      draw = run;
+    });
+    const model = new StreamModel("c1");
+    await live(held, model);
+    draw();
+    held.say(snapshot(7));
+    draw();
+    let told = 0;
+    model.subscribe(() => {
+      told += 1;
+    });
+    for (let seq = 8; seq < 40; seq += 1) {
+      held.say({ events: [event(seq)], t: "events" });
+      held.say({ items: [{ about: "tasks", kind: "changed", stream: "c1", value: null }], t: "beside" });
+    }
+    draw();
+    expect([model.seq, told]).toEqual([39, 1]);
   });
 
   it("is live when the last part of a snapshot is here, and shows none of them before", async () => {

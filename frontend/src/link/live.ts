@@ -163,44 +163,55 @@ export class LiveLink {
     this.options.nextFrame(() => this.work());
   }
 
-  /** Takes what has come, in its order: what came after a snapshot waits until that is read. */
+  /**
+   * Takes what has come, in its order: what came after a snapshot waits until that is read. Events that came one after
+   * the other are one change of their streams, so that a burst is drawn and thought about once.
+   */
   private work(): void {
+    const heard = new Heard();
     for (let frame = this.queue.shift(); frame; frame = this.queue.shift()) {
-      const sink = frame.t === "snapshot" && this.sinks.get(frame.stream);
-      if (frame.t !== "snapshot") {
-        try {
-          this.take(frame);
-        } catch (error) {
-          reportError(error);
-        }
-      } else if (sink) {
-        const { stream, part = 0, parts = 1 } = frame;
-        this.options.slices(reported(sink.snapshot(frame)), () => {
-          if (part === parts - 1) {
-            this.lacking.delete(stream);
-            this.caughtUp(stream);
-          }
-          this.work();
-        });
+      if (frame.t === "events") for (const event of frame.events) heard.events.push(event);
+      else if (frame.t === "beside") heard.beside.push(...frame.items);
+      else if (frame.t !== "snapshot") {
+        const other = frame;
+        this.tell(heard);
+        safely(() => this.take(other));
+      } else if (this.sinks.has(frame.stream)) {
+        this.tell(heard);
+        this.read(frame);
         return;
       }
     }
+    this.tell(heard);
     this.queued = false;
   }
 
-  private take(frame: Exclude<LiveFrame, SnapshotFrame>): void {
+  private read(frame: SnapshotFrame): void {
+    const { stream, part = 0, parts = 1 } = frame;
+    const sink = this.sinks.get(stream);
+    if (!sink) return;
+    this.options.slices(reported(sink.snapshot(frame)), () => {
+      if (part === parts - 1) {
+        this.lacking.delete(stream);
+        this.caughtUp(stream);
+      }
+      this.work();
+    });
+  }
+
+  private tell(heard: Heard): void {
+    const { events, beside } = heard.take();
+    for (const [stream, own] of byStream(events)) safely(() => this.deliver(stream, own));
+    for (const [stream, own] of byStream(beside)) safely(() => this.sinks.get(stream)?.beside(own));
+  }
+
+  private take(frame: Exclude<LiveFrame, { t: "snapshot" | "events" | "beside" }>): void {
     switch (frame.t) {
       case "ready":
         this.offsetMs = frame.now_ms - this.options.now();
         this.failures = 0;
         this.set("live", "");
         for (const stream of this.sinks.keys()) this.ask(stream);
-        break;
-      case "events":
-        this.deliver(frame.events);
-        break;
-      case "beside":
-        for (const [stream, items] of byStream(frame.items)) this.sinks.get(stream)?.beside(items);
         break;
       case "resync":
         this.resync(frame.stream, frame.reason, frame.unknown ?? false);
@@ -215,13 +226,11 @@ export class LiveLink {
     }
   }
 
-  private deliver(events: StreamEvent[]): void {
-    for (const [stream, own] of byStream(events)) {
-      const sink = this.sinks.get(stream);
-      if (!sink) continue;
-      if (sink.events(own)) this.caughtUp(stream);
-      else if (!this.awaited.has(stream)) this.ask(stream);
-    }
+  private deliver(stream: string, events: StreamEvent[]): void {
+    const sink = this.sinks.get(stream);
+    if (!sink) return;
+    if (sink.events(events)) this.caughtUp(stream);
+    else if (!this.awaited.has(stream)) this.ask(stream);
   }
 
   private ask(stream: string, afterSeq?: number): void {
@@ -308,7 +317,29 @@ export class LiveLink {
   }
 }
 
-/** A snapshot that cannot be read must not hold up all that comes behind it. */
+/** Events and what travels beside them since the streams were told last. */
+class Heard {
+  events: StreamEvent[] = [];
+  beside: BesideItem[] = [];
+
+  take(): Pick<Heard, "events" | "beside"> {
+    const { events, beside } = this;
+    this.events = [];
+    this.beside = [];
+    return { events, beside };
+  }
+}
+
+/** A message that cannot be read must not hold up all that comes behind it. */
+function safely(run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    reportError(error);
+  }
+}
+
+/** As `safely`, of a snapshot. */
 function* reported(steps: Steps): Steps {
   try {
     yield* steps;

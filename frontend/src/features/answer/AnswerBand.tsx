@@ -65,8 +65,11 @@ function useCut(text: RefObject<HTMLElement | null>, whole: boolean, words: stri
     const element = text.current;
     if (whole || !element) return;
     const look = () => setCut(element.scrollHeight > element.clientHeight + 1);
-    look();
-    if (typeof ResizeObserver !== "function") return;
+    if (typeof ResizeObserver !== "function") {
+      look();
+      return;
+    }
+    // It calls once for a new element, too, when the page has been laid out: asked here, it would be laid out twice.
     const watch = new ResizeObserver(look);
     watch.observe(element);
     return () => watch.disconnect();

@@ -26,7 +26,6 @@ import { TaskMenu } from "./tasks/TaskMenu.tsx";
 export function ConstellationPage({ id, task }: { id: string; task: string | null }) {
   const model = useStream(id);
   const place = usePlace(id, task);
-  useFeedPast(id, model);
   const head = headOf(model);
   return head ? <Screen head={head} model={model} place={place} /> : <MissingConstellation id={id} />;
 }
@@ -34,6 +33,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
 function Screen({ head, model, place }: { head: Head; model: StreamModel; place: Place }) {
   const versions = useVersions(model, place);
   const run = useRun(head, model, place, versions);
+  useFeedPast(place.id, model, run.lens === "graph" || place.task !== null);
   const { buttons, keys, entries } = useDeeds(run, place, versions);
   const [menu, setMenu] = useState<{ task: string; at: { x: number; y: number } } | null>(null);
   const onMenu = useCallback<OpenMenu>((of, at) => setMenu({ task: of, at }), []);

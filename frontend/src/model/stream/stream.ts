@@ -146,29 +146,33 @@ export class StreamModel {
   }
 
   readBeside(items: readonly BesideItem[]): void {
-    for (const item of items) {
-      const value = (item.value ?? {}) as Record<string, unknown>;
-      if (item.kind === "progress") {
-        this.progress.set(item.about, {
-          fraction: Number(value.fraction_1000 ?? -1),
-          note: String(value.note ?? ""),
-          done_bytes: Number(value.done_bytes ?? 0),
-          attempt: item.attempt ?? 0,
-        });
-      } else if (item.kind === "log") {
-        const place = `${item.about}/${item.attempt ?? 0}`;
-        const kept = this.lines.get(place) ?? [];
-        for (const text of String(value.text ?? "")
-          .replace(/\n$/, "")
-          .split("\n")) {
-          kept.push({ text, stream: String(value.stream ?? "stdout") });
-        }
-        this.lines.set(place, kept.length > LINES_KEPT ? kept.slice(-LINES_KEPT) : kept);
-      } else if (item.kind === "sketch") {
-        this.sketch = item.value as Sketch;
+    let taken = false;
+    for (const item of items) taken = this.takeBeside(item) || taken;
+    // That a list elsewhere has changed is news for its readers, not for those of this stream.
+    if (taken) this.changed();
+  }
+
+  private takeBeside(item: BesideItem): boolean {
+    const value = (item.value ?? {}) as Record<string, unknown>;
+    if (item.kind === "progress") {
+      this.progress.set(item.about, {
+        fraction: Number(value.fraction_1000 ?? -1),
+        note: String(value.note ?? ""),
+        done_bytes: Number(value.done_bytes ?? 0),
+        attempt: item.attempt ?? 0,
+      });
+    } else if (item.kind === "log") {
+      const place = `${item.about}/${item.attempt ?? 0}`;
+      const kept = this.lines.get(place) ?? [];
+      for (const text of String(value.text ?? "")
+        .replace(/\n$/, "")
+        .split("\n")) {
+        kept.push({ text, stream: String(value.stream ?? "stdout") });
       }
-    }
-    this.changed();
+      this.lines.set(place, kept.length > LINES_KEPT ? kept.slice(-LINES_KEPT) : kept);
+    } else if (item.kind === "sketch") this.sketch = item.value as Sketch;
+    else return false;
+    return true;
   }
 
   readMissing(reason: string, unknown = false): void {

@@ -41,6 +41,44 @@ describe("a board", () => {
     expect(board.all()).toBe(after);
   });
 
+  it("looks at no task when the fleet says something that no task depends on", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    let read = 0;
+    const watched = (id: string) => {
+      const held = { id, changed_in: 1 };
+      const get = () => {
+        read += 1;
+      };
+      Object.defineProperty(held, "device", { enumerable: true, get });
+      return { [`spec/${id}`]: held, ...task(id, "running", { device: "d1" }) };
+    };
+    put(fleet, device("desk"));
+    put(model, ...Array.from({ length: 200 }, (_, index) => watched(`t${index}`)));
+    const board = boardOf(model, fleet);
+    const before = board.all();
+    read = 0;
+    put(fleet, { "pace/system.info/d1/0": { mean_ms: 4 } });
+    expect(board.all()).toBe(before);
+    expect(read).toBe(0);
+    put(fleet, device("desk of ines"));
+    expect(board.all()).not.toBe(before);
+    expect(read).toBeGreaterThan(0);
+  });
+
+  it("keeps its list but for the tasks that an event touched", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    put(model, ...["a", "b", "c"].map((id) => ({ ...spec(id), ...task(id, "waiting") })));
+    const board = boardOf(model, fleet);
+    const before = board.all();
+    put(model, task("b", "running"));
+    expect(board.all().map((view) => before.includes(view))).toEqual([true, false, true]);
+    put(model, { "spec/a": null });
+    expect(board.all().map(({ id }) => id)).toEqual(["b", "c"]);
+    put(model, { ...spec("d"), ...task("d", "waiting") });
+    put(model, task("c", "succeeded"));
+    expect(board.all().map(({ id, shown }) => `${id} ${shown.word}`)).toEqual(["b Running", "c Done", "d Waiting"]);
+  });
+
   it("shows done work as taken back while its undo is the newer of both, and counts it once", () => {
     const [model, fleet] = [modelOf(), modelOf()];
     put(model, { ...spec("copy"), ...task("copy", "succeeded", { since_ms: 5 }) });

@@ -51,6 +51,8 @@ export class Board {
   private readonly views = new Map<string, TaskView>();
   private readonly dirty = new Set<string>();
   private readonly places = new Map<string, Place>();
+  /** Tasks that name a device which is not known yet. */
+  private readonly seeking = new Set<string>();
   /** Children by the item that they are for, as `family/key`. */
   private readonly ofItem = new Map<string, string[]>();
   /** The task that takes another's work back, by that other. */
@@ -59,9 +61,11 @@ export class Board {
   private list: TaskView[] | null = null;
   private failures: TaskView[] | null = null;
   private ids: string[] = [];
+  /** Where in the list a task stands. */
+  private readonly at = new Map<string, number>();
   private relist = true;
-  /** Views were worked out that the lists and the revision do not know yet. */
-  private stale = false;
+  /** Tasks whose views were worked out, which the lists and the revision do not know yet. */
+  private readonly fresh = new Set<string>();
   private state = "";
   /** Reasons of ready tasks that no event has, as the hub said them last. */
   private said: ReadonlyMap<string, Reason> = new Map();
@@ -92,9 +96,10 @@ export class Board {
     this.refresh();
     if (!this.list) {
       const list: TaskView[] = [];
+      this.at.clear();
       for (const id of this.ids) {
         const view = this.views.get(id);
-        if (view) list.push(view);
+        if (view) this.at.set(id, list.push(view) - 1);
       }
       this.list = list;
     }
@@ -167,6 +172,8 @@ export class Board {
 
   private markAll(): void {
     this.views.clear();
+    this.fresh.clear();
+    this.seeking.clear();
     this.list = null;
     this.failures = null;
     this.relist = true;
@@ -183,7 +190,7 @@ export class Board {
       this.dirty.delete(id);
       // The first list orders them by it.
       naturalKey(id);
-      this.stale = this.workOut(id) || this.stale;
+      if (this.workOut(id)) this.fresh.add(id);
       if (pause()) yield;
     }
   }
@@ -192,17 +199,29 @@ export class Board {
     if (this.relist) this.index();
     this.lookAtHead();
     if (this.fleetRevision !== this.fleet.revision) this.lookAtFleet();
-    for (const id of this.dirty) this.stale = this.workOut(id) || this.stale;
+    for (const id of this.dirty) if (this.workOut(id)) this.fresh.add(id);
     this.dirty.clear();
-    if (!this.stale) return;
-    this.stale = false;
-    this.list = null;
+    if (this.fresh.size === 0) return;
+    this.renew();
+    this.fresh.clear();
     this.failures = null;
     this.revision += 1;
   }
 
+  /** Makes the list another one, in which only those tasks are others. */
+  private renew(): void {
+    const list = this.list?.slice() ?? null;
+    for (const id of this.fresh) {
+      const at = this.at.get(id);
+      const view = this.views.get(id);
+      if (list && view && at !== undefined) list[at] = view;
+    }
+    this.list = list;
+  }
+
   private index(): void {
     this.relist = false;
+    this.list = null;
     this.ids = [];
     this.ofItem.clear();
     this.undoing.clear();
@@ -243,10 +262,10 @@ export class Board {
       if (said !== held.said || tag !== held.tag) changed.add(id);
       this.places.set(id, { entity: device, tag, said });
     }
+    for (const id of this.seeking) this.dirty.add(id);
+    if (changed.size === 0) return;
     for (const view of this.views.values()) {
-      // A task that names a device which is not known yet is looked at again with each change.
-      const asks = view.device ? changed.has(view.device) : Boolean(view.spec.device?.name);
-      if (asks || (view.spec.device?.name && changed.size > 0)) this.dirty.add(view.id);
+      if (view.spec.device?.name || (view.device && changed.has(view.device))) this.dirty.add(view.id);
     }
   }
 
@@ -255,7 +274,10 @@ export class Board {
     const { model, fleet } = this;
     const before = this.views.get(id);
     const spec = model.of<TaskSpec>("spec", id);
-    if (!spec) return this.views.delete(id);
+    if (!spec) {
+      this.seeking.delete(id);
+      return this.views.delete(id);
+    }
     const record = model.of<TaskRecord>("task", id);
     const attempt = record?.attempt ? model.of<Attempt>("attempt", `${id}/${record.attempt}`) : undefined;
     const place = (record && !waitsAgain(record) ? record.device : undefined) ?? pinned(spec, fleet) ?? undefined;
@@ -288,6 +310,8 @@ export class Board {
       ofGoal: isOfGoal(model, spec),
       asOfMs: model.asOfMs,
     };
+    if (spec.device?.name && !place) this.seeking.add(id);
+    else this.seeking.delete(id);
     if (before && same(before, view)) return false;
     this.views.set(id, view);
     if (spec.group) this.groups.set(spec.group, (this.groups.get(spec.group) ?? 0) + 1);

@@ -8,24 +8,31 @@ import type { StreamEvent } from "../../../model/types.ts";
 
 const PAST_EVENTS = 400;
 
-/** Puts the last events before those that the model has heard, once. A snapshot brings none. */
-export function useFeedPast(id: string, model: StreamModel): void {
+/**
+ * Puts the last events before those that the model has heard, once, as soon as something shows them. A snapshot brings
+ * none. It reads up to the first event that was heard, since the stream brings all later ones.
+ */
+export function useFeedPast(id: string, model: StreamModel, wanted: boolean): void {
   const { hub } = useWorkspace();
-  const { ready } = model;
-  const past = useResource<StreamEvent[]>(ready ? `past ${id}` : null, (signal) =>
-    hub.events(id, Math.max(0, model.seq - PAST_EVENTS), signal),
-  );
+  const asked = useRef(false);
+  asked.current ||= wanted && model.ready;
+  const past = useResource<StreamEvent[]>(asked.current ? `past ${id}` : null, (signal) => {
+    const heard = model.events[0]?.seq ?? model.seq + 1;
+    return hub.events(id, Math.max(0, heard - 1 - PAST_EVENTS), signal, heard - 1);
+  });
   useEffect(() => {
     if (past.value) model.readPast(past.value);
   }, [past.value, model]);
 }
 
-/** The whole log, as soon as a version is looked at: of a large constellation it is many times what the page needs. */
-export function useLog(id: string, wanted: boolean) {
+/** The whole log up to now, once a version is looked at: of a large constellation it is many times what the page needs. */
+export function useLog(id: string, model: StreamModel, wanted: boolean) {
   const { hub } = useWorkspace();
   const asked = useRef(false);
-  asked.current ||= wanted;
-  return useResource<StreamEvent[]>(asked.current ? `log ${id}` : null, (signal) => hub.events(id, 0, signal));
+  asked.current ||= wanted && model.ready;
+  return useResource<StreamEvent[]>(asked.current ? `log ${id}` : null, (signal) =>
+    hub.events(id, 0, signal, model.seq),
+  );
 }
 
 /** The stream as it was at the end of a version; null for the present. */
