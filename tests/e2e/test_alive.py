@@ -87,7 +87,8 @@ def test_the_hour_of_a_device_is_read_at_a_moment_and_in_a_stretch(page: Page, s
         page.mouse.move(across, up)
     expect(said).to_have_text(re.compile(r"^\d\d:\d\d:[03]0"))
     places = hour.locator(".u-cursor-x").evaluate_all("(all) => all.map((one) => one.style.transform)")
-    assert len(places) > 3 and len(set(places)) == 1, f"the charts show different moments: {places}"
+    assert len(places) > 3
+    assert len(set(places)) == 1, f"the charts show different moments: {places}"
     moment = hour.get_by_role("slider", name="Moment of the last hour")
     before = moment.get_attribute("aria-valuetext")
     moment.focus()
