@@ -10,7 +10,7 @@ import { fleetLog } from "./fleetScenario.ts";
 import { T0 } from "./logBuilder.ts";
 import { type Answered, preview, problem, RECIPES, SCHEDULES, SECRETS, why, whyAll } from "./mockDocuments.ts";
 import { MockLab } from "./mockLab.ts";
-import { vitalsOf, workOf } from "./mockVitals.ts";
+import { deedsOf, vitalsOf, workOf } from "./mockVitals.ts";
 import { CONSTELLATION, photoBackup, type Stop } from "./scenario.ts";
 
 export interface LiveClient {
@@ -310,6 +310,8 @@ export class MockHub {
     const decided = /^\/enrollments\/([^/]+)\/(approve|deny)$/.exec(path);
     if (decided) return this.decide(decided[1] ?? "", decided[2] === "approve");
     if (path === "/vitals") return { body: vitalsOf(searchParams.getAll("device"), Date.now()), status: 200 };
+    if (path === "/audit" && searchParams.get("device"))
+      return { body: deedsOf(searchParams.get("device") ?? "", searchParams.get("kind"), Date.now()), status: 200 };
     if (path === "/device-work") return { body: workOf(searchParams.getAll("device")), status: 200 };
     const device = /^\/devices\/([^/]+)(?:\/(\w+))?$/.exec(path);
     if (device) return this.device(device[1] ?? "", device[2] ?? "", body as { name?: string });

@@ -1,5 +1,6 @@
 /** Lines and counts of devices as a hub answers them: the server was not heard for some minutes. */
-import type { DeviceWork, Vitals } from "../src/model/types.ts";
+import type { ActivityRow, DeviceWork, Vitals } from "../src/model/types.ts";
+import { CONSTELLATION } from "./scenario.ts";
 
 const SLOTS = 120;
 const STEP_S = 30;
@@ -29,6 +30,29 @@ const line = (of: (at: number) => number, device: string): (number | null)[] =>
   Array.from({ length: SLOTS }, (_, at) =>
     device.includes("server") && at >= SILENT.from && at < SILENT.to ? null : of(at),
   );
+
+/** The record of a device's hour: two calls, one of which failed; it was out of reach as long as its lines are silent. */
+export function deedsOf(device: string, kind: string | null, nowMs: number): { items: Partial<ActivityRow>[] } {
+  const deed = (kindOf: string, minutesAgo: number, about: string): Partial<ActivityRow> => ({
+    about,
+    at: new Date(nowMs - minutesAgo * 60_000).toISOString(),
+    by: `device:${device}`,
+    kind: kindOf,
+    stream: CONSTELLATION,
+    stream_name: "Photo backup",
+  });
+  if (kind === "work")
+    return {
+      items: [
+        deed("task_failed", 9, "send.3"),
+        deed("task_started", 12, "send.3"),
+        deed("task_succeeded", 44, "list"),
+        deed("task_started", 45, "list"),
+      ],
+    };
+  const away = kind === "devices" && device.includes("server");
+  return { items: away ? [deed("device_online", 20, device), deed("device_offline", 30, device)] : [] };
+}
 
 export const workOf = (devices: string[]): { items: DeviceWork[]; next: null } => ({
   items: devices.map((device) => ({ device, constellations: { succeeded: 4, failed: 1 } })),

@@ -1,5 +1,5 @@
 /** The pages against the mock hub: what a person sees and does, and axe on each. */
-import { act, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import axe from "axe-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -432,16 +432,40 @@ describe("Fleet", () => {
     const hub = open("/devices/d-server");
     expect(await screen.findByRole("heading", { name: "demo-server" })).toBeTruthy();
     const hour = await screen.findByRole("region", { name: "The last hour" });
-    expect(within(hour).getAllByRole("img")).toHaveLength(3);
-    expect(hour.querySelectorAll(".gap")).toHaveLength(3);
+    expect(await within(hour).findByRole("img", { name: /^Calls: 2 calls, 1 failed/ })).toBeTruthy();
+    expect(within(hour).getAllByRole("img")).toHaveLength(4);
+    expect(within(hour).getByText(/^Shaded: away \d\d:\d\d to \d\d:\d\d \(10 min 00 s\)\. Red line/)).toBeTruthy();
     await userEvent.click(within(hour).getByText("As a table"));
     expect(within(hour).getAllByRole("row").length).toBeGreaterThan(8);
+    const calls = within(hour).getByRole("table", { name: "Calls of the last hour" });
+    expect(within(calls).getByText("failed after 3 min 00 s")).toBeTruthy();
+    expect(within(calls).getByRole("link", { name: "send.3" })).toBeTruthy();
     const rights = screen.getByRole("region", { name: "What it may do" });
     expect(within(rights).getByText(/starloom-agent policy/)).toBeTruthy();
     expect(within(screen.getByRole("region", { name: "Today" })).getByText("4 done, 1 failed")).toBeTruthy();
     await userEvent.click(screen.getByRole("button", { name: "Drain..." }));
     await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Drain" }));
     await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain("/devices/d-server/drain"));
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("shows any moment of the hour by keyboard, and a stretch of it and back", async () => {
+    open("/devices/d-server");
+    const moment = await screen.findByRole("slider", { name: "Moment of the last hour" });
+    const span = () => Number(moment.getAttribute("max")) - Number(moment.getAttribute("min"));
+    const whole = span();
+    expect(moment.getAttribute("aria-valuetext")).toMatch(/^\d\d:\d\d:\d\d: Load \d+ %, Memory \d+ %, Latency \d ms/);
+    const ago = (minutes: number) => String(Number(moment.getAttribute("max")) - minutes * 60_000);
+    fireEvent.change(moment, { target: { value: ago(10) } });
+    expect(moment.getAttribute("aria-valuetext")).toContain("send.3 failed after 3 min 00 s");
+    fireEvent.change(moment, { target: { value: ago(25) } });
+    expect(moment.getAttribute("aria-valuetext")).toContain("Load not heard, Memory not heard");
+    await userEvent.click(screen.getByRole("button", { name: "Zoom in" }));
+    expect(span()).toBeLessThan(whole * 0.6);
+    await userEvent.click(screen.getByRole("button", { name: "Whole hour" }));
+    expect(span()).toBe(whole);
+    fireEvent.keyDown(moment, { key: "Escape" });
+    expect(Number((moment as HTMLInputElement).value)).toBe(Number(moment.getAttribute("max")));
     expect(await faultsOfAxe()).toEqual([]);
   });
 

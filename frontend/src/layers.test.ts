@@ -54,6 +54,7 @@ const NAMED: Record<string, string[]> = {
   "features/constellation/view": ["features/constellation/history", "features/constellation/tasks"],
   "features/fleet": ["features/fleet/device", "features/fleet/joining", "features/fleet/vitals", "features/inbox"],
   "features/fleet/device": ["features/constellation/list", "features/fleet/vitals", "features/inbox", "features/lab"],
+  "features/fleet/vitals": ["features/constellation/graph/canvas"],
   "features/home": [
     "features/constellation/list",
     "features/fleet/vitals",

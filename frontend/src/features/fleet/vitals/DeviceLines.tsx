@@ -1,14 +1,24 @@
 /** The lines of one device: small in a row of the fleet, large on its page, there with the same as a table. */
 
-import { figure, keptWords, linesOf, tableOf } from "../../../model/fleet/vitals.ts";
+import { lazy, Suspense, useMemo } from "react";
+import { Link } from "wouter";
+import { figure, keptWords, type Line, linesOf, tableOf } from "../../../model/fleet/vitals.ts";
+import { type Absence, absenceWords } from "../../../model/run/absences.ts";
+import { callEndWords, type DeviceCall } from "../../../model/run/deviceCalls.ts";
 import type { DeviceWork, Vitals } from "../../../model/types.ts";
 import { constellationShown, timeOfDay } from "../../../model/words/words.ts";
 import { Empty } from "../../../ui/parts.tsx";
-import { LineChart } from "./LineChart.tsx";
+import { useHour } from "./hour.ts";
 import { Spark } from "./Spark.tsx";
+
+/** The charts and the library that draws them are read when a device's page opens. */
+const HourCharts = lazy(() => import("./HourCharts.tsx"));
+const ROW_PX = 64;
 
 /** Rows of the table: one in five minutes. */
 const TABLE_STEPS = 10;
+
+const clockTime = (ms: number): string => timeOfDay(ms).slice(0, 5);
 
 export function SmallLines({ vitals, device }: { vitals: Vitals | null; device: string }) {
   const lines = linesOf(vitals, device);
@@ -24,8 +34,8 @@ export function SmallLines({ vitals, device }: { vitals: Vitals | null; device: 
 }
 
 export function LargeLines({ vitals, device }: { vitals: Vitals; device: string }) {
-  const lines = linesOf(vitals, device);
-  const rows = tableOf(lines, vitals.until_ms, vitals.step_s, TABLE_STEPS);
+  const lines = useMemo(() => linesOf(vitals, device), [vitals, device]);
+  const { calls, away } = useHour(device, vitals, lines);
   return (
     <section className="card" aria-label="The last hour">
       <header>
@@ -35,40 +45,15 @@ export function LargeLines({ vitals, device }: { vitals: Vitals; device: string 
         <Empty title="This device has said nothing in the last hour." />
       ) : (
         <>
-          <div className="linecharts">
-            {lines.map((line) => (
-              <LineChart key={line.vital} line={line} stepS={vitals.step_s} untilMs={vitals.until_ms} />
-            ))}
-          </div>
+          <Suspense fallback={<div className="hourroom" style={{ height: lines.length * ROW_PX }} />}>
+            <HourCharts lines={lines} vitals={vitals} calls={calls} away={away} />
+          </Suspense>
+          <HourNotes calls={calls} away={away} />
           <KeptLine vitals={vitals} />
           <details className="body">
             <summary>As a table</summary>
-            <div className="tablescroll">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Time</th>
-                    {lines.map((line) => (
-                      <th key={line.vital} scope="col" className="num">
-                        {line.title}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.map((row) => (
-                    <tr key={row.atMs}>
-                      <th scope="row">{timeOfDay(row.atMs).slice(0, 5)}</th>
-                      {row.values.map((value, at) => (
-                        <td key={lines[at]?.vital} className="num">
-                          {figure(value, lines[at]?.unit ?? "")}
-                        </td>
-                      ))}
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <FigureTable lines={lines} vitals={vitals} />
+            {calls.length > 0 && <CallTable calls={calls} nowMs={vitals.until_ms} />}
           </details>
         </>
       )}
@@ -76,9 +61,81 @@ export function LargeLines({ vitals, device }: { vitals: Vitals; device: string 
   );
 }
 
+/** The marks of the charts in words. */
+function HourNotes({ calls, away }: { calls: readonly DeviceCall[]; away: readonly Absence[] }) {
+  const notes = [];
+  if (away.length > 0) notes.push(`Shaded: away ${away.map((one) => absenceWords(one, clockTime)).join(", ")}.`);
+  if (calls.some((call) => call.end === "failed")) notes.push("Red line: a call failed.");
+  if (notes.length === 0) return null;
+  return <p className="small hournotes">{notes.join(" ")}</p>;
+}
+
+function FigureTable({ lines, vitals }: { lines: readonly Line[]; vitals: Vitals }) {
+  const rows = tableOf(lines, vitals.until_ms, vitals.step_s, TABLE_STEPS);
+  return (
+    <div className="tablescroll">
+      <table aria-label="Figures of the last hour">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {lines.map((line) => (
+              <th key={line.vital} scope="col" className="num">
+                {line.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.atMs}>
+              <th scope="row">{clockTime(row.atMs)}</th>
+              {row.values.map((value, at) => (
+                <td key={lines[at]?.vital} className="num">
+                  {figure(value, lines[at]?.unit ?? "")}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The calls that the chart draws, the newest first. */
+function CallTable({ calls, nowMs }: { calls: readonly DeviceCall[]; nowMs: number }) {
+  return (
+    <div className="tablescroll">
+      <table aria-label="Calls of the last hour">
+        <thead>
+          <tr>
+            <th scope="col">Began</th>
+            <th scope="col">Task</th>
+            <th scope="col">Ended</th>
+          </tr>
+        </thead>
+        <tbody>
+          {[...calls].reverse().map((call) => (
+            <tr key={`${call.constellation}/${call.task}/${call.fromMs}`}>
+              <th scope="row">{timeOfDay(call.fromMs)}</th>
+              <td>
+                <Link className="link" href={`/constellations/${call.constellation}/t/${call.task}`}>
+                  {call.task}
+                </Link>{" "}
+                <span className="dim">{call.of}</span>
+              </td>
+              <td>{callEndWords(call, nowMs)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
 /** Since when the lines are kept, and by which of two hubs. */
 export function KeptLine({ vitals }: { vitals: Vitals }) {
-  return <p className="kept small dim">{keptWords(vitals, (ms) => timeOfDay(ms).slice(0, 5))}</p>;
+  return <p className="kept small dim">{keptWords(vitals, clockTime)}</p>;
 }
 
 /** `7 today`, `7 today, 1 failed`. */
