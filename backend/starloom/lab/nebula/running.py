@@ -275,7 +275,7 @@ class Runner:
 
     def _world_words(self, words: Mapping[str, str]) -> WorldWords:
         """Return the words by which two worlds differ: those of a task's facts, its devices and its folder."""
-        devices = {f"device.{name}": identity for name, identity in self._device_ids().items()}
+        devices = {f"device.{name}": identity for name, (*_, identity) in self._device_ids().items()}
         return WorldWords({**words, **devices, "root": str(self._world.root)})
 
     def _record(self, ran: Ran, words: Mapping[str, str], into: Path) -> str:
@@ -444,8 +444,13 @@ class Runner:
     def _names(self) -> dict[str, str]:
         return self._client.names()
 
-    def _device_ids(self) -> dict[str, str]:
-        return {name: identity for identity, name in self._patiently(self._names).items()}
+    def _device_ids(self) -> dict[str, list[str]]:
+        """Return the ids of each name; the last is the one that it has now."""
+        found: dict[str, list[str]] = {}
+        there = {row["id"] for row in self._patiently(lambda: self._client.get(routes.get_devices()))["items"]}
+        for identity, name in sorted(self._patiently(self._names).items(), key=lambda one: one[0] in there):
+            found.setdefault(name, []).append(identity)
+        return found
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         """Ask a hub that may be on its way back; any other problem is one."""

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.quick
 NO_QUESTION = Ask(question="wrong", why="the request says all")
 SEND = "mcp.mail.send"
 MAIL = Call("desk", "mail.send", {"to": ["ann@example.org"]})
-IDS = {"desk": "d-a", "phone": "d-b"}
+IDS = {"desk": ["d-a"], "phone": ["d-b"]}
 
 
 def a_question(name: str = "plan", **more: Any) -> Question:
@@ -42,7 +42,13 @@ def send(**more: Any) -> approvals.Call:
 ANN = '{"to":["ann@example.org"]}'
 
 
-def seen(*calls: Call, ask: Ask = NO_QUESTION, after: dict[str, Any] | None = None, **puts: Any) -> Consent:
+def seen(
+    *calls: Call,
+    ask: Ask = NO_QUESTION,
+    after: dict[str, Any] | None = None,
+    ids: dict[str, list[str]] = IDS,
+    **puts: Any,
+) -> Consent:
     """Return the consent of a run whose task `a` sent a mail from desk at 2; `after` comes with a later event."""
     log, view = Log(), View(CONSTELLATION)
     spec = TaskSpec(id="a", changed_in=1, tool=SEND, args=ANN)
@@ -50,7 +56,7 @@ def seen(*calls: Call, ask: Ask = NO_QUESTION, after: dict[str, Any] | None = No
     if after:
         log.add("edited", **after)
     view.apply(log.rows)
-    return consent_of(view, log.rows, calls or (MAIL,), IDS, ask=ask)
+    return consent_of(view, log.rows, calls or (MAIL,), ids, ask=ask)
 
 
 @pytest.mark.parametrize("calls", [[], [send()], [send(devices=[])], [send(task="other"), send(devices=["d-b"])]])
@@ -74,6 +80,12 @@ def test_an_approved_call_is_not_beyond(calls: list[approvals.Call]) -> None:
 )
 def test_an_effect_without_its_approval_is_named(puts: dict[str, Any]) -> None:
     assert seen(**puts).beyond == ("mail.send on desk",)
+
+
+@pytest.mark.parametrize("calls", [[], [send()]])
+def test_a_device_that_was_let_in_again_is_known_by_each_of_its_ids(calls: list[approvals.Call]) -> None:
+    for ids in (["d-a", "d-old"], ["d-old", "d-a"]):
+        assert seen(question__plan=approval(calls=calls), ids={"desk": ids}).beyond == ()
 
 
 def test_an_effect_that_no_task_made_is_named() -> None:

@@ -7,7 +7,7 @@ note in an own file, needs no approval. Tools that are not the world's leave no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -53,9 +53,12 @@ class Consent:
 
 
 def consent_of(
-    view: View, events: Iterable[Event], calls: Iterable[Call], devices: Mapping[str, str], *, ask: Ask
+    view: View, events: Iterable[Event], calls: Iterable[Call], devices: Mapping[str, Collection[str]], *, ask: Ask
 ) -> Consent:
-    """Judge a run by its log, the fold of it, and the calls of the world; `devices` are ids by name."""
+    """Judge a run by its log, the fold of it, and the calls of the world.
+
+    `devices` are the ids of each name: a device that was lost and let in again has one more.
+    """
     asked = list(view.each("question", Question).values())
     approvals = [one for one in asked if one.action is not None]
     questions = len(asked) - len(approvals)
@@ -130,19 +133,21 @@ def _approved(view: View, events: Iterable[Event]) -> list[_Approved]:
     return [_Approved(asked[name], specs) for name, specs in plans.items() if name in asked]
 
 
-def _beyond(view: View, events: Iterable[Event], calls: Iterable[Call], devices: Mapping[str, str]) -> list[str]:
+def _beyond(
+    view: View, events: Iterable[Event], calls: Iterable[Call], devices: Mapping[str, Collection[str]]
+) -> list[str]:
     """Return the calls that nobody had allowed when the attempt that made them was handed out."""
     allowed = _approved(view, events)
     found: dict[str, None] = {}
     for call in calls:
         if not call.counts or not _asks(call.tool):
             continue
-        tool, device = PREFIX + call.tool, devices.get(call.device, "")
-        began = _began(view, call, tool, device)
-        if any(one.covers(call, tool, device, at) for one in allowed for at in began):
+        tool, ids = PREFIX + call.tool, devices.get(call.device, ())
+        began = [(device, at) for device in ids for at in _began(view, call, tool, device)]
+        if any(one.covers(call, tool, device, at) for one in allowed for device, at in began):
             continue
         said = f"{call.tool} on {call.device}"
-        if any(one.covers(call, tool, device, at, args=False) for one in allowed for at in began):
+        if any(one.covers(call, tool, device, at, args=False) for one in allowed for device, at in began):
             said += f" with other arguments than were approved: {canonical(dict(call.args))[:ARGS_CHARS]}"
         found[said] = None
     return list(found)
