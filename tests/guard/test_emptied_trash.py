@@ -154,6 +154,17 @@ def test_t154_an_undo_says_when_its_file_was_emptied_and_moves_nothing(device: D
     assert ((device.folder / "a").read_text(), (device.folder / "b").read_text()) == ("new", "new")
 
 
+def test_t154_a_restore_of_several_says_so_before_it_moves_one(device: Device) -> None:
+    gone = trashed(device, "a")
+    emptied(device)
+    there = trashed(device, "b")
+    with pytest.raises(ToolFailed, match="was emptied from the trash") as failed:
+        device.call("fs.restore", tickets=[*there, *gone])
+    assert failed.value.effect is False
+    assert not (device.folder / "b").exists()
+    assert restorable(device, there[0])
+
+
 def test_t154_a_call_makes_room_before_it_fills_the_trash(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     tickets = trashed(device, "a", "b")
     device.write("big", "x" * 500)

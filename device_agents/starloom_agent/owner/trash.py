@@ -87,7 +87,7 @@ def _empty(found: list[tuple[Path, Entry]], options: argparse.Namespace, show: S
     size = _size(sum(entry.bytes for _, entry in chosen))
     if chosen and not options.yes:
         if ask is None:
-            raise TrashFault(f"nobody can be asked here whether {len(chosen)} go for good; add --yes")
+            raise TrashFault(f"nobody can be asked here; to remove {len(chosen)} from the trash for good, add --yes")
         question = f"Remove {len(chosen)} from the trash for good, {size}? No undo brings them back. [y/N] "
         if ask(question).strip().casefold() not in ("y", "yes"):
             show("nothing was removed")

@@ -47,6 +47,16 @@ def os_fault(error: OSError, path: str | os.PathLike[str], doing: str, *, effect
 
 
 @contextmanager
+def before_any_change() -> Iterator[None]:
+    """Let each failure inside say that the call has changed nothing yet."""
+    try:
+        yield
+    except ToolFailed as failed:
+        failed.effect = False
+        raise
+
+
+@contextmanager
 def plain(path: str | os.PathLike[str], doing: str, *, effect: bool | None = None) -> Iterator[None]:
     """Raise `ToolFailed` for any `OSError` inside.
 

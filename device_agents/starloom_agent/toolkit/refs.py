@@ -49,7 +49,7 @@ class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AddedRef(FileRef, frozen=True, kw_only=True, omit_defaults=True):
-    """What a call added: `wrote` is the hash of its file, or it made a `folder`."""
+    """An item that a call added: `wrote` is the hash of its file, or it made a `folder`."""
 
     folder: bool = False
     wrote: Sha256 = ""

@@ -38,11 +38,11 @@ from starloom_agent.work.calls.leftovers import Leftovers
 from starloom_agent.work.calls.questions import CallQuestions
 from starloom_agent.work.calls.runners import Runners
 from starloom_agent.work.calls.running_call import RunningCall
+from starloom_agent.work.calls.trash_keeper import TrashKeeper
 from starloom_agent.work.device_conditions import Conditions, has_no_room
 from starloom_agent.work.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_agent.work.outbox import Outbox, report_end, report_receipt, report_start
 from starloom_agent.work.sessions.kept import KeptSessions
-from starloom_agent.work.trash_keeper import TrashKeeper
 from starloom_agent.work.vitals import VitalClock, read_vitals
 from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 from starloom_protocol.wire.frames import (

@@ -1,4 +1,4 @@
-"""The trash of a granted folder: what a tool removes or replaces lies in it under a ticket until it is restored.
+"""The trash of a granted folder: what a tool removes or replaces lies in it under a ticket, and can be restored.
 
 Each granted folder has one of its own (`.starloom-trash`). A ticket is a folder there, with the file and a note of its
 place. A ticket that was restored stays known, so that an undo may be repeated. No tool deletes a file; `emptying`
@@ -48,7 +48,7 @@ class _Origin(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class _Ticket:
-    """A ticket that a trash knows. `kept` is the place of its file there, where it lies until it is restored."""
+    """A ticket that a trash knows. `kept` is the place of its file there."""
 
     trash: Path
     home: Path
@@ -179,7 +179,7 @@ def _known(context: ToolContext, ticket: str) -> _Ticket:
     if emptied is not None:
         day = time.strftime("%Y-%m-%d", time.localtime(emptied.st_mtime))
         reason = f"the file of ticket {ticket} was emptied from the trash on {day} and cannot be brought back"
-        raise ToolFailed(Code.FILE_NOT_FOUND, f"{reason}; nothing was moved", effect=False)
+        raise ToolFailed(Code.FILE_NOT_FOUND, reason)
     raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
 
 

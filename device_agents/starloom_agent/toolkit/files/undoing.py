@@ -39,13 +39,13 @@ def require_as_written(context: ToolContext, items: Sequence[tuple[AddedRef, Pat
     for file, at in items:
         if file.replaced and origin_of(context, file.replaced) != at:
             reason = f"ticket {file.replaced} is of another place than {file.path}: nothing was moved"
-            raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
+            raise ToolFailed(Code.BAD_ARGUMENTS, reason)
         if file.replaced and not lies_in_trash(context, file.replaced):
             continue
         if at not in looked_at and _is_compared(file):
             about, why = _compared(context, file, at)
             if why:
-                raise _kept(file, why, "Nothing was taken back", effect=False)
+                raise _kept(file, why, "Nothing was taken back")
             if about is not None:
                 seen[at] = about
         looked_at.add(at)
@@ -93,9 +93,9 @@ def _compared(context: ToolContext, file: AddedRef, at: Path) -> tuple[os.stat_r
     return about, "" if sha256_of(context.files, at)[0] == file.wrote else "it has other contents"
 
 
-def _kept(file: AddedRef, why: str, outcome: str, *, effect: bool | None = None) -> ToolFailed:
+def _kept(file: AddedRef, why: str, outcome: str) -> ToolFailed:
     reason = f"{file.path} was changed since it was written: {why}. {outcome}"
-    return ToolFailed(Code.CONFLICT, f"{reason}. To keep it, move it away; then undo again", effect=effect)
+    return ToolFailed(Code.CONFLICT, f"{reason}. To keep it, move it away; then undo again")
 
 
 def _held(files: Beneath, folder: Path, below: str = "", depth: int = 0) -> str:

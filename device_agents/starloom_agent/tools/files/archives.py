@@ -403,7 +403,7 @@ class Rotate(Args, frozen=True, kw_only=True):
     """Keep the newest `keep` archives of each series that `files` name; older ones go to the trash.
 
     A series is the archives of one device and folder, as `archive.pack` names them. Only what carries such a name is
-    touched, and nothing is deleted: `fs.restore` brings it back. An archive counts only if it can be read to its end
+    touched, and `fs.restore` brings it back from the trash. An archive counts only if it can be read to its end
     and is as its list says; one that cannot stays and is named. A new archive that equals the one before it takes its
     place among the kept ones: a folder that nobody changed does not push out older states.
     """

@@ -1,6 +1,6 @@
 """`fs.copy`, `fs.move`, `fs.trash`, `fs.restore`: files changing places inside the granted folders of one device.
 
-Nothing is deleted: what goes, and what is replaced, lies in the trash of its granted folder until it is restored.
+These tools delete nothing: a file that goes or is replaced lies in the trash of its granted folder.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
-from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.faults import before_any_change, plain
 from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.placing import Placed, new_draft, place, readable_as
 from starloom_agent.toolkit.files.trash import lies_in_a_trash, lies_in_trash, origin_of
@@ -196,7 +196,8 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
     restored: list[str] = []
     # The last first: of a path that was written twice, the older file comes back last.
     ordered = [(file, at) for file, (_, at) in reversed(list(zip(files, real, strict=True)))]
-    seen = require_as_written(context, ordered)
+    with before_any_change():
+        seen = require_as_written(context, ordered)
     for file, at in ordered:
         path = file.path
         if file.replaced and not lies_in_trash(context, file.replaced):
@@ -245,12 +246,12 @@ class Restored(TypedDict):
 
 
 def restore(context: ToolContext, args: Restore) -> Restored:
-    if args.under:
-        folder = context.resolve_write(args.under)
+    with before_any_change():
+        folder = context.resolve_write(args.under) if args.under else None
         for ticket in args.tickets:
-            if not origin_of(context, ticket).is_relative_to(folder):
-                reason = f"ticket {ticket} does not lead into {args.under}: nothing was moved"
-                raise ToolFailed(Code.FORBIDDEN, reason, effect=False)
+            origin = origin_of(context, ticket)
+            if folder is not None and not origin.is_relative_to(folder):
+                raise ToolFailed(Code.FORBIDDEN, f"ticket {ticket} does not lead into {args.under}: nothing was moved")
     back: list[RestoredItem] = []
     for ticket in args.tickets:
         target, moved = bring_back(context, ticket)
