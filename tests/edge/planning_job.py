@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from starloom.core.state.inputs import AnyInput
-from starloom.jobs.claiming import Claim
+from starloom.jobs.claiming import Claim, WorkerJob
 from starloom.jobs.kinds.planning import PlanJobs
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.recipes.catalogue import load_catalogue
@@ -33,5 +33,5 @@ async def planned_by(world: World, constellation: str, models: ModelJobs) -> Non
     [job] = [one for key, raw in found[1].items() if isinstance(one := decode_entity(key, raw), Job)]
     port: Any = Port(world)
     reads: Any = world.hub.reads
-    await Claim(port, worker="w", constellation=constellation, job=job.id).take()
-    await PlanJobs("w", load_catalogue(), models=models).carry_out(reads, port, constellation, job.id)
+    await Claim(WorkerJob(port, port, constellation, job.id, "w")).take()
+    await PlanJobs(load_catalogue(), models=models).carry_out(WorkerJob(reads, port, constellation, job.id, "w"))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from starloom_agent.work import registry
 from tests.device_agents.played_call import Call, Loop
 from tests.device_agents.wire.test_artifacts import KEY, Store, handler
 from tests.guard.links import Place
+from tests.served import Served
 
 TOOLS = {tool.name: tool for tool in registry.all_tools()}
 SANDBOX = levels.find()
@@ -26,22 +25,13 @@ SANDBOX = levels.find()
 def storing(place: Place) -> Iterator[tuple[Store, Path]]:
     """Serve the artifacts that a call puts and gets; yield them, and the file that tells a call where they are."""
     store = Store()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(store))
-    server.handle_error = lambda *_: None  # type: ignore[method-assign]
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
     for kept in place.device.store.folder.iterdir():
         store.whole[kept.name] = kept.read_bytes()
     (place.outside.parent / "run").mkdir()
     connection = place.outside.parent / "run/connection.json"
-    way = {"hub": f"http://127.0.0.1:{server.server_port}", "key": KEY.hex(), "token": "t1"}
-    connection.write_text(json.dumps(way))
-    try:
+    with Served(handler(store)) as served:
+        connection.write_text(json.dumps({"hub": served.url, "key": KEY.hex(), "token": "t1"}))
         yield store, connection
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def as_a_device(loop: Loop, place: Place, connection: Path, tool: str, args: dict[str, Any], **more: Any) -> Ended:

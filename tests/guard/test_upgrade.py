@@ -6,9 +6,8 @@ import base64
 import hashlib
 import json
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from starloom_protocol.wire.channel import LEAVE, UPGRADE, answer_bytes
 from starloom_protocol.wire.frames import UpdateAvailable
 from tests.edge.world import World, a_world
 from tests.guard.signed import asked, lies
+from tests.served import Quiet, Served
 
 NEWER = "900.0.0"
 REQUIREMENTS = b"msgspec==1.0 --hash=sha256:00\n"
@@ -88,7 +88,7 @@ class FalseHub:
         self.signs: Callable[[dict[str, str]], dict[str, str]] = lambda fields: fields
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 self._reply(json.dumps(outer.reply(body)).encode())
@@ -103,12 +103,7 @@ class FalseHub:
                 self.end_headers()
                 self.wfile.write(raw)
 
-            def log_message(self, *_: Any) -> None:
-                """Tests are quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        self.thread.start()
+        self.server = Served(Handler)
 
     def reply(self, body: dict[str, str]) -> dict[str, Any]:
         wheels = [
@@ -125,9 +120,7 @@ class FalseHub:
         return reply
 
     def close(self) -> None:
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
+        self.server.close()
 
 
 def sha(data: bytes) -> str:
@@ -145,7 +138,7 @@ def hub() -> Iterator[FalseHub]:
 def home(hub: FalseHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AgentHome:
     made = AgentHome((tmp_path / "agent").resolve())
     made.make()
-    made.join(Joined(hub=f"http://127.0.0.1:{hub.server.server_port}", hub_key=hub.key, name="box"))
+    made.join(Joined(hub=f"{hub.server.url}", hub_key=hub.key, name="box"))
     (made.root / "venv-first").mkdir()
     (made.root / "venv").symlink_to("venv-first")
     monkeypatch.setattr(sys, "prefix", str(made.root / "venv"))

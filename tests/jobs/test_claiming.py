@@ -9,7 +9,7 @@ import pytest
 
 from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.jobs import claiming
-from starloom.jobs.claiming import Answered, Claim, NotOurs, ask
+from starloom.jobs.claiming import Answered, Claim, NotOurs, WorkerJob, ask
 from starloom.store.port import Unavailable
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import Code
@@ -44,8 +44,8 @@ class FakeInbox:
         raise NotImplementedError
 
 
-def claim(inbox: FakeInbox, ttl_s: float = 0.03) -> Claim:
-    return Claim(inbox, worker="w-1", constellation="c-1", job="j-1", ttl_s=ttl_s)
+def claim(inbox: FakeInbox, ttl_s: float = 0.03, reads: Any = None) -> Claim:
+    return Claim(WorkerJob(reads, inbox, "c-1", "j-1", "w-1"), ttl_s=ttl_s)
 
 
 async def test_a_claim_names_worker_and_job() -> None:
@@ -133,10 +133,10 @@ class Behind(MemoryStore):
         return (7 if len(self.asked) > self._back_after else 4), {"head": b"{}"}
 
 
-async def claimed_at(seq: int, reads: Behind) -> claiming.ClaimedReads:
-    mine = claim(FakeInbox(lambda _item, _n: Answered(value={"claimed": True, "seq": seq})))
+async def claimed_at(seq: int, reads: Behind) -> claiming.JobReads:
+    mine = claim(FakeInbox(lambda _item, _n: Answered(value={"claimed": True, "seq": seq})), reads=reads)
     await mine.take()
-    return mine.reads(reads)
+    return mine.claimed().reads
 
 
 @pytest.fixture

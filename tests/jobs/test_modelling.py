@@ -15,7 +15,7 @@ from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state import inputs as i
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.work import Work
-from starloom.jobs.claiming import Claim
+from starloom.jobs.claiming import Claim, WorkerJob
 from starloom.jobs.kinds.answering import AnswerJobs
 from starloom.jobs.kinds.planning import PlanJobs
 from starloom.jobs.kinds.reviewing import ReviewJobs
@@ -99,22 +99,25 @@ def models(fake: FakeModel, hub: Hub, **variables: str) -> ModelJobs:
 
 async def plan(hub: Hub, made: ModelJobs, job: str = "plan-1", catalogue: Catalogue | None = None) -> None:
     port: Any = hub
-    await Claim(port, worker="w", constellation="c1", job=job).take()
-    jobs = PlanJobs("w", catalogue or Catalogue([]), models=made)
-    await jobs.carry_out(port, port, "c1", job)
+    ours = WorkerJob(port, port, "c1", job, "w")
+    await Claim(ours).take()
+    jobs = PlanJobs(catalogue or Catalogue([]), models=made)
+    await jobs.carry_out(ours)
 
 
 async def review(hub: Hub, made: ModelJobs, job: str = "review-1") -> None:
     port: Any = hub
-    jobs = ReviewJobs("w", made)
-    await Claim(port, worker="w", constellation="c1", job=job, takes_s=jobs.takes_s()).take()
-    await jobs.carry_out(port, port, "c1", job)
+    jobs = ReviewJobs(made)
+    ours = WorkerJob(port, port, "c1", job, "w")
+    await Claim(ours, takes_s=jobs.takes_s()).take()
+    await jobs.carry_out(ours)
 
 
 async def answer(hub: Hub, made: ModelJobs, job: str = "answer-1") -> None:
     port: Any = hub
-    await Claim(port, worker="w", constellation="c1", job=job).take()
-    await AnswerJobs("w", made).carry_out(port, port, "c1", job)
+    ours = WorkerJob(port, port, "c1", job, "w")
+    await Claim(ours).take()
+    await AnswerJobs(made).carry_out(ours)
 
 
 async def test_words_without_a_recipe_become_a_running_plan() -> None:
@@ -251,8 +254,9 @@ async def test_the_budget_of_the_day_outlives_the_job_and_refuses_before_diallin
         again = i.RequestReceived(id="r2", by="person:ann", constellation="c2", request="look again")
         hub.driver.do(again)
         port: Any = hub
-        await Claim(port, worker="w", constellation="c2", job="plan-1").take()
-        await PlanJobs("w", Catalogue([]), models=made).carry_out(port, port, "c2", "plan-1")
+        ours = WorkerJob(port, port, "c2", "plan-1", "w")
+        await Claim(ours).take()
+        await PlanJobs(Catalogue([]), models=made).carry_out(ours)
         assert len(fake.asked) == 1
     assert constellation.head.state is ConstellationState.ACTIVE
     second = hub.driver.shard.constellations["c2"].head

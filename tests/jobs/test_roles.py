@@ -150,5 +150,5 @@ async def test_a_review_holds_as_long_as_its_endpoint_may_take() -> None:
         hub.driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
         await review(hub, made)
     assert constellation.jobs["review-1"].hold_ms == (3 * 60 + 60) * 1000
-    assert ReviewJobs("w", ModelJobs({})).takes_s() == 0
-    assert ReviewJobs("w", ModelJobs({"STARLOOM_LLM_URL": "http://x"})).takes_s() == 0, "its settings are wrong"
+    assert ReviewJobs(ModelJobs({})).takes_s() == 0
+    assert ReviewJobs(ModelJobs({"STARLOOM_LLM_URL": "http://x"})).takes_s() == 0, "its settings are wrong"

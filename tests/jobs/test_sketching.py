@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.jobs.claiming import Claim
+from starloom.jobs.claiming import Claim, WorkerJob
 from starloom.jobs.kinds.answering import AnswerJobs
 from starloom.jobs.kinds.planning import PlanJobs
 from starloom.jobs.kinds.reviewing import ReviewJobs
@@ -73,8 +73,12 @@ class Ticks:
                 await asyncio.sleep(0)
 
 
+NOWHERE: Any = None
+"""A drawing reads no state and posts nothing."""
+
+
 def opened(channel: Channel, ticks: Ticks) -> Any:
-    return sketched(channel.open, constellation="c1", job="plan-1", worker="w", now_ms=lambda: 7, wait=ticks.wait)
+    return sketched(channel.open, WorkerJob(NOWHERE, NOWHERE, "c1", "plan-1", "w"), lambda: 7, wait=ticks.wait)
 
 
 async def test_many_pieces_are_one_sketch_a_tick() -> None:
@@ -137,9 +141,10 @@ async def test_nothing_is_sent_behind_the_end_of_the_job() -> None:
 
 async def plan(hub: Hub, made: Any, channel: Channel, worker: str = "w") -> None:
     port: Any = hub
-    await Claim(port, worker=worker, constellation="c1", job="plan-1").take()
-    jobs = PlanJobs(worker, Catalogue([]), models=made, sketches=channel.open)
-    await jobs.carry_out(port, port, "c1", "plan-1")
+    ours = WorkerJob(port, port, "c1", "plan-1", worker)
+    await Claim(ours).take()
+    jobs = PlanJobs(Catalogue([]), models=made, sketches=channel.open)
+    await jobs.carry_out(ours)
 
 
 async def test_a_plan_that_was_drawn_is_the_one_that_runs_and_the_log_has_nothing_of_the_drawing() -> None:
@@ -159,10 +164,11 @@ async def test_a_request_that_needs_no_model_opens_no_channel() -> None:
     hub, channel = Hub(), Channel()
     constellation: Any = hub.ask("tell me what is wrong with one")
     port: Any = hub
-    await Claim(port, worker="w", constellation="c1", job="plan-1").take()
+    ours = WorkerJob(port, port, "c1", "plan-1", "w")
+    await Claim(ours).take()
     echo = read_recipe(msgspec.json.encode(ECHO)).recipe
     assert echo is not None
-    await PlanJobs("w", Catalogue([echo]), sketches=channel.open).carry_out(port, port, "c1", "plan-1")
+    await PlanJobs(Catalogue([echo]), sketches=channel.open).carry_out(ours)
     assert constellation.head.state is ConstellationState.ACTIVE
     assert channel.opened == 0
 
@@ -178,10 +184,12 @@ async def test_an_answer_and_a_review_are_drawn_and_the_log_has_nothing_of_it() 
         await plan(hub, made, channel)
         (dispatch,) = hub.driver.take()
         hub.driver.result(dispatch, 1)
-        await Claim(port, worker="w", constellation="c1", job="review-1").take()
-        await ReviewJobs("w", made, channel.open).carry_out(port, port, "c1", "review-1")
-        await Claim(port, worker="w", constellation="c1", job="answer-1").take()
-        await AnswerJobs("w", made, channel.open).carry_out(port, port, "c1", "answer-1")
+        ours = WorkerJob(port, port, "c1", "review-1", "w")
+        await Claim(ours).take()
+        await ReviewJobs(made, channel.open).carry_out(ours)
+        its_answer = WorkerJob(port, port, "c1", "answer-1", "w")
+        await Claim(its_answer).take()
+        await AnswerJobs(made, channel.open).carry_out(its_answer)
     assert channel.opened == 3
     assert constellation.head.state is ConstellationState.SUCCEEDED
     assert not [event for event in hub.driver.events if "sketch" in str(event)]
@@ -204,7 +212,7 @@ class Stubborn(Channel):
 
 async def test_a_job_ends_though_its_picture_drops_the_cancellation() -> None:
     channel = Stubborn()
-    opened = sketched(channel.open, constellation="c-1", job="plan-1", worker="w", now_ms=lambda: 0)
+    opened = sketched(channel.open, WorkerJob(NOWHERE, NOWHERE, "c-1", "plan-1", "w"), lambda: 0)
     async with asyncio.timeout(20), opened as hear:
         hear(Piece("begun"))
         await channel.sending.wait()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.tools.system import services
 from starloom_protocol.plan import ParamDoc, Recipe
 from tests.planner.recipe_run import TOOLS, Fleet, Run, fits
+from tests.served import Quiet, Served
 
 # Every service there is runs, and none has failed.
 SYSTEMCTL = """#!/bin/sh
@@ -51,27 +51,17 @@ def fixture_of(recipe: Recipe) -> Path:
     return built_in_folder() / recipe.test.fixture
 
 
-class _Site(BaseHTTPRequestHandler):
+class _Site(Quiet, BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """The test's output stays its own."""
 
 
 @contextmanager
 def a_site() -> Iterator[int]:
     """A site that is up, on this machine, for recipes that look at what they have put there."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Site)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with Served(_Site) as served:
+        yield served.port
 
 
 def ran(recipe: Recipe, home: Path) -> tuple[Fleet, Run]:

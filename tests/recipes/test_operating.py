@@ -5,10 +5,9 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from starloom_agent.policy.file import read_policy, write_policy
 from starloom_agent.policy.policy import Policy, with_grant
 from tests.recipes.fleet import Device, Fleet
+from tests.served import Quiet, Served
 from tests.waiting import PATIENCE_S, until
 
 # A service manager of one service, whose state is a file in the device's home; `broken` there keeps it down.
@@ -161,7 +161,7 @@ def test_updates_go_from_machine_to_machine_and_stop_at_a_failure(operated: Flee
     assert "dpkg was interrupted" in answer.sentence, answer.told()
 
 
-class _App(BaseHTTPRequestHandler):
+class _App(Quiet, BaseHTTPRequestHandler):
     """Serves the deployed file; a broken one makes it fail, as a bad release would."""
 
     live: Path
@@ -171,24 +171,16 @@ class _App(BaseHTTPRequestHandler):
         self.send_response(500 if "broken" in text else 200)
         self.end_headers()
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """The test's output stays its own."""
-
 
 @pytest.fixture
 def app(fleet: Fleet) -> Iterator[str]:
     live = fleet.device("server").write("site/app.txt", "version one")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("App", (_App,), {"live": live}))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
     fleet.device("server").grant("net:reach", "127.0.0.1")
     shop = fleet.device("laptop").write("shop/app.txt", "version one").parent
     fleet.device("laptop").grant("shell:run", "--cwd", str(shop), "--", "cp", "app.txt", "built.txt")
-    yield f"http://127.0.0.1:{server.server_port}/"
+    with Served(type("App", (_App,), {"live": live})) as served:
+        yield f"{served.url}/"
     fleet.device("laptop").ungrant("shell:run", "--", "cp", "app.txt", "built.txt")
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 def test_t36_the_hub_chooses_nothing_of_a_command_typed_whole(fleet: Fleet) -> None:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from tests.recipes.fleet import Fleet
+from tests.served import Quiet, Served
 
 
-class _Site(BaseHTTPRequestHandler):
+class _Site(Quiet, BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(500 if self.path == "/broken" else 200)
         self.end_headers()
         self.wfile.write(b"hello")
 
-    def log_message(self, *_: object) -> None:
-        """The test's output stays its own."""
-
 
 @pytest.fixture
 def site() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Site)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server.server_address[1]
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with Served(_Site) as served:
+        yield served.port
 
 
 @pytest.fixture

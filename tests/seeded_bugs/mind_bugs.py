@@ -57,7 +57,7 @@ MIND_BUGS = [
     Bug(
         "a step of a goal that was cancelled runs in a fork beside the conversation",
         f"{_CORE}people/forks.py",
-        "    left_behind = _unfinished_steps(found) | (cut",
+        "    left_behind = _unfinished_steps(then) | (cut",
         "    left_behind = frozenset() | (cut",
         CORE,
         "tests/core/plan/goals/test_goals_again.py",

@@ -7,7 +7,12 @@ import errno
 import random
 import socket
 
-TRIES = 50
+NEAR_MOST = 50
+"""The ports above a taken one that are tried."""
+LOWEST, HIGHEST = 20_000, 32_000
+"""Below the ports that systems give to outgoing connections: a client that dials while its server is dead could
+otherwise be given the port of that server and connect to itself."""
+TRIES_MOST = 200
 
 
 def is_free(host: str, port: int) -> bool:
@@ -42,16 +47,10 @@ def owner(port: int) -> str:
 
 def free_near(host: str, port: int) -> int | None:
     """Return the next free port above `port`, or None."""
-    for candidate in range(port + 1, min(port + 1 + TRIES, 65536)):
+    for candidate in range(port + 1, min(port + 1 + NEAR_MOST, 65536)):
         if is_free(host, candidate):
             return candidate
     return None
-
-
-LOWEST, HIGHEST = 20_000, 32_000
-"""Below the ports that systems give to outgoing connections: a client that dials while its server is dead could
-otherwise be given the port of that server and connect to itself."""
-TRIES_MOST = 200
 
 
 def free_port() -> int:

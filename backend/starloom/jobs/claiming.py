@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -18,6 +19,7 @@ from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.process.ending import end_tasks
 from starloom.store.port import InboxPort, StreamRow, Unavailable
 from starloom_protocol.records.entities import Fault
+from starloom_protocol.stream.feed import FLEET
 
 CLAIM_TTL_S = 15.0
 ANSWER_S = 10.0
@@ -90,6 +92,56 @@ class ClaimedReads:
         raise Unavailable(f"the records of {stream} stay behind event {self._seq}, by which the job was claimed")
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerJob:
+    """A job of the log in the hands of a worker: the state that it reads, and the inbox that takes its outcome."""
+
+    reads: JobReads
+    inbox: InboxPort
+    constellation: str
+    job: str
+    worker: str
+
+    @property
+    def signed(self) -> dict[str, Any]:
+        """The fields by which an input names the job and its worker."""
+        return {
+            "by": f"worker:{self.worker}",
+            "constellation": self.constellation,
+            "id": uuid.uuid4().hex,
+            "job": self.job,
+            "scope": "worker",
+            "worker": self.worker,
+        }
+
+    def lost(self, reason: str) -> NotOurs:
+        return NotOurs(f"job {self.job} of {self.constellation}: {reason}")
+
+    async def entities(self) -> dict[str, bytes]:
+        """Return the committed records of the job's constellation.
+
+        Raises:
+            NotOurs: it does not exist.
+        """
+        found = await self.reads.entities(self.constellation)
+        if found is None:
+            raise NotOurs(f"{self.constellation} does not exist")
+        return found[1]
+
+    async def fleet(self) -> dict[str, bytes]:
+        """Return the committed records of the fleet."""
+        found = await self.reads.entities(FLEET)
+        return found[1] if found is not None else {}
+
+    async def post(self, item: AnyInput) -> Answered:
+        """Post an input and return its answer.
+
+        Raises:
+            Unavailable: no answer came.
+        """
+        return await ask(self.inbox, item)
+
+
 class Claim:
     """One worker's claim of one job. Times are seconds; `takes_s` is how long its model may take for all its calls.
 
@@ -97,32 +149,17 @@ class Claim:
     """
 
     def __init__(
-        self,
-        inbox: InboxPort,
-        *,
-        worker: str,
-        constellation: str,
-        job: str,
-        takes_s: float = 0.0,
-        tiers: Sequence[str] = (),
-        ttl_s: float = CLAIM_TTL_S,
+        self, job: WorkerJob, *, takes_s: float = 0.0, tiers: Sequence[str] = (), ttl_s: float = CLAIM_TTL_S
     ) -> None:
-        self._inbox = inbox
-        self._worker = worker
-        self._constellation = constellation
         self._job = job
         self._takes_s = takes_s
         self._tiers = list(tiers)
         self._ttl_s = ttl_s
         self._seq = 0
 
-    def reads(self, reads: JobReads) -> ClaimedReads:
-        """Return reads that show nothing from before this claim."""
-        return ClaimedReads(reads, self._constellation, self._seq)
-
-    @property
-    def by(self) -> str:
-        return f"worker:{self._worker}"
+    def claimed(self) -> WorkerJob:
+        """Return the job with reads that show nothing from before this claim."""
+        return replace(self._job, reads=ClaimedReads(self._job.reads, self._job.constellation, self._seq))
 
     async def take(self, *, renews: bool = False) -> None:
         """Claim the job; or renew the claim, which never takes a job that went on without this worker.
@@ -132,21 +169,16 @@ class Claim:
             Unavailable: the engine does not answer.
         """
         claimed = JobClaimed(
-            by=self.by,
-            id=uuid.uuid4().hex,
-            scope="worker",
-            constellation=self._constellation,
-            job=self._job,
             renews=renews,
             takes_ms=round(self._takes_s * 1000),
             tiers=self._tiers,
             ttl_ms=round(self._ttl_s * 1000),
-            worker=self._worker,
+            **self._job.signed,
         )
-        answer = await ask(self._inbox, claimed)
+        answer = await self._job.post(claimed)
         if answer.faults or not answer.value or not answer.value.get("claimed"):
             reason = answer.faults[0].reason if answer.faults else "no model is to be asked for it now"
-            raise NotOurs(f"job {self._job} of {self._constellation}: {reason}")
+            raise self._job.lost(reason)
         if not renews:
             self._seq = int(answer.value.get("seq", 0))
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state.inputs import ModelUsed
 from starloom.jobs.artifacts import HubArtifacts
-from starloom.jobs.claiming import JobReads, NotOurs, ask
+from starloom.jobs.claiming import WorkerJob
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.endpoints.endpoint import (
     Endpoint,
@@ -33,10 +32,8 @@ from starloom.planner.model.endpoints.spending import Budget, Spent, budget_from
 from starloom.planner.model.port import Hear, Model, ModelAway, ModelFault, Reply, Streaming, Turn
 from starloom.planner.model.transport.connecting import connect
 from starloom.planner.model.transport.recorded import prompt_text, reply_text
-from starloom.store.port import InboxPort
 from starloom_protocol.records.entities import Head, Job, Question, decode_entity
 from starloom_protocol.records.models import ModelCall, ModelDay
-from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Sharing
 
 _log = logging.getLogger(__name__)
@@ -76,6 +73,9 @@ class ModelJobs:
         self._connect = connect
         self.now_s = now_s
         self.artifacts = artifacts or HubArtifacts(None)
+
+    def now_ms(self) -> int:
+        return int(self.now_s() * 1000)
 
     def owned(self, role: ModelRole = ModelRole.PLANNER) -> Owned | None:
         """Return the model of a role, or None if none is set; imports its libraries, so call it in a thread.
@@ -118,18 +118,7 @@ class ModelJobs:
             return 0.0
         return endpoints[0].limits.call_s * tries + sum(endpoint.limits.call_s for endpoint in endpoints[1:])
 
-    def for_job(
-        self,
-        owned: Owned,
-        reads: JobReads,
-        inbox: InboxPort,
-        *,
-        constellation: str,
-        job: str,
-        worker: str,
-        hear: Hear | None = None,
-        tier: str = "",
-    ) -> Model:
+    def for_job(self, owned: Owned, job: WorkerJob, *, hear: Hear | None = None, tier: str = "") -> Model:
         """Return the model for one claimed job: each call is paid for in the log, and its texts are kept.
 
         `hear` gets the pieces of its replies, where its endpoint streams them. `tier` is noted with each call.
@@ -137,8 +126,7 @@ class ModelJobs:
         for model in (owned.model, *(owned.fallback or ())[:1]):
             if hear is not None and isinstance(model, Streaming):
                 model.listen(hear)
-        purse = Purse(reads, inbox, owned.budget, constellation=constellation, job=job, now_s=self.now_s, worker=worker)
-        return _RecordedModel(owned, purse, self.artifacts, self.now_s, tier)
+        return _RecordedModel(owned, Purse(job, owned.budget, self.now_s), self.artifacts, self.now_s, tier)
 
 
 class _RecordedModel:
@@ -208,24 +196,10 @@ class _RecordedModel:
 class Purse:
     """Pays for the calls of one job: refuses a call that no budget covers, and reports its cost to the engine."""
 
-    def __init__(
-        self,
-        reads: JobReads,
-        inbox: InboxPort,
-        budget: Budget,
-        *,
-        constellation: str,
-        job: str,
-        now_s: Callable[[], float],
-        worker: str,
-    ) -> None:
-        self._reads = reads
-        self._inbox = inbox
-        self._budget = budget
-        self._constellation = constellation
+    def __init__(self, job: WorkerJob, budget: Budget, now_s: Callable[[], float]) -> None:
         self._job = job
+        self._budget = budget
         self._now_s = now_s
-        self._worker = worker
 
     async def before_call(self) -> None:
         """Count a call that is about to be made.
@@ -235,10 +209,8 @@ class Purse:
             NotOurs: the claim was lost.
             Unavailable: the engine does not answer.
         """
-        here = await self._reads.entities(self._constellation)
-        fleet = await self._reads.entities(FLEET)
-        today = spent_on(fleet[1] if fleet else {}, int(self._now_s() * 1000) // DAY_MS)
-        entities = here[1] if here else {}
+        entities = await self._job.entities()
+        today = spent_on(await self._job.fleet(), int(self._now_s() * 1000) // DAY_MS)
         self._budget.need(today, spent_in(entities), allowed_in(entities))
         await self._report(calls=1)
 
@@ -252,18 +224,9 @@ class Purse:
         await self._report(call=call, micros=call.micros, tokens=call.input_tokens + call.output_tokens)
 
     async def _report(self, **used: Any) -> None:
-        item = ModelUsed(
-            by=f"worker:{self._worker}",
-            constellation=self._constellation,
-            id=uuid.uuid4().hex,
-            job=self._job,
-            scope="worker",
-            worker=self._worker,
-            **used,
-        )
-        answer = await ask(self._inbox, item)
+        answer = await self._job.post(ModelUsed(**used, **self._job.signed))
         if answer.faults:
-            raise NotOurs(f"job {self._job} of {self._constellation}: {answer.faults[0].reason}")
+            raise self._job.lost(answer.faults[0].reason)
 
 
 def allowed_in(entities: Mapping[str, bytes]) -> int | None:

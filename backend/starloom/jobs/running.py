@@ -11,14 +11,14 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from starloom.jobs.claiming import CLAIM_TTL_S, Claim, JobReads, NotOurs
+from starloom.jobs.claiming import CLAIM_TTL_S, Claim, NotOurs, WorkerJob
 from starloom.store.opening import open_store
-from starloom.store.port import InboxPort, Unavailable
+from starloom.store.port import Unavailable
 
 _log = logging.getLogger(__name__)
 
-CarryOut = Callable[[JobReads, InboxPort, str, str], Awaitable[None]]
-"""Reads committed state and posts the outcome of a job; its strings are the constellation and the job."""
+CarryOut = Callable[[WorkerJob], Awaitable[None]]
+"""Reads committed state and posts the outcome of a job."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +83,9 @@ class ClaimedJobs:
     ) -> None:
         store = await open_store(self.redis_url, self.database_url, owner=False)
         try:
-            claim = Claim(
-                store.inbox,
-                worker=self.worker,
-                constellation=constellation,
-                job=job,
-                takes_s=takes_s,
-                tiers=tiers,
-                ttl_s=self.claim_ttl_s,
-            )
+            ours = WorkerJob(store, store.inbox, constellation, job, self.worker)
+            claim = Claim(ours, takes_s=takes_s, tiers=tiers, ttl_s=self.claim_ttl_s)
             await claim.take()
-            reads = claim.reads(store)
-            await claim.while_renewing(lambda: carry_out(reads, store.inbox, constellation, job))
+            await claim.while_renewing(lambda: carry_out(claim.claimed()))
         finally:
             await store.close()

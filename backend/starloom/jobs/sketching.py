@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from starloom.jobs.claiming import WorkerJob
 from starloom.planner.model.port import Hear, Piece
 from starloom.planner.model.sketching import SketchPad
 from starloom.process.ending import end_tasks
@@ -32,21 +33,15 @@ Wait = Callable[[float], Awaitable[None]]
 
 @asynccontextmanager
 async def sketched(
-    opened: OpenSketches | None,
-    *,
-    constellation: str,
-    job: str,
-    worker: str,
-    now_ms: Callable[[], int],
-    wait: Wait = asyncio.sleep,
+    opened: OpenSketches | None, job: WorkerJob, now_ms: Callable[[], int], wait: Wait = asyncio.sleep
 ) -> AsyncIterator[Hear]:
     """Yield what takes the pieces of replies; sketches of them are sent until the block ends, if there is a channel."""
-    sending = Sending(constellation, SketchPad(job, worker), now_ms)
+    sending = Sending(job.constellation, SketchPad(job.job, job.worker), now_ms)
     if opened is None:
         yield sending.hear
         return
     async with opened() as port:
-        task = asyncio.create_task(sending.run(port, wait), name=f"sketch-{constellation}")
+        task = asyncio.create_task(sending.run(port, wait), name=f"sketch-{job.constellation}")
         try:
             yield sending.hear
         finally:

@@ -95,11 +95,10 @@ def worker_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
 
 
-def add_tasks(app: Celery, claimed: ClaimedJobs, name: str, models: ModelJobs, sketches: OpenSketches) -> None:
+def add_tasks(app: Celery, claimed: ClaimedJobs, models: ModelJobs, sketches: OpenSketches) -> None:
     """Register the worker's Celery tasks, one for each kind of job; `sketches` draw what a model writes."""
-    plans, reviews = PlanJobs(name, models=models, sketches=sketches), ReviewJobs(name, models, sketches)
-    answers, judges = AnswerJobs(name, models, sketches), JudgeJobs(name, models)
-    goals = GoalJobs(name, models)
+    plans, reviews = PlanJobs(models=models, sketches=sketches), ReviewJobs(models, sketches)
+    answers, judges, goals = AnswerJobs(models, sketches), JudgeJobs(models), GoalJobs(models)
 
     def plan(constellation: str, job: str) -> None:
         claimed.run(constellation, job, plans.carry_out)
@@ -197,7 +196,7 @@ def main() -> None:
     models = ModelJobs(os.environ, folder_of(os.environ), artifacts=HubArtifacts(blobs_of(os.environ)))
     name = worker_name()
     claimed = ClaimedJobs(places.redis_url, places.database_url, name, CLAIM_TTL_S / places.time_scale)
-    add_tasks(app, claimed, name, models, sketches=lambda: open_sketches(places.redis_url))
+    add_tasks(app, claimed, models, sketches=lambda: open_sketches(places.redis_url))
     watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)
     watchdog.start()
     worker = app.Worker(

@@ -27,25 +27,25 @@ def set_clock(path: Path, by_s: float) -> None:
         file.write(_NUMBER.pack(by_s))
 
 
-def fool(path: Path) -> None:
+def shift(path: Path) -> None:
     """Shift `time.time` and `time.time_ns` of this process by the content of the file from now on."""
     with path.open("rb") as file:
         view = mmap.mmap(file.fileno(), _NUMBER.size, access=mmap.ACCESS_READ)
     real, real_ns = time.time, time.time_ns
 
-    def wrong() -> float:
+    def shifted() -> float:
         return real() + float(_NUMBER.unpack_from(view)[0])
 
-    def wrong_ns() -> int:
+    def shifted_ns() -> int:
         return real_ns() + int(_NUMBER.unpack_from(view)[0] * 1e9)
 
-    time.time, time.time_ns = wrong, wrong_ns
+    time.time, time.time_ns = shifted, shifted_ns
 
 
 def main() -> None:
     """Shift the clock of this process, then run the module."""
     path, module, *rest = sys.argv[1:]
-    fool(Path(path))
+    shift(Path(path))
     sys.argv = [module, *rest]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 

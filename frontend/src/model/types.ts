@@ -18,6 +18,7 @@ export type {
   FirstPrompt,
   GrantLine,
   LanRow,
+  ModelReply,
   ModelRole,
   ModelState,
   NamedQuestionRow,

@@ -8,18 +8,17 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import zipfile
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from importlib.metadata import requires
 from pathlib import Path
-from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 
 from tests.arch.checkout import ROOT
+from tests.served import Quiet, Served
 from tests.waiting import SLOWER
 
 JOIN_PY = ROOT / "device_agents" / "join.py"
@@ -54,7 +53,7 @@ class FakeHub:
         self.pins = ""
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 raw = outer.answer(self.path)
                 self.send_response(200 if raw else 404)
@@ -62,12 +61,7 @@ class FakeHub:
                 self.end_headers()
                 self.wfile.write(raw)
 
-            def log_message(self, *_: Any) -> None:
-                """Tests are quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        self.thread.start()
+        self.server = Served(Handler)
 
     def answer(self, path: str) -> bytes:
         if path == "/agent/requirements.txt":
@@ -79,9 +73,7 @@ class FakeHub:
         return (self.folder / path.rpartition("/")[2]).read_bytes()
 
     def close(self) -> None:
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
+        self.server.close()
 
 
 @pytest.fixture
@@ -100,7 +92,7 @@ def join(hub: FakeHub, home: Path, index: Path | None = None) -> subprocess.Comp
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"}
     environment |= {"PIP_FIND_LINKS": str(index)} if index is not None else {}
-    url = f"http://127.0.0.1:{hub.server.server_port}"
+    url = hub.server.url
     return subprocess.run(
         [sys.executable, str(JOIN_PY), url, "CODE", "--home", str(home), "--no-start"],
         env=environment,

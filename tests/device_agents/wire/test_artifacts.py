@@ -7,10 +7,9 @@ import hashlib
 import json
 import os
 import socket
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from starloom_agent.work import registry
 from starloom_protocol.vocabulary import Code, Outcome
 from starloom_protocol.wire.channel import ANSWER_PROOF, answer_proof, request_proof
 from tests.device_agents.played_call import Call, Loop
+from tests.served import Quiet, Served
 
 KEY = b"the key of the agent's connection"
 
@@ -47,7 +47,7 @@ class Store:
 
 
 def handler(store: Store) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def answer(self, status: int, body: bytes = b"", **headers: Any) -> None:
@@ -135,13 +135,10 @@ def handler(store: Store) -> type[BaseHTTPRequestHandler]:
                 return
             self.answer(206 if asked else 200, data[start:])
 
-        def log_message(self, *_: Any) -> None:
-            """Tests are quiet."""
-
     return Handler
 
 
-class Quiet:
+class Silent:
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None: ...
 
     def log(self, text: str) -> None: ...
@@ -171,19 +168,11 @@ def store() -> Store:
 
 @pytest.fixture
 def client(store: Store, tmp_path: Path) -> Iterator[HubArtifacts]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(store))
-    server.handle_error = lambda *_: None  # type: ignore[method-assign]
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
     connection = tmp_path / "connection.json"
-    connection.write_text(
-        json.dumps({"hub": f"http://127.0.0.1:{server.server_port}", "token": "t1", "key": KEY.hex()})
-    )
     ticks = iter(range(10_000))
-    yield HubArtifacts(connection, Quiet(), deadline=8, clock=lambda: float(next(ticks)), sleep=lambda _: None)
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Served(handler(store)) as served:
+        connection.write_text(json.dumps({"hub": served.url, "token": "t1", "key": KEY.hex()}))
+        yield HubArtifacts(connection, Silent(), deadline=8, clock=lambda: float(next(ticks)), sleep=lambda _: None)
 
 
 def test_a_hub_that_is_gone_between_two_requests_does_not_end_the_process_of_a_tool(
@@ -293,7 +282,7 @@ def test_what_the_hub_does_not_have_is_said(client: HubArtifacts, tmp_path: Path
 def test_tries_end_at_the_deadline(tmp_path: Path, picture: Path) -> None:
     ticks = iter(range(100))
     client = HubArtifacts(
-        tmp_path / "none.json", Quiet(), deadline=5, clock=lambda: float(next(ticks)), sleep=lambda _: None
+        tmp_path / "none.json", Silent(), deadline=5, clock=lambda: float(next(ticks)), sleep=lambda _: None
     )
     with pytest.raises(ToolFailed) as failed:
         put(client, picture, name="p", media="x/y")

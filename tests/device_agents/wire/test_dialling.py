@@ -10,12 +10,10 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,13 +24,14 @@ from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
 from starloom_agent.wire.dialling import BadRoute, Route, pin_of
 from starloom_agent.wire.joining import JoinRefused, request
 from tests.arch.checkout import ROOT
+from tests.served import Quiet, Served
 from tests.waiting import PATIENCE_S
 
 JOIN_PY = ROOT / "device_agents" / "join.py"
 OTHER = "sha256//" + "A" * 43 + "="
 
 
-class Served:
+class ServedHosts(Served):
     """An HTTPS server with a certificate of an authority; keeps the Host of each request."""
 
     def __init__(self, leaf: Leaf, *, tls: bool) -> None:
@@ -40,7 +39,7 @@ class Served:
         self.hosts: list[str] = []
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 outer.hosts.append(str(self.headers["Host"]))
                 wheels = [{"name": name, "file": f"{name}.whl", "sha256": "0" * 64} for name in NAMES]
@@ -50,25 +49,10 @@ class Served:
                 self.end_headers()
                 self.wfile.write(raw)
 
-            def log_message(self, *_: Any) -> None:
-                """Tests are quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that hangs up is the test
-        if tls:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if tls else None
+        if context is not None:
             context.load_cert_chain(leaf.chain, leaf.key)
-            self.server.socket = context.wrap_socket(
-                self.server.socket, server_side=True, do_handshake_on_connect=False
-            )
-        self.port = int(self.server.server_address[1])
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        self.thread.start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
+        super().__init__(Handler, tls=context)
 
 
 NAMES = ("starloom_protocol", "starloom_agent")
@@ -80,15 +64,15 @@ def leaf(tmp_path: Path) -> Leaf:
 
 
 @pytest.fixture
-def served(leaf: Leaf) -> Iterator[Served]:
-    made = Served(leaf, tls=True)
+def served(leaf: Leaf) -> Iterator[ServedHosts]:
+    made = ServedHosts(leaf, tls=True)
     yield made
     made.close()
 
 
 @pytest.fixture
-def plain(leaf: Leaf) -> Iterator[Served]:
-    made = Served(leaf, tls=False)
+def plain(leaf: Leaf) -> Iterator[ServedHosts]:
+    made = ServedHosts(leaf, tls=False)
     yield made
     made.close()
 
@@ -101,7 +85,7 @@ def test_the_pin_is_what_curl_compares(leaf: Leaf) -> None:
 END = "-----END CERTIFICATE-----\n"
 
 
-def test_a_pinned_hub_is_spoken_to_and_any_other_key_is_not(served: Served) -> None:
+def test_a_pinned_hub_is_spoken_to_and_any_other_key_is_not(served: ServedHosts) -> None:
     url = f"https://127.0.0.1:{served.port}"
     assert request(Route(url, served.leaf.pin), "GET", "/x") == {"path": "/x"}
     with pytest.raises(JoinRefused, match="another key"):
@@ -111,7 +95,7 @@ def test_a_pinned_hub_is_spoken_to_and_any_other_key_is_not(served: Served) -> N
     assert len(served.hosts) == 1
 
 
-async def test_a_socket_with_another_key_is_ended_before_it_says_hello(served: Served, tmp_path: Path) -> None:
+async def test_a_socket_with_another_key_is_ended_before_it_says_hello(served: ServedHosts, tmp_path: Path) -> None:
     class Peer:
         def next_report(self) -> int:
             return 1
@@ -149,7 +133,7 @@ async def test_a_socket_of_another_user_is_not_spoken_to(tmp_path: Path, monkeyp
     shutil.rmtree(path.parent)
 
 
-def test_through_a_tunnel_the_hub_still_sees_its_own_host(plain: Served) -> None:
+def test_through_a_tunnel_the_hub_still_sees_its_own_host(plain: ServedHosts) -> None:
     route = Route("http://127.0.0.1:8470", via=f"127.0.0.1:{plain.port}")
     assert route.dialled == ("127.0.0.1", plain.port)
     assert request(route, "GET", "/x") == {"path": "/x"}
@@ -177,7 +161,7 @@ def _join_py(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
-def test_join_py_checks_the_pin_itself(served: Served, tmp_path: Path) -> None:
+def test_join_py_checks_the_pin_itself(served: ServedHosts, tmp_path: Path) -> None:
     url, home = f"https://127.0.0.1:{served.port}", str(tmp_path / "home")
     good = _join_py(url, "CODE", "--home", home, "--pin", served.leaf.pin)
     assert good.returncode == 0, good.stderr
@@ -189,7 +173,7 @@ def test_join_py_checks_the_pin_itself(served: Served, tmp_path: Path) -> None:
     assert len(served.hosts) == 2
 
 
-def test_join_py_goes_through_a_tunnel(plain: Served, tmp_path: Path) -> None:
+def test_join_py_goes_through_a_tunnel(plain: ServedHosts, tmp_path: Path) -> None:
     done = _join_py("http://127.0.0.1:8470", "-", "--home", str(tmp_path / "h"), "--via", f"127.0.0.1:{plain.port}")
     assert done.returncode == 0, done.stderr
     assert plain.hosts == ["127.0.0.1:8470"] * 2

@@ -6,9 +6,8 @@ import json
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from starloom_agent.wire.dialling import Route
 from starloom_agent.wire.joining import Asked, JoinRefused, hub_address, join, words_of
 from starloom_protocol.vocabulary import Profile
 from tests.arch.checkout import ROOT
+from tests.served import Quiet, Served
 from tests.waiting import PATIENCE_S
 
 HUB_KEY = "aHVi" * 10 + "aGU="
@@ -38,7 +38,7 @@ class Hub:
         self.asked: list[tuple[str, Any]] = []
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 outer.asked.append((self.path, json.loads(body or b"null")))
@@ -54,18 +54,11 @@ class Hub:
 
             do_GET = do_POST  # noqa: N815
 
-            def log_message(self, *_: Any) -> None:
-                """Tests are quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        self.thread.start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.server = Served(Handler)
+        self.url = self.server.url
 
     def close(self) -> None:
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
+        self.server.close()
 
 
 @pytest.fixture

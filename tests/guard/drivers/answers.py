@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import random
 import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,6 +21,7 @@ from tests.e2e import answers
 from tests.e2e.conftest import FLAGS, WAIT_MS
 from tests.e2e.stack import SERVER, Stack
 from tests.guard.drivers.tally import AttackTally, Stopwatch
+from tests.served import Quiet, Served
 
 SETTLED_MS = 600
 """An attack acts at once, or when its link is pressed."""
@@ -91,7 +91,7 @@ class Evil:
 
 @contextmanager
 def evil_server() -> Iterator[Evil]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             name = self.path.removeprefix("/file/")
             if name in evil.files:
@@ -111,19 +111,9 @@ def evil_server() -> Iterator[Evil]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing: what was asked is kept."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    evil = Evil(f"http://127.0.0.1:{server.server_address[1]}")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with Served(Handler) as served:
+        evil = Evil(served.url)
         yield evil
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:

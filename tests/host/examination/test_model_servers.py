@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-import threading
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from starloom.host.examination import doctor, model_servers
 from starloom.process.settings import load
+from tests.served import Quiet, Served
 
 
 @contextmanager
 def serving(body: bytes, status: int = 200) -> Iterator[int]:
     """Answer every GET so; the value is the port."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(status if self.path == "/v1/models" else 404)
             self.send_header("Content-Length", str(len(body)))
@@ -28,18 +28,8 @@ def serving(body: bytes, status: int = 200) -> Iterator[int]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield int(server.server_address[1])
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with Served(Handler) as served:
+        yield served.port
 
 
 def test_a_server_is_noticed_with_lines_that_the_settings_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

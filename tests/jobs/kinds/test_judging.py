@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from starloom.jobs.claiming import Claim
+from starloom.jobs.claiming import Claim, WorkerJob
 from starloom.jobs.kinds.judging import JudgeJobs
 from starloom.jobs.modelling import ModelJobs
 from starloom_protocol.vocabulary import Code, Reason, TaskState
@@ -36,8 +36,9 @@ def says(document: Any) -> Say:
 
 async def judge(hub: Hub, made: ModelJobs, job: str = "judge-1") -> None:
     port: Any = hub
-    await Claim(port, worker="w", constellation="c1", job=job).take()
-    await JudgeJobs("w", made).carry_out(port, port, "c1", job)
+    ours = WorkerJob(port, port, "c1", job, "w")
+    await Claim(ours).take()
+    await JudgeJobs(made).carry_out(ours)
 
 
 async def judged(*says_of_the_judge: Say, document: Any = PLAN, value: Any = VALUE, **variables: str) -> Any:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from starloom.core.state.inputs import AnyInput, PlanProposed
-from starloom.jobs.claiming import Answered, NotOurs
+from starloom.jobs.claiming import Answered, NotOurs, WorkerJob
 from starloom.jobs.kinds.planning import PlanJobs, fleet_of, plan_of
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom_protocol.records.edits import LoweredPlan
@@ -103,8 +103,8 @@ async def carry_out(request: Head | None, inbox: Inbox) -> None:
     streams = {FLEET: fleet_entities()}
     if request is not None:
         streams["c-1"] = {"head": encode_entity(request)}
-    jobs = PlanJobs("w-1", CATALOGUE)
-    await jobs.carry_out(Reads(streams), inbox, "c-1", "j-1")  # type: ignore[arg-type]
+    jobs = PlanJobs(CATALOGUE)
+    await jobs.carry_out(WorkerJob(Reads(streams), inbox, "c-1", "j-1", "w-1"))  # type: ignore[arg-type]
 
 
 async def test_the_plan_is_proposed() -> None:

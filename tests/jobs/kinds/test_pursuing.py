@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.jobs.claiming import Claim
+from starloom.jobs.claiming import Claim, WorkerJob
 from starloom.jobs.kinds.judging import JudgeJobs
 from starloom.jobs.kinds.pursuing import GoalJobs
 from starloom.jobs.modelling import ModelJobs
@@ -31,8 +31,9 @@ def hub_of(*tasks: dict[str, Any], **goal: Any) -> tuple[Hub, Any]:
 
 async def turn(hub: Hub, made: ModelJobs, job: str = "goal-1", worker: str = "w") -> None:
     port: Any = hub
-    await Claim(port, worker=worker, constellation="c1", job=job).take()
-    await GoalJobs(worker, made).carry_out(port, port, "c1", job)
+    ours = WorkerJob(port, port, "c1", job, worker)
+    await Claim(ours).take()
+    await GoalJobs(made).carry_out(ours)
 
 
 def step(*calls: dict[str, Any], note: str = "to see", **fields: Any) -> Say:
@@ -164,8 +165,9 @@ NO = {"holds": "no", "because": "No result names the disk.", "cites": []}
 
 async def judged(hub: Hub, made: ModelJobs, job: str) -> None:
     port: Any = hub
-    await Claim(port, worker="w", constellation="c1", job=job).take()
-    await JudgeJobs("w", made).carry_out(port, port, "c1", job)
+    ours = WorkerJob(port, port, "c1", job, "w")
+    await Claim(ours).take()
+    await JudgeJobs(made).carry_out(ours)
 
 
 async def test_a_judge_sees_the_answer_as_a_claim_beside_its_evidence() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from starloom.jobs.claiming import Claim
+from starloom.jobs.claiming import Claim, WorkerJob
 from starloom.jobs.kinds.pursuing import GoalJobs
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.answers import Stage, answer_schema
@@ -25,8 +25,9 @@ def both(small: FakeModel, large: FakeModel, hub: Hub, **variables: str) -> Mode
 
 async def turn(hub: Hub, made: ModelJobs, worker: str = "w") -> None:
     port: Any = hub
-    await Claim(port, worker=worker, constellation="c1", job="goal-1", tiers=made.tiers()).take()
-    await GoalJobs(worker, made).carry_out(port, port, "c1", "goal-1")
+    ours = WorkerJob(port, port, "c1", "goal-1", worker)
+    await Claim(ours, tiers=made.tiers()).take()
+    await GoalJobs(made).carry_out(ours)
 
 
 def over(to: str = "next_tier", because: str = "the log is too long for me") -> Say:
@@ -170,8 +171,9 @@ async def test_a_small_model_that_is_not_set_any_more_leaves_its_turn_to_the_wor
     hub, constellation = hub_of()
     port: Any = hub
     async with fake_model(step(read("a.log"))) as small, fake_model(step(read("b.log"))) as large:
-        await Claim(port, worker="w", constellation="c1", job="goal-1", tiers=("small", "worker")).take()
-        await GoalJobs("w", models(large, hub)).carry_out(port, port, "c1", "goal-1")
+        ours = WorkerJob(port, port, "c1", "goal-1", "w")
+        await Claim(ours, tiers=("small", "worker")).take()
+        await GoalJobs(models(large, hub)).carry_out(ours)
     assert (len(small.asked), len(large.asked)) == (0, 1)
     assert constellation.jobs["goal-1"].goal.turns[-1].kind == "step"
 

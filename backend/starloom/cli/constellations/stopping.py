@@ -12,7 +12,7 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.exits import Exit
 from starloom.client.routes import get_stop_all, post_stop_all
 from starloom.client.terminal.values import duration_s
-from starloom_protocol.text.wording import few
+from starloom_protocol.text.wording import counted, few
 
 if TYPE_CHECKING:
     from starloom_protocol.api.constellations import Stop, StopRow
@@ -40,8 +40,7 @@ def stop_all(
         print("Nothing runs.")
         return
     if not run.as_json:
-        what = "1 constellation" if len(stopped) == 1 else f"{len(stopped)} constellations"
-        print(f"Stopping {what}.")
+        print(f"Stopping {counted(len(stopped), 'constellation')}.")
     found = confirmed(lambda: run.client.get(get_stop_all()), made, wait_s)
     left = [item for item in found["devices"] if not item["confirmed_at"]]
     if run.as_json:
@@ -73,7 +72,7 @@ def confirmed(
 
 def line_of(item: StopRow) -> str:
     """Return the line of one device: confirmed, still stopping, or away with the work that it may still run."""
-    tasks = "1 task" if item["asked"] == 1 else f"{item['asked']} tasks"
+    tasks = counted(item["asked"], "task")
     if item["confirmed_at"]:
         return f"{item['name']}: confirmed, {tasks} ended"
     names = few([entry.rpartition("/")[0] for entry in item["left"]], 3)

@@ -15,6 +15,7 @@ from starloom.core.plan.goals.conversation import (
 )
 from starloom.core.state.model import Constellation
 from starloom_protocol.records.entities import Goal, GoalRun, Job
+from starloom_protocol.text.wording import counted
 from starloom_protocol.vocabulary import FINAL_GROUP_STATES, ConstellationState, GroupState
 
 
@@ -29,7 +30,7 @@ def sentence(constellation: Constellation, group: str, waits: str) -> str:
     goal = goal_of(constellation, group) or Goal(aim="")
     run = run_of(job)
     made = monitors.used(run)
-    steps = f"{made} step{'s' if made != 1 else ''}"
+    steps = counted(made, "step")
     if record.state is GroupState.SUCCEEDED:
         return f"{group} is a goal that was reached in {steps}.{_tiers(run)}"
     if record.state in FINAL_GROUP_STATES:

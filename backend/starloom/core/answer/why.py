@@ -45,7 +45,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.specs import Repeat
 from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.text.presentation import Presentation, presentation
-from starloom_protocol.text.wording import found_by, listed
+from starloom_protocol.text.wording import counted, found_by, listed
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -197,7 +197,7 @@ def explain_doubted(shard: Shard, name: str, group: str, doubted: list[str]) -> 
     devices = {attempt.device: shard.fleet.devices.get(attempt.device) for attempt in attempts}
     names = [device.name if device is not None else key for key, device in devices.items()]
     gone = all(device is None or device.revoked for device in devices.values())
-    calls = "1 call" if len(doubted) == 1 else f"{len(doubted)} calls"
+    calls = counted(len(doubted), "call")
     them = "it" if len(doubted) == 1 else "them"
     is_not = "it is not" if len(doubted) == 1 else "none is"
     look = _GONE_FOR_GOOD if gone else "Look there"

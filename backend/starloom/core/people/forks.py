@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -41,7 +42,6 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.authors import is_model, may_decide
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
@@ -74,16 +74,16 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         raise Refusal(fault(Code.CONFLICT, f"a constellation {item.constellation} exists"))
     if item.version < 1:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{item.origin} has no plan yet: there is nothing to fork"))
-    found, head = _records(item)
-    cut = _cut_of(item, found)
-    halted = _halted_goals(found)
-    left_behind = _unfinished_steps(found) | (cut.steps if cut is not None else frozenset())
+    then = _moment_of(item)
+    cut = _cut_of(item, then)
+    halted = _halted_goals(then)
+    left_behind = _unfinished_steps(then) | (cut.steps if cut is not None else frozenset())
     fork = shard.stream(item.constellation)
     assert isinstance(fork, Constellation)  # noqa: S101 - its name is no stream of the fleet
     note = item.reason or f"from {item.origin}, {f'task {item.task}' if item.task else f'version {item.version}'}"
     begins = cut.goal if cut is not None else item.task
-    left_behind |= _undoing(found, begins)
-    puts = _puts(work, item, found, head, left_behind, halted)
+    left_behind |= _undoing(then, begins)
+    puts = _puts(work, item, then, left_behind, halted)
     work.emit(fork, EventKind.FORKED, item.origin, puts, note=note)
     set_ranks(fork)
     starts = _starts(fork, item, begins, halted)
@@ -121,103 +121,119 @@ class _Cut:
     steps: frozenset[str]
 
 
-_Records = dict[str, dict[str, Record]]
-"""The records of the origin at the moment of the fork, by kind and key."""
+@dataclass(frozen=True)
+class _Moment:
+    """The records of the origin at the moment of the fork; `kept` has them by kind and key, in the order of loading."""
+
+    head: Head
+    kept: dict[str, dict[str, Record]]
+    specs: dict[str, TaskSpec]
+    tasks: dict[str, TaskRecord]
+    groups: dict[str, GroupRecord]
+    versions: list[Version]
+    gates: list[Dependency]
 
 
-def _records(item: ForkRequested) -> tuple[_Records, Head]:
-    found: _Records = {kind: {} for kind in _KEPT}
+T = TypeVar("T", bound=Record)
+
+
+def _of_kind(records: dict[str, Record], kind: type[T]) -> dict[str, T]:
+    return {key: record for key, record in records.items() if isinstance(record, kind)}
+
+
+def _moment_of(item: ForkRequested) -> _Moment:
+    kept: dict[str, dict[str, Record]] = {kind: {} for kind in _KEPT}
     head: Head | None = None
     for full, raw in item.records.items():
         kind, _, key = full.partition("/")
-        if kind in found:
-            found[kind][key] = decode_entity(full, raw)
+        if kind in kept:
+            kept[kind][key] = decode_entity(full, raw)
         elif full == "head":
             decoded = decode_entity(full, raw)
             head = decoded if isinstance(decoded, Head) else None
     if head is None:
         raise Refusal(fault(Code.BAD_REQUEST, f"event {item.seq} of {item.origin} has no head"))
-    return found, head
+    return _Moment(
+        head=head,
+        kept=kept,
+        specs=_of_kind(kept["spec"], TaskSpec),
+        tasks=_of_kind(kept["task"], TaskRecord),
+        groups=_of_kind(kept["group"], GroupRecord),
+        versions=[*_of_kind(kept["version"], Version).values()],
+        gates=[*_of_kind(kept["dep"], Dependency).values()],
+    )
 
 
-def _cut_of(item: ForkRequested, found: _Records) -> _Cut | None:
+def _cut_of(item: ForkRequested, then: _Moment) -> _Cut | None:
     """Return the steps that a fork from a step of a goal leaves behind; None where it begins elsewhere.
 
     Raises:
         Refusal: it begins at the answer of a goal, or a task beside the goal reads one of these steps.
     """
-    spec = found["spec"].get(item.task or "")
-    group = found["spec"].get(spec.group or "") if isinstance(spec, TaskSpec) else None
-    if item.task is None or not isinstance(group, TaskSpec) or group.goal is None:
+    spec = then.specs.get(item.task or "")
+    group = then.specs.get(spec.group or "") if spec is not None else None
+    if item.task is None or group is None or group.goal is None:
         return None
-    versions = [one for one in found["version"].values() if isinstance(one, Version)]
-    since = next((one.number for one in versions if item.task in one.added), None)
+    since = next((one.number for one in then.versions if item.task in one.added), None)
     if item.task == goal_answer(group.id) or since is None:
         reason = f"{item.task} is no step of the goal {group.id}, which is done again as a whole"
         raise Refusal(fault(Code.BAD_REQUEST, reason, "from_task", f"Fork from {group.id}."))
-    later = {task for one in versions if one.number >= since for task in one.added}
-    specs = [one for one in found["spec"].values() if isinstance(one, TaskSpec)]
-    steps = {one.id for one in specs if one.group == group.id and one.id in later and one.id != goal_answer(group.id)}
-    gates = [one for one in found["dep"].values() if isinstance(one, Dependency)]
-    readers = sorted({gate.target for gate in gates if gate.source in steps and gate.target not in steps})
+    later = {task for one in then.versions if one.number >= since for task in one.added}
+    members = {name for name, one in then.specs.items() if one.group == group.id}
+    steps = (members & later) - {goal_answer(group.id)}
+    readers = sorted({gate.target for gate in then.gates if gate.source in steps and gate.target not in steps})
     if readers:
         reason = f"{readers[0]} reads a step of the goal {group.id} that the fork would make again"
         raise Refusal(fault(Code.BAD_REQUEST, reason, "from_task", f"Fork from {group.id}."))
     return _Cut(group.id, frozenset(steps))
 
 
-def _goals(found: _Records) -> dict[str, GroupRecord]:
+def _goals(then: _Moment) -> dict[str, GroupRecord]:
     """Return the goals of the origin."""
-    goals = {name for name, spec in found["spec"].items() if isinstance(spec, TaskSpec) and spec.goal is not None}
-    return {name: one for name, one in found["group"].items() if name in goals and isinstance(one, GroupRecord)}
+    return {name: one for name, one in then.groups.items() if name in then.specs and then.specs[name].goal is not None}
 
 
-def _halted_goals(found: _Records) -> frozenset[str]:
+def _halted_goals(then: _Moment) -> frozenset[str]:
     """Return the goals that were cancelled: they go on as if they had been under way."""
-    return frozenset(name for name, one in _goals(found).items() if one.state is GroupState.CANCELLED)
+    return frozenset(name for name, one in _goals(then).items() if one.state is GroupState.CANCELLED)
 
 
-def _unfinished_steps(found: _Records) -> frozenset[str]:
+def _unfinished_steps(then: _Moment) -> frozenset[str]:
     """Return the steps of unfinished goals that have no end of their own.
 
     No turn of the conversation in the fork would have them. One that a task beside its goal reads stays, for that task.
     """
     goals = {
         name
-        for name, one in _goals(found).items()
+        for name, one in _goals(then).items()
         if one.state not in FINAL_GROUP_STATES or one.state is GroupState.CANCELLED
     }
     steps = set()
-    for name, record in found["task"].items():
-        spec = found["spec"].get(name)
-        if not isinstance(spec, TaskSpec) or spec.group not in goals or name == goal_answer(spec.group):
-            continue
-        if isinstance(record, TaskRecord) and _is_unfinished(record):
+    for name, record in then.tasks.items():
+        group = then.specs[name].group if name in then.specs else None
+        if group is not None and group in goals and name != goal_answer(group) and _is_unfinished(record):
             steps.add(name)
-    gates = [one for one in found["dep"].values() if isinstance(one, Dependency)]
-    return frozenset(steps - {gate.source for gate in gates if gate.target not in steps})
+    return frozenset(steps - {gate.source for gate in then.gates if gate.target not in steps})
 
 
 def _is_unfinished(record: TaskRecord) -> bool:
     return record.state not in FINAL_TASK_STATES or record.state is TaskState.CANCELLED
 
 
-def _puts(
-    work: Work, item: ForkRequested, found: _Records, head: Head, left_behind: Set[str], halted: Set[str]
-) -> list[Put]:
+def _puts(work: Work, item: ForkRequested, then: _Moment, left_behind: Set[str], halted: Set[str]) -> list[Put]:
     """Return the records of that moment: finished work unchanged, the rest as if it had not begun."""
-    puts: list[Put] = [("head", "", _head(work, item, head))]
+    puts: list[Put] = [("head", "", _head(work, item, then.head))]
     for kind in _KEPT:
-        for key, record in found[kind].items():
+        for key, record in then.kept[kind].items():
             if left_behind and _is_of(kind, key, record, left_behind):
                 continue
             if isinstance(record, Attempt):
-                if _is_over(found["attempt"], key):
+                if _is_over(then.kept["attempt"], key):
                     puts.append((kind, key, replace(record, origin=record.origin or item.origin)))
             elif isinstance(record, TaskRecord):
                 puts.append((kind, key, _task(work, item, key, record)))
             elif isinstance(record, GroupRecord) and key in halted:
-                begun = any(isinstance(one, TaskSpec) and one.group == key for one in found["spec"].values())
+                begun = any(one.group == key for one in then.specs.values())
                 state = GroupState.EXPANDED if begun else GroupState.WAITING
                 puts.append((kind, key, GroupRecord(round=record.round, since_ms=work.at_ms, state=state)))
             elif isinstance(record, GroupRecord) and record.review is not None:
@@ -227,20 +243,18 @@ def _puts(
     return puts
 
 
-def _undoing(found: dict[str, dict[str, Record]], start: str | None) -> set[str]:
+def _undoing(then: _Moment, start: str | None) -> set[str]:
     """Return the undo tasks that a fork leaves behind: what they take back is done again, or they had not ended.
 
     They belong to the work of the origin. Carried along, they would take back what the fork has just done.
     """
-    specs = {name: spec for name, spec in found["spec"].items() if isinstance(spec, TaskSpec)}
-    undoing = {name: spec.undoes for name, spec in specs.items() if spec.undoes is not None}
+    undoing = {name: spec.undoes for name, spec in then.specs.items() if spec.undoes is not None}
     if not undoing:
         return set()
     follow: dict[str, set[str]] = {}
-    for dependency in found["dep"].values():
-        if isinstance(dependency, Dependency):
-            follow.setdefault(dependency.source, set()).add(dependency.target)
-    for name, spec in specs.items():
+    for gate in then.gates:
+        follow.setdefault(gate.source, set()).add(gate.target)
+    for name, spec in then.specs.items():
         if spec.group is not None:
             follow.setdefault(spec.group, set()).add(name)
     again: set[str] = set()
@@ -250,9 +264,7 @@ def _undoing(found: dict[str, dict[str, Record]], start: str | None) -> set[str]
         if task not in again:
             again.add(task)
             reached.extend(follow.get(task, ()))
-    ended = {
-        name for name, task in found["task"].items() if isinstance(task, TaskRecord) and task.state in FINAL_TASK_STATES
-    }
+    ended = {name for name, task in then.tasks.items() if task.state in FINAL_TASK_STATES}
     return {name for name, undone in undoing.items() if undone in again or name not in ended}
 
 
@@ -380,9 +392,3 @@ def _what_runs(fork: Constellation) -> LoweredPlan:
         rules=list(fork.rules.values()),
         specs=open_tasks,
     )
-
-
-def merged(args: str, given: dict[str, object]) -> dict[str, object]:
-    """Return a task's arguments with the given ones replaced."""
-    found = parse(args)
-    return {**found, **given} if isinstance(found, dict) else dict(given)

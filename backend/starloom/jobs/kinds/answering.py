@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import uuid
 from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Any, Final
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.inputs import AnswerWorded
 from starloom.jobs.artifacts import HubArtifacts
-from starloom.jobs.claiming import JobReads, NotOurs, ask
+from starloom.jobs.claiming import NotOurs, WorkerJob
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.sketching import OpenSketches, sketched
 from starloom.planner.context.cards import card_of, is_claim, own_words_in, scrubbed, telling_in
@@ -24,7 +23,6 @@ from starloom.planner.model.conversations.answering import AnswerTalk, ResultSee
 from starloom.planner.model.conversations.looking import narrower
 from starloom.planner.model.endpoints.endpoint import ModelRole
 from starloom.planner.model.port import Hear, ModelFault
-from starloom.store.port import InboxPort
 from starloom_protocol.records.entities import (
     Answer,
     Attempt,
@@ -37,7 +35,6 @@ from starloom_protocol.records.entities import (
     TaskSpec,
     decode_entity,
 )
-from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.values import MISSING, parse
 from starloom_protocol.vocabulary import Sharing, TaskState
@@ -49,39 +46,27 @@ _TOLD: Final = (TaskState.SUCCEEDED, TaskState.FAILED)
 
 
 class AnswerJobs:
-    """Carries out answer jobs claimed under `worker`."""
+    """Carries out claimed answer jobs."""
 
-    def __init__(self, worker: str, models: ModelJobs, sketches: OpenSketches | None = None) -> None:
-        self._worker = worker
+    def __init__(self, models: ModelJobs, sketches: OpenSketches | None = None) -> None:
         self._models = models
         self._sketches = sketches
 
-    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
+    async def carry_out(self, job: WorkerJob) -> None:
         """Have the answer of a constellation written, and report it; its words are drawn as they come."""
-        seen = await read_ended(reads, constellation)
-        async with sketched(
-            self._sketches,
-            constellation=constellation,
-            job=job,
-            worker=self._worker,
-            now_ms=lambda: int(self._models.now_s() * 1000),
-        ) as hear:
-            words = await self._written(reads, inbox, seen, job, hear)
+        seen = await read_ended(job)
+        async with sketched(self._sketches, job, self._models.now_ms) as hear:
+            words = await self._written(job, seen, hear)
         item = AnswerWorded(
-            by=f"worker:{self._worker}",
             cites=list(words.cites),
-            constellation=constellation,
-            id=uuid.uuid4().hex,
-            job=job,
             reason=words.reason[:500],
-            scope="worker",
             struck=list(words.struck),
             words=words.words,
-            worker=self._worker,
+            **job.signed,
         )
-        await ask(inbox, item)
+        await job.post(item)
 
-    async def _written(self, reads: JobReads, inbox: InboxPort, seen: EndedPlan, job: str, hear: Hear) -> Words:
+    async def _written(self, job: WorkerJob, seen: EndedPlan, hear: Hear) -> Words:
         try:
             owned = await asyncio.to_thread(self._models.owned, ModelRole.WRITER)
         except ModelFault as error:
@@ -92,23 +77,17 @@ class AnswerJobs:
         if sharing is Sharing.NAMES:
             return Words(reason="no result is shared with a model, so it has nothing to tell")
         results = [await result_seen(self._models, seen, task, sharing) for task in seen.tasks()]
-        model = self._models.for_job(
-            owned, reads, inbox, constellation=seen.head.id, job=job, worker=self._worker, hear=hear
-        )
+        model = self._models.for_job(owned, job, hear=hear)
         return await AnswerTalk(model, seen.head.request, scrubbed(seen.sentence), results).write()
 
 
-async def read_ended(reads: JobReads, constellation: str) -> EndedPlan:
+async def read_ended(job: WorkerJob) -> EndedPlan:
     """Return the committed state of a constellation for the writer or the judge of its answer.
 
     Raises:
         NotOurs: it does not exist.
     """
-    found = await reads.entities(constellation)
-    if found is None:
-        raise NotOurs(f"{constellation} does not exist")
-    fleet = await reads.entities(FLEET)
-    return EndedPlan(found[1], fleet[1] if fleet else {})
+    return EndedPlan(await job.entities(), await job.fleet())
 
 
 async def result_seen(models: ModelJobs, seen: EndedPlan, task: str, sharing: Sharing) -> ResultSeen:

@@ -6,12 +6,11 @@ Every failure is reported as no verdict, which the engine never takes for a yes.
 from __future__ import annotations
 
 import asyncio
-import uuid
 from dataclasses import replace
 
 from starloom.core.run.judgement import BECAUSE_CHARS_MOST
 from starloom.core.state.inputs import VerdictGiven
-from starloom.jobs.claiming import JobReads, NotOurs, ask
+from starloom.jobs.claiming import NotOurs, WorkerJob
 from starloom.jobs.kinds.answering import EndedPlan, read_ended, result_seen
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.conversations.answering import ResultSeen
@@ -19,40 +18,32 @@ from starloom.planner.model.conversations.judging import ChoiceTalk, Judgement, 
 from starloom.planner.model.conversations.looking import narrower
 from starloom.planner.model.endpoints.endpoint import ModelRole
 from starloom.planner.model.port import ModelFault
-from starloom.store.port import InboxPort
-from starloom_protocol.records.entities import Job
 from starloom_protocol.vocabulary import Sharing, TaskState
 
 
 class JudgeJobs:
-    """Carries out judge jobs claimed under `worker`."""
+    """Carries out claimed judge jobs."""
 
-    def __init__(self, worker: str, models: ModelJobs) -> None:
-        self._worker = worker
+    def __init__(self, models: ModelJobs) -> None:
         self._models = models
 
-    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
+    async def carry_out(self, job: WorkerJob) -> None:
         """Have a result judged, and report the verdict."""
-        seen = await read_ended(reads, constellation)
-        asked = seen.job(job)
+        seen = await read_ended(job)
+        asked = seen.job(job.job)
         if asked is None:
-            raise NotOurs(f"there is no judgement {job}")
-        made = await self._judged(reads, inbox, seen, asked)
+            raise NotOurs(f"there is no judgement {job.job}")
+        made = await self._judged(job, seen, asked.tasks[0])
         item = VerdictGiven(
             because=made.because[:BECAUSE_CHARS_MOST],
-            by=f"worker:{self._worker}",
             cites=list(made.cites),
-            constellation=constellation,
             holds=made.holds,
-            id=uuid.uuid4().hex,
-            job=job,
-            scope="worker",
-            worker=self._worker,
+            **job.signed,
         )
-        await ask(inbox, item)
+        await job.post(item)
 
-    async def _judged(self, reads: JobReads, inbox: InboxPort, seen: EndedPlan, job: Job) -> Judgement:
-        task = job.tasks[0].rpartition("/")[0].rpartition("/")[0]
+    async def _judged(self, job: WorkerJob, seen: EndedPlan, judged: str) -> Judgement:
+        task = judged.rpartition("/")[0].rpartition("/")[0]
         spec = seen.specs.get(task)
         judge = spec.judge if spec is not None else seen.head.policy.judge
         if judge is None:
@@ -66,7 +57,7 @@ class JudgeJobs:
         sharing = narrower(owned.sharing, seen.head.sharing)
         if sharing is Sharing.NAMES:
             return Judgement(because="no result is shared with a model, so it has nothing to judge")
-        model = self._models.for_job(owned, reads, inbox, constellation=seen.head.id, job=job.id, worker=self._worker)
+        model = self._models.for_job(owned, job)
         asked = seen.head.request or seen.head.name
         if spec is not None and spec.person is not None and spec.shows is not None:
             made = seen.made_by(spec.shows.source)

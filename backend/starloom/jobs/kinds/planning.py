@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
 from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
-from starloom.jobs.claiming import JobReads, NotOurs, ask
+from starloom.jobs.claiming import NotOurs, WorkerJob
 from starloom.jobs.kinds.answering import EndedPlan, result_seen
 from starloom.jobs.modelling import ModelJobs, questions_in
 from starloom.jobs.sketching import OpenSketches, sketched
@@ -30,11 +28,9 @@ from starloom.planner.recipes.catalogue import Catalogue, load_catalogue, plan_r
 from starloom.planner.requests.earlier import earlier_requests
 from starloom.planner.requests.matching import Candidate, Match, match_all, offered
 from starloom.planner.requests.refusals import refused
-from starloom.store.port import InboxPort
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, Fault, Head, Offer, decode_entity
-from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import CODES, Code, Sharing
 
@@ -68,21 +64,10 @@ def fleet_of(entities: Mapping[str, bytes]) -> FleetSnapshot:
     return FleetSnapshot.of(devices, offers)
 
 
-def looks_of(looked: Looked, *, worker: str, constellation: str, job: str) -> LooksProposed:
+def looks_of(looked: Looked, job: WorkerJob) -> LooksProposed:
     """Return the proposal of a round of looks by a worker's job."""
     calls = [LookCall(args=canonical(call.args), device=call.device, tool=call.tool) for call in looked.calls]
-    return LooksProposed(
-        by=f"worker:{worker}",
-        calls=calls,
-        constellation=constellation,
-        id=uuid.uuid4().hex,
-        job=job,
-        reads=looked.reads,
-        shown=list(looked.shown),
-        scope="worker",
-        why=looked.why,
-        worker=worker,
-    )
+    return LooksProposed(calls=calls, reads=looked.reads, shown=list(looked.shown), why=looked.why, **job.signed)
 
 
 def plan_of(head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> Planned:
@@ -115,17 +100,26 @@ def _together(faults: list[Fault]) -> Fault:
     return Fault(code=faults[0].code, hint=faults[0].hint, place=faults[0].place, reason=told)
 
 
-def _meant(head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
-    """Return the recipes that nearly match the request, as an offer to a model."""
-    return offered(match_all(head.request, catalogue, fleet, params=parse(head.params)), catalogue)
+@dataclass(frozen=True)
+class _Asked:
+    """A request that no recipe matches exactly, with the records of its constellation, the fleet and the recipes."""
+
+    head: Head
+    entities: Mapping[str, bytes]
+    fleet: FleetSnapshot
+    catalogue: Catalogue
+
+    def meant(self) -> list[tuple[Recipe, Candidate]]:
+        """Return the recipes that nearly match the request, as an offer to a model."""
+        found = match_all(self.head.request, self.catalogue, self.fleet, params=parse(self.head.params))
+        return offered(found, self.catalogue)
 
 
 class PlanJobs:
-    """Carries out planning jobs claimed under `worker`; any number at once."""
+    """Carries out claimed planning jobs; any number at once."""
 
     def __init__(
         self,
-        worker: str,
         catalogue: Catalogue | None = None,
         *,
         models: ModelJobs | None = None,
@@ -133,7 +127,6 @@ class PlanJobs:
     ) -> None:
         self._models = models or ModelJobs({})
         self._sketches = sketches
-        self._worker = worker
         self._given = catalogue
 
     @cached_property
@@ -141,39 +134,27 @@ class PlanJobs:
         # Read for the first plan: it is an eighth of a worker's start, and the hub has read it already.
         return self._given or load_catalogue()
 
-    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
+    async def carry_out(self, job: WorkerJob) -> None:
         """Plan a claimed job and propose the outcome; the refusal of a plan by the engine becomes its fault."""
-        found = await reads.entities(constellation)
-        head = decode_entity("head", found[1]["head"]) if found and "head" in found[1] else None
+        entities, fleet = await job.entities(), await job.fleet()
+        head = decode_entity("head", entities["head"]) if "head" in entities else None
         if not isinstance(head, Head):
-            raise NotOurs(f"{constellation} does not exist")
-        fleet = await reads.entities(FLEET)
-        entities = fleet[1] if fleet else {}
-        catalogue = with_saved(self._catalogue, versions_in(entities), runs_in(entities))
-        view = fleet_of(entities)
+            raise NotOurs(f"{job.constellation} does not exist")
+        catalogue = with_saved(self._catalogue, versions_in(fleet), runs_in(fleet))
+        view = fleet_of(fleet)
         planned = await asyncio.to_thread(self._decide, head, view, catalogue)
         if not (isinstance(planned, Fault) and planned.code in _FOR_A_MODEL):
-            await self._propose(inbox, constellation, job, _Made(planned))
+            await self._propose(job, _Made(planned))
             return
-        near = await asyncio.to_thread(_meant, head, view, catalogue)
-        records = found[1] if found else {}
-        async with self._sketched(head.id, job) as hear:
-            made = await self._by_model(reads, inbox, head, job, view, near, catalogue.all(), records, hear)
-            await self._propose(inbox, constellation, job, made or _Made(planned))
+        asked = _Asked(head, entities, view, catalogue)
+        async with sketched(self._sketches, job, self._models.now_ms) as hear:
+            made = await self._by_model(job, asked, hear)
+            await self._propose(job, made or _Made(planned))
 
-    def _sketched(self, constellation: str, job: str) -> AbstractAsyncContextManager[Hear]:
-        return sketched(
-            self._sketches,
-            constellation=constellation,
-            job=job,
-            worker=self._worker,
-            now_ms=lambda: int(self._models.now_s() * 1000),
-        )
-
-    async def _propose(self, inbox: InboxPort, constellation: str, job: str, made: _Made) -> None:
+    async def _propose(self, job: WorkerJob, made: _Made) -> None:
         """Propose the outcome; the faults that the engine finds are mended by the model, if one planned."""
         while True:
-            answer = await ask(inbox, self._proposal(constellation, job, made))
+            answer = await job.post(_proposal(job, made))
             if not answer.faults or not isinstance(made.planned, LoweredPlan | Looked | Words):
                 return
             if made.talk is not None:
@@ -181,20 +162,9 @@ class PlanJobs:
             else:
                 made = _Made(_together(answer.faults))
             if isinstance(made.planned, Fault):
-                _log.warning("the plan for %s was refused: %s", constellation, made.planned.reason)
+                _log.warning("the plan for %s was refused: %s", job.constellation, made.planned.reason)
 
-    async def _by_model(
-        self,
-        reads: JobReads,
-        inbox: InboxPort,
-        head: Head,
-        job: str,
-        fleet: FleetSnapshot,
-        near: Sequence[tuple[Recipe, Candidate]],
-        recipes: Sequence[Recipe],
-        entities: Mapping[str, bytes],
-        hear: Hear,
-    ) -> _Made | None:
+    async def _by_model(self, job: WorkerJob, asked: _Asked, hear: Hear) -> _Made | None:
         """Ask the owner's model for a plan where no recipe matches exactly; None if no model is set."""
         try:
             owned = await asyncio.to_thread(self._models.owned)
@@ -202,34 +172,32 @@ class PlanJobs:
             return _Made(error.fault)
         if owned is None:
             return None
+        head, entities = asked.head, asked.entities
         sharing = narrower(owned.sharing, head.sharing)
         talk = Conversation(
-            self._models.for_job(owned, reads, inbox, constellation=head.id, job=job, worker=self._worker, hear=hear),
+            self._models.for_job(owned, job, hear=hear),
             head.request,
             parse(head.params),
-            fleet,
-            near=near,
+            asked.fleet,
+            near=await asyncio.to_thread(asked.meant),
             asked=questions_in(entities),
-            recipes=recipes,
-            before=await earlier_requests(reads, head.author, head.request, (head.created_ms, head.id)),
+            recipes=asked.catalogue.all(),
+            before=await earlier_requests(job.reads, head.author, head.request, (head.created_ms, head.id)),
             today=date_words(datetime.fromtimestamp(self._models.now_s()).astimezone()),
-            rounds=rounds_in(entities, fleet, sharing, int(self._models.now_s() * 1000)),
+            rounds=rounds_in(entities, asked.fleet, sharing, self._models.now_ms()),
             sharing=sharing,
-            ground=await self._ground(reads, head, entities, sharing),
+            ground=await self._ground(job, asked, sharing),
         )
         return _Made(await talk.plan(), talk)
 
-    async def _ground(
-        self, reads: JobReads, head: Head, entities: Mapping[str, bytes], sharing: Sharing
-    ) -> Ground | None:
+    async def _ground(self, job: WorkerJob, asked: _Asked, sharing: Sharing) -> Ground | None:
         """Return the results of the looks, on which an answer without a plan may rest; None if there are none."""
-        if sharing is Sharing.NAMES or not any(key.startswith("task/") for key in entities):
+        if sharing is Sharing.NAMES or not any(key.startswith("task/") for key in asked.entities):
             return None
-        fleet = await reads.entities(FLEET)
-        seen = EndedPlan(entities, fleet[1] if fleet else {})
+        seen = EndedPlan(asked.entities, await job.fleet())
         looks = [task for task in seen.tasks() if seen.specs[task].look]
         results = [await result_seen(self._models, seen, task, sharing) for task in looks]
-        return Ground(head.request, "", {result.card.task: result for result in results})
+        return Ground(asked.head.request, "", {result.card.task: result for result in results})
 
     def _decide(self, head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> Planned:
         try:
@@ -239,26 +207,22 @@ class PlanJobs:
             reason = "the planner met an error that it did not expect; the worker's log has it"
             return _fault(Code.INTERNAL, reason, "request")
 
-    def _proposal(self, constellation: str, job: str, made: _Made) -> PlanProposed | LooksProposed:
-        planned = made.planned
-        if isinstance(planned, Looked):
-            return looks_of(planned, worker=self._worker, constellation=constellation, job=job)
-        words = planned if isinstance(planned, Words) else Words()
-        return PlanProposed(
-            by=f"worker:{self._worker}",
-            by_model=made.talk is not None,
-            constellation=constellation,
-            cites=list(words.cites),
-            fault=planned.fault if isinstance(planned, Withdrawn) else planned if isinstance(planned, Fault) else None,
-            id=uuid.uuid4().hex,
-            job=job,
-            plan=planned if isinstance(planned, LoweredPlan) else None,
-            choices=list(planned.choices) if isinstance(planned, Asked) else [],
-            question=planned.text if isinstance(planned, Asked) else "",
-            scope="worker",
-            struck=list(words.struck),
-            usual=planned.usual if isinstance(planned, Asked) else "",
-            withdrawn=isinstance(planned, Withdrawn),
-            words=words.words,
-            worker=self._worker,
-        )
+
+def _proposal(job: WorkerJob, made: _Made) -> PlanProposed | LooksProposed:
+    planned = made.planned
+    if isinstance(planned, Looked):
+        return looks_of(planned, job)
+    words = planned if isinstance(planned, Words) else Words()
+    return PlanProposed(
+        by_model=made.talk is not None,
+        cites=list(words.cites),
+        fault=planned.fault if isinstance(planned, Withdrawn) else planned if isinstance(planned, Fault) else None,
+        plan=planned if isinstance(planned, LoweredPlan) else None,
+        choices=list(planned.choices) if isinstance(planned, Asked) else [],
+        question=planned.text if isinstance(planned, Asked) else "",
+        struck=list(words.struck),
+        usual=planned.usual if isinstance(planned, Asked) else "",
+        withdrawn=isinstance(planned, Withdrawn),
+        words=words.words,
+        **job.signed,
+    )

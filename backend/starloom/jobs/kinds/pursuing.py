@@ -7,7 +7,6 @@ that no goal waits for a model that does not help.
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +15,7 @@ from starloom.core.plan.goals.tiers import SMALL
 from starloom.core.rights.envelope import devices_of, tools_of
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Fleet
-from starloom.jobs.claiming import JobReads, NotOurs, ask
+from starloom.jobs.claiming import NotOurs, WorkerJob
 from starloom.jobs.kinds.planning import fleet_of
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.fleet import FleetSnapshot
@@ -25,7 +24,6 @@ from starloom.planner.model.conversations.pursuing import GoalTalk, SeenGoal
 from starloom.planner.model.endpoints.endpoint import ModelRole
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.reading import GaveUp, HandedOver, Reached, Stepped, Turned
-from starloom.store.port import InboxPort
 from starloom_protocol.records.entities import Attempt, Fault, Finding, Head, Job, TaskRecord, TaskSpec, decode_entity
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.values import canonical
@@ -33,25 +31,18 @@ from starloom_protocol.vocabulary import CODES, Code, Sharing, TaskState
 
 
 class GoalJobs:
-    """Carries out goal jobs claimed under `worker`."""
+    """Carries out claimed goal jobs."""
 
-    def __init__(self, worker: str, models: ModelJobs) -> None:
-        self._worker = worker
+    def __init__(self, models: ModelJobs) -> None:
         self._models = models
 
-    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
+    async def carry_out(self, job: WorkerJob) -> None:
         """Have the next turn of a goal made, and report it."""
-        found = await reads.entities(constellation)
-        if found is None:
-            raise NotOurs(f"{constellation} does not exist")
-        fleet = await reads.entities(FLEET)
-        read = await self._turn(reads, inbox, found[1], fleet[1] if fleet else {}, job)
-        await ask(inbox, self._proposal(constellation, job, read))
+        await job.post(_proposal(job, await self._turn(job)))
 
-    async def _turn(
-        self, reads: JobReads, inbox: InboxPort, entities: Mapping[str, bytes], fleet: Mapping[str, bytes], job: str
-    ) -> Turned:
-        tier = tier_in(entities, job)
+    async def _turn(self, job: WorkerJob) -> Turned:
+        entities, fleet = await job.entities(), await job.fleet()
+        tier = tier_in(entities, job.job)
         # A small model that is not set any more leaves its turns to the next tier.
         is_small = tier == SMALL and ModelRole.SMALL in await asyncio.to_thread(self._models.tiers)
         role = ModelRole.SMALL if is_small else ModelRole.WORKER
@@ -63,39 +54,29 @@ class GoalJobs:
             hint = CODES[Code.MODEL_NOT_SET].hint
             return Fault(code=Code.MODEL_NOT_SET, hint=hint, reason="a goal needs a model, and no model is set")
         view = await asyncio.to_thread(fleet_of, fleet)
-        seen = seen_in(entities, job, view, now_ms=round(self._models.now_s() * 1000), sharing=owned.sharing)
+        seen = seen_in(entities, job.job, view, now_ms=round(self._models.now_s() * 1000), sharing=owned.sharing)
         if seen.sharing is Sharing.NAMES:
             reason = "no result is shared with a model, so it cannot pursue a goal"
             return Fault(code=Code.FORBIDDEN, hint="Share cards of results, or write tasks.", reason=reason)
-        head = decode_entity("head", entities["head"])
-        name = head.id if isinstance(head, Head) else ""
-        model = self._models.for_job(owned, reads, inbox, constellation=name, job=job, worker=self._worker, tier=tier)
-        return await GoalTalk(model, seen, view).answer()
+        return await GoalTalk(self._models.for_job(owned, job, tier=tier), seen, view).answer()
 
-    def _proposal(self, constellation: str, job: str, read: Turned) -> GoalProposed:
-        told: dict[str, Any] = {"kind": "nothing"}
-        if isinstance(read, Stepped):
-            calls = [LookCall(args=canonical(one.args), device=one.device, tool=one.tool) for one in read.calls[:50]]
-            told = {"calls": calls, "cites": read.cites[:40], "kind": "step", "note": read.note}
-            told |= {"each_of": read.each_of, "finds": list(read.finds[:10])}
-        elif isinstance(read, Reached):
-            told = {"cites": read.cites[:40], "kind": "answer", "note": read.note, "value": canonical(read.value)}
-            told["finds"] = list(read.finds[:10])
-        elif isinstance(read, HandedOver):
-            told = {"kind": "hand_over", "note": read.because, "to": read.to}
-        elif isinstance(read, GaveUp):
-            told = {"kind": "give_up", "note": read.because}
-        else:
-            told["fault"] = read
-        return GoalProposed(
-            by=f"worker:{self._worker}",
-            constellation=constellation,
-            id=uuid.uuid4().hex,
-            job=job,
-            scope="worker",
-            worker=self._worker,
-            **told,
-        )
+
+def _proposal(job: WorkerJob, read: Turned) -> GoalProposed:
+    told: dict[str, Any] = {"kind": "nothing"}
+    if isinstance(read, Stepped):
+        calls = [LookCall(args=canonical(one.args), device=one.device, tool=one.tool) for one in read.calls[:50]]
+        told = {"calls": calls, "cites": read.cites[:40], "kind": "step", "note": read.note}
+        told |= {"each_of": read.each_of, "finds": list(read.finds[:10])}
+    elif isinstance(read, Reached):
+        told = {"cites": read.cites[:40], "kind": "answer", "note": read.note, "value": canonical(read.value)}
+        told["finds"] = list(read.finds[:10])
+    elif isinstance(read, HandedOver):
+        told = {"kind": "hand_over", "note": read.because, "to": read.to}
+    elif isinstance(read, GaveUp):
+        told = {"kind": "give_up", "note": read.because}
+    else:
+        told["fault"] = read
+    return GoalProposed(**told, **job.signed)
 
 
 def tier_in(entities: Mapping[str, bytes], job: str) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,12 @@ from starloom_agent.tools.wait import Until, until
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import Code, Profile
 from tests.device_agents.tools.conftest import Device
+from tests.served import Quiet, Served
 
 LOCAL = ("127.0.0.1",)
 
 
-class Answers(BaseHTTPRequestHandler):
+class Answers(Quiet, BaseHTTPRequestHandler):
     def _answer(self) -> None:
         length = int(self.headers.get("content-length") or 0)
         body = self.rfile.read(length)
@@ -39,19 +39,11 @@ class Answers(BaseHTTPRequestHandler):
     do_GET = _answer  # noqa: N815 - the library's name
     do_POST = _answer  # noqa: N815 - the library's name
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        return
-
 
 @pytest.fixture
 def site() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Served(Answers) as served:
+        yield served.port
 
 
 def test_a_program_runs_by_its_words_and_no_shell_reads_them(device: Device) -> None:

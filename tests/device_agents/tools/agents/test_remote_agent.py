@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from starloom_agent.work.execution.toolcall import find_tool
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.device_agents.tools.conftest import Device
+from tests.served import Quiet, Served
 from tests.waiting import PATIENCE_S, until
 
 SERVER = Path(__file__).with_name("a2a_server.py")
@@ -151,7 +151,7 @@ Answers = Callable[[str, dict[str, Any]], tuple[int, dict[str, str], bytes]]
 
 @contextmanager
 def lying(answers: Answers) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def _give(self, body: dict[str, Any]) -> None:
             status, headers, data = answers(self.path, body)
             self.send_response(status)
@@ -166,18 +166,8 @@ def lying(answers: Answers) -> Iterator[str]:
         def do_POST(self) -> None:
             self._give(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
-        def log_message(self, *_: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with Served(Handler) as served:
+        yield served.url
 
 
 def card_of(url: str, *, streams: bool = False) -> bytes:

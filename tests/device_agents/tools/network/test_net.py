@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ssl
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +17,18 @@ from cryptography.x509.oid import NameOID
 
 from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
+from tests.served import Quiet, Served
 
 LOCAL = ("127.0.0.1", "localhost")
 
 
-class _Site(BaseHTTPRequestHandler):
+class _Site(Quiet, BaseHTTPRequestHandler):
     hosts: list[str]
 
     def do_GET(self) -> None:
         self.hosts.append(f"{self.headers['Host']} {self.path}")
         self.send_response(503 if self.path == "/busy" else 200)
         self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """The test's output stays its own."""
 
 
 def certificate(folder: Path, days: int) -> Path:
@@ -58,32 +55,23 @@ def certificate(folder: Path, days: int) -> Path:
     return path
 
 
-class _Served:
+class _ServedSite(Served):
     def __init__(self, pem: Path | None = None) -> None:
         self.hosts: list[str] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Site", (_Site,), {"hosts": self.hosts}))
-        if pem is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(pem)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self.port = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if pem is not None else None
+        if tls is not None and pem is not None:
+            tls.load_cert_chain(pem)
+        super().__init__(type("Site", (_Site,), {"hosts": self.hosts}), tls=tls)
 
 
 @pytest.fixture
-def site() -> Iterator[_Served]:
-    served = _Served()
+def site() -> Iterator[_ServedSite]:
+    served = _ServedSite()
     yield served
     served.close()
 
 
-def test_an_address_is_asked_for_its_page(device: Device, site: _Served) -> None:
+def test_an_address_is_asked_for_its_page(device: Device, site: _ServedSite) -> None:
     up = device.call("net.check", hosts=LOCAL, url=f"http://localhost:{site.port}/a?b=1", device_name="box")
     assert (up["up"], up["status"], up["severity"], up["findings"]) == (True, 200, 0, [])
     assert site.hosts == [f"localhost:{site.port} /a?b=1"]
@@ -98,7 +86,7 @@ def test_an_address_is_asked_for_its_page(device: Device, site: _Served) -> None
     ]
 
 
-def test_the_machine_itself_is_asked_under_the_name_of_the_site(device: Device, site: _Served) -> None:
+def test_the_machine_itself_is_asked_under_the_name_of_the_site(device: Device, site: _ServedSite) -> None:
     url = f"http://shop.example:{site.port}/"
     found = device.call("net.check", hosts=LOCAL, url=url, at="127.0.0.1")
     assert (found["up"], found["host"], found["addresses"]) == (True, "shop.example", ["127.0.0.1"])
@@ -112,7 +100,7 @@ def test_a_certificate_is_told_with_its_days(
     device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: int, severity: int
 ) -> None:
     pem = certificate(tmp_path, days)
-    served = _Served(pem)
+    served = _ServedSite(pem)
     try:
         monkeypatch.setenv("SSL_CERT_FILE", str(pem))
         found = device.call("net.check", hosts=LOCAL, url=f"https://localhost:{served.port}/")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,13 @@ from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.text.links import LINKS_MOST, links_of
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
+from tests.served import Quiet, Served
 
 HOSTS = ("127.0.0.1",)
 PAGE = '<ul><li>one</li></ul><a href="list-2.html"><b>next</b></a> <a href="javascript:alert(1)">run</a>'
 
 
-class _Site(BaseHTTPRequestHandler):
+class _Site(Quiet, BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         json = self.path == "/api"
         self.send_response(200)
@@ -37,19 +37,11 @@ class _Site(BaseHTTPRequestHandler):
             else b"<p>No link</p>"
         )
 
-    def log_message(self, *_: object) -> None:
-        """The test's output stays its own."""
-
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Site)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Served(_Site) as served:
+        yield served.url
 
 
 def test_a_page_gives_its_links_by_their_words(device: Device, site: str) -> None:

@@ -6,11 +6,10 @@ import io
 import os
 import subprocess
 import tarfile
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.results import faults
+from tests.served import Quiet, Served
 from tests.waiting import PATIENCE_S
 
 SANDBOX = levels.find()
@@ -153,6 +153,10 @@ def test_a_bundle_becomes_a_working_copy(call: Git, repository: Path, device: De
     assert (device.folder / "from-bundle/app.py").read_text() == "print('two')\n"
 
 
+class QuietFiles(Quiet, SimpleHTTPRequestHandler):
+    """Serves a folder."""
+
+
 @pytest.fixture
 def served(repository: Path, tmp_path: Path) -> Iterator[str]:
     bare = tmp_path / "site/shop.git"
@@ -160,17 +164,8 @@ def served(repository: Path, tmp_path: Path) -> Iterator[str]:
     git(tmp_path, "clone", "-q", "--bare", str(repository), str(bare))
     git(bare, "update-server-info")
 
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(bare.parent)))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/shop.git"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Served(partial(QuietFiles, directory=str(bare.parent))) as site:
+        yield f"{site.url}/shop.git"
 
 
 def test_an_address_is_fetched_from_listed_hosts_alone(call: Git, served: str, device: Device) -> None:

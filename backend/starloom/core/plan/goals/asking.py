@@ -38,6 +38,7 @@ from starloom_protocol.records.edits import AddTask, EditOperation
 from starloom_protocol.records.entities import Choice, Goal, GoalTurn, Job, Question
 from starloom_protocol.stream.authors import ENGINE, MODEL, may_decide
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.text.wording import counted
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 
 KIND: Final = "goal"
@@ -141,8 +142,7 @@ def ask_for_model(work: Work, constellation: Constellation, job: Job, why: str) 
 
 
 def _made(job: Job) -> str:
-    steps = monitors.used(run_of(job))
-    return f"It has made {steps} step{'s' if steps != 1 else ''}."
+    return f"It has made {counted(monitors.used(run_of(job)), 'step')}."
 
 
 def ask_call(

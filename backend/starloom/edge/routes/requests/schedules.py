@@ -18,7 +18,7 @@ from tzlocal import get_localzone_name
 
 from starloom.core.answer.trends import sentence
 from starloom.core.state import inputs
-from starloom.edge.access.callers import Means
+from starloom.edge.access.callers import Caller, Means
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
@@ -146,7 +146,7 @@ class Schedules:
         body = _with_clock_of_words(body)
 
         async def make() -> JsonReply[ScheduleRow]:
-            hub, caller = self._hub, caller_of(request)
+            caller = caller_of(request)
             work = await self._work(request, body, len(await request.body()))
             if not body.cron:
                 raise _missing_clock()
@@ -170,18 +170,8 @@ class Schedules:
                 token=_token(request),
                 zone=body.zone or hub_zone(),
             )
-            saved = inputs.ScheduleSaved(
-                approves=caller.approves,
-                by=caller.by,
-                id=new_id(),
-                keep_plan=work.keep,
-                plan=work.plan,
-                plan_hash=body.plan_hash,
-                schedule=drawn,
-                scope=caller.role,
-            )
-            await self._save(saved)
-            return json_reply(self._shape(hub.fleet.schedules[identity]), 201, {"Location": f"{_S}/{identity}"})
+            made = await self._save(caller, work, drawn, body.plan_hash)
+            return json_reply(made, 201, {"Location": f"{_S}/{identity}"})
 
         return await self._repeats.once(request, make)
 
@@ -203,27 +193,29 @@ class Schedules:
             request=work.request,
             token=_token(request),
         )
+        return json_reply(await self._save(caller, work, drawn, body.plan_hash, change=True))
+
+    async def _save(
+        self, caller: Caller, work: _Work, drawn: Schedule, approved_hash: str | None, *, change: bool = False
+    ) -> ScheduleRow:
         saved = inputs.ScheduleSaved(
             approves=caller.approves,
             by=caller.by,
-            change=True,
+            change=change,
             id=new_id(),
             keep_plan=work.keep,
             plan=work.plan,
-            plan_hash=body.plan_hash,
+            plan_hash=approved_hash,
             schedule=drawn,
             scope=caller.role,
         )
-        await self._save(saved)
-        return json_reply(self._shape(self._hub.fleet.schedules[found.id]))
-
-    async def _save(self, saved: inputs.ScheduleSaved) -> None:
         reply = await self._hub.inbox.ask(saved)
         if any(fault.code is Code.NEEDS_APPROVAL for fault in reply.faults):
             # The refusal carries the plan to approve, so that one look and one more request suffice.
             more = {"plan_hash": saved.plan.hash, "preview": self._shown(saved.plan, saved.by)}
             raise _refused(reply.faults, more)
         accepted(reply)
+        return self._shape(self._hub.fleet.schedules[drawn.id])
 
     def _shown(self, plan: LoweredPlan, by: str) -> PlanPreview:
         # A schedule asks as words do, however it is made: nobody is there at its firings.

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 from fastapi import APIRouter, Request
 
-from starloom.core.people.forks import merged
 from starloom.core.plan.batches.inverse import NotUndoable, undoing
 from starloom.core.state import inputs
 from starloom.edge.access.credentials import new_id
@@ -28,7 +27,7 @@ from starloom_protocol.api.history import BlameLine, BlameRow, Forked, Undone
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.edits import EditOperation
 from starloom_protocol.records.entities import Dependency, Head, TaskSpec, Version, decode_entity
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
 
 _C = V1 + "/constellations/{constellation}"
@@ -152,7 +151,8 @@ def _arguments(records: dict[str, bytes], given: dict[str, dict[str, Any]]) -> d
         if not isinstance(spec, TaskSpec):
             raise Problem(Code.UNKNOWN_TASK, f"there is no task {task[:80]}")
         try:
-            found[task] = canonical(merged(spec.args, dict(args)))
+            before = parse(spec.args)
+            found[task] = canonical({**(before if isinstance(before, dict) else {}), **args})
         except ValueError as error:
             raise Problem(Code.BAD_REQUEST, f"inputs.{task[:80]}: {error}") from error
     return found

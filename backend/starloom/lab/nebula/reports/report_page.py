@@ -16,6 +16,7 @@ from starloom.lab.nebula.planners.baselines import WORDS
 from starloom.lab.nebula.reports.costs import COST_HEAD
 from starloom.lab.nebula.scoring.honesty import End
 from starloom.lab.nebula.task import CATEGORIES, LEVELS
+from starloom_protocol.text.wording import counted
 
 Document = Mapping[str, Any]
 LIVE: Final = "model"
@@ -301,7 +302,7 @@ def _not_met(runs: Sequence[Document], declared: Mapping[str, Mapping[str, str]]
     allowed = [_reasons(run, declared) for run in runs if not _is_bad(run)]
     if not allowed:
         return bad or ["<p>None.</p>"]
-    count = "1 run" if len(allowed) == 1 else f"{len(allowed)} runs"
+    count = counted(len(allowed), "run")
     head = f"<details><summary>{count} honest or fooled, which a fault may cause</summary>"
     return [*bad, head, *allowed, "</details>"]
 

@@ -5,8 +5,9 @@ import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import type { ModelState, SetModel, Sharing } from "../../../model/types.ts";
 import { SHARED } from "../../../model/words/sharing.ts";
-import { Button, Labelled } from "../../../ui/parts.tsx";
+import { Labelled } from "../../../ui/parts.tsx";
 import { type EndpointDraft, EndpointFields } from "./EndpointFields.tsx";
+import { EndpointForm, endpointOf } from "./EndpointForm.tsx";
 
 interface ModelFormProps {
   found: ModelState;
@@ -24,14 +25,10 @@ function numberOf(text: string): number | null {
   return text.trim() === "" || !Number.isFinite(value) || value < 0 ? null : value;
 }
 
-/** What is sent: an untouched key field keeps the key of an unchanged address. */
 export function wantedOf(draft: Draft): SetModel {
   const tokens = numberOf(draft.tokens);
   return {
-    url: draft.url.trim(),
-    model: draft.model.trim(),
-    wire: draft.wire,
-    ...(draft.key ? { key: draft.key } : {}),
+    ...endpointOf(draft),
     dollars_per_day: numberOf(draft.dollars),
     tokens_per_day: tokens === null ? null : Math.round(tokens),
     share: draft.share,
@@ -40,7 +37,7 @@ export function wantedOf(draft: Draft): SetModel {
 
 export function ModelForm({ found, onDone }: ModelFormProps) {
   const { hub } = useWorkspace();
-  const { report, say } = useDoing();
+  const { say } = useDoing();
   const [draft, setDraft] = useState<Draft>({
     url: found.url ?? "",
     model: found.model ?? "",
@@ -50,49 +47,26 @@ export function ModelForm({ found, onDone }: ModelFormProps) {
     tokens: found.url ? (found.budget?.tokens_per_day?.toString() ?? "") : "",
     share: found.share ?? "cards",
   });
-  const [busy, setBusy] = useState<"" | "try" | "save">("");
-  const [tried, setTried] = useState("");
-  const change = (part: Partial<Draft>) => {
-    setTried("");
-    setDraft((before) => ({ ...before, ...part }));
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const save = async () => {
+    await hub.setModel(wantedOf(draft));
+    say("The model is set and counts from now on");
   };
-  const act = async (what: "try" | "save", does: () => Promise<void>) => {
-    setBusy(what);
-    try {
-      await does();
-    } catch (error) {
-      report(error);
-    } finally {
-      setBusy("");
-    }
+  const forget = async () => {
+    await hub.forgetModel();
+    say("The model is forgotten, and its key with it");
   };
-  const tryIt = () =>
-    act("try", async () => {
-      const said = await hub.tryModel(wantedOf(draft));
-      setTried(`It answered in ${said.seconds} s with ${said.tokens} tokens: ${said.reply}`);
-    });
-  const save = () =>
-    act("save", async () => {
-      await hub.setModel(wantedOf(draft));
-      say("The model is set and counts from now on");
-      onDone();
-    });
-  const forget = () =>
-    act("save", async () => {
-      await hub.forgetModel();
-      say("The model is forgotten, and its key with it");
-      onDone();
-    });
   const keeps = found.key && found.url === draft.url.trim();
   const why = draft.url.trim() && draft.model.trim() ? null : "It needs an address and a model.";
   return (
-    <form
-      className="stack modelform"
-      aria-label="Set the model"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!why) void save();
-      }}
+    <EndpointForm
+      label="Set the model"
+      draft={draft}
+      why={why}
+      test={() => hub.tryModel(wantedOf(draft))}
+      save={save}
+      forget={found.set ? forget : undefined}
+      onDone={onDone}
     >
       <EndpointFields
         draft={draft}
@@ -138,27 +112,6 @@ export function ModelForm({ found, onDone }: ModelFormProps) {
           </select>
         )}
       </Labelled>
-      {tried && (
-        <p className="small" role="status">
-          {tried}
-        </p>
-      )}
-      <div className="row wrap">
-        <Button asks type="submit" kind="primary" why={why} disabled={busy !== ""}>
-          {busy === "save" ? "Saving" : "Save"}
-        </Button>
-        <Button asks why={why} disabled={busy !== ""} onClick={() => void tryIt()}>
-          {busy === "try" ? "Asking" : "Test before saving"}
-        </Button>
-        <Button kind="quiet" onClick={onDone}>
-          Cancel
-        </Button>
-        {found.set && (
-          <Button asks kind="bad" disabled={busy !== ""} onClick={() => void forget()}>
-            Forget it
-          </Button>
-        )}
-      </div>
-    </form>
+    </EndpointForm>
   );
 }

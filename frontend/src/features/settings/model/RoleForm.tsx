@@ -4,8 +4,9 @@ import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import type { ModelRole, ModelState, RoleSetting, SetModel } from "../../../model/types.ts";
-import { Button, Labelled } from "../../../ui/parts.tsx";
+import { Labelled } from "../../../ui/parts.tsx";
 import { type EndpointDraft, EndpointFields } from "./EndpointFields.tsx";
+import { EndpointForm, endpointOf } from "./EndpointForm.tsx";
 
 type OtherRole = Exclude<ModelRole, "planner">;
 
@@ -30,57 +31,32 @@ export function draftOf(one: RoleSetting | undefined): EndpointDraft {
 
 export function RoleForm({ found, onDone }: { found: ModelState; onDone: () => void }) {
   const { hub } = useWorkspace();
-  const { report, say } = useDoing();
+  const { say } = useDoing();
   const roles = rolesToSet(found);
   const keptOf = (role: OtherRole) => found.roles?.find((one) => one.role === role);
   const [role, setRole] = useState<OtherRole>(roles[0] ?? "reviewer");
   const kept = keptOf(role);
   const [draft, setDraft] = useState(() => draftOf(kept));
-  const [busy, setBusy] = useState<"" | "try" | "save">("");
-  const [tried, setTried] = useState("");
-  const wanted = {
-    url: draft.url.trim(),
-    model: draft.model.trim(),
-    wire: draft.wire,
-    ...(draft.key ? { key: draft.key } : {}),
+  const wanted = endpointOf(draft);
+  const save = async () => {
+    await hub.setRole(role, wanted);
+    say(`The model of the ${role} is set and counts from now on`);
   };
-  const act = async (what: "try" | "save", does: () => Promise<void>) => {
-    setBusy(what);
-    try {
-      await does();
-    } catch (error) {
-      report(error);
-    } finally {
-      setBusy("");
-    }
+  const forget = async () => {
+    await hub.forgetRole(role);
+    say(`The model of the ${role} is forgotten, and its key with it`);
   };
-  const tryIt = () =>
-    act("try", async () => {
-      const said = await hub.tryModel({ ...wanted, role });
-      setTried(`It answered in ${said.seconds} s with ${said.tokens} tokens: ${said.reply}`);
-    });
-  const save = () =>
-    act("save", async () => {
-      await hub.setRole(role, wanted);
-      say(`The model of the ${role} is set and counts from now on`);
-      onDone();
-    });
-  const forget = () =>
-    act("save", async () => {
-      await hub.forgetRole(role);
-      say(`The model of the ${role} is forgotten, and its key with it`);
-      onDone();
-    });
   const keeps = kept?.key && kept.url === draft.url.trim();
   const why = draft.model.trim() ? null : "It needs a model.";
   return (
-    <form
-      className="stack modelform"
-      aria-label="Set the model of a role"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!why) void save();
-      }}
+    <EndpointForm
+      label="Set the model of a role"
+      draft={draft}
+      why={why}
+      test={() => hub.tryModel({ ...wanted, role })}
+      save={save}
+      forget={kept ? forget : undefined}
+      onDone={onDone}
     >
       <Labelled label="Role">
         {(id) => (
@@ -92,7 +68,6 @@ export function RoleForm({ found, onDone }: { found: ModelState; onDone: () => v
               const next = event.target.value as OtherRole;
               setRole(next);
               setDraft(draftOf(keptOf(next)));
-              setTried("");
             }}
           >
             {roles.map((one) => (
@@ -105,34 +80,10 @@ export function RoleForm({ found, onDone }: { found: ModelState; onDone: () => v
       </Labelled>
       <EndpointFields
         draft={draft}
-        onChange={(part) => {
-          setTried("");
-          setDraft((before) => ({ ...before, ...part }));
-        }}
+        onChange={(part) => setDraft((before) => ({ ...before, ...part }))}
         address="Address; empty is the planner's, with its key"
         keyWords={keeps ? "Key (one is kept; leave empty to keep it)" : "Key, if that address needs one"}
       />
-      {tried && (
-        <p className="small" role="status">
-          {tried}
-        </p>
-      )}
-      <div className="row wrap">
-        <Button asks type="submit" kind="primary" why={why} disabled={busy !== ""}>
-          {busy === "save" ? "Saving" : "Save"}
-        </Button>
-        <Button asks why={why} disabled={busy !== ""} onClick={() => void tryIt()}>
-          {busy === "try" ? "Asking" : "Test before saving"}
-        </Button>
-        <Button kind="quiet" onClick={onDone}>
-          Cancel
-        </Button>
-        {kept && (
-          <Button asks kind="bad" disabled={busy !== ""} onClick={() => void forget()}>
-            Forget it
-          </Button>
-        )}
-      </div>
-    </form>
+    </EndpointForm>
   );
 }
