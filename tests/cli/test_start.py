@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -33,6 +36,46 @@ def test_a_command_that_is_interrupted_before_it_begins_says_nothing(
         main()
     assert ended.value.code == Exit.INTERRUPTED
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_sign_that_the_terminal_lacks_is_written_out_as_in_json() -> None:
+    code = (
+        "from starloom.client.terminal.escaping import spell_out; spell_out(); import json;"
+        "print(json.dumps({'text': 'ein Gruß … 😀'}, ensure_ascii=False))"
+    )
+    for encoding, shown in (("ascii", "Gru\\u00df"), ("latin-1", "Gruß")):
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment)
+        said = done.stdout.decode(encoding)
+        assert shown in said
+        assert json.loads(said) == {"text": "ein Gruß … 😀"}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_a_command_says_all_of_its_text_in_any_encoding(encoding: str) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    argv = [sys.executable, "-m", "starloom.cli", "show", "ein-Gruß-…-😀", "--hub", "http://127.0.0.1:9/…"]
+    done = subprocess.run(argv, capture_output=True, check=False, env=environment)
+    assert done.returncode == Exit.UNREACHABLE, done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_file_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("here")
+
+    def save(_run: Invocation) -> None:
+        (tmp_path / "taken").mkdir()
+
+    def broken(_run: Invocation) -> None:
+        raise OSError("this is no file of the caller's")
+
+    app = typer.Typer()
+    hub_command(app, "save")(save)
+    hub_command(app, "broken")(broken)
+    ended = CliRunner().invoke(app, ["save"])
+    assert ended.exit_code == Exit.USAGE
+    assert f"{tmp_path / 'taken'}: File exists" in " ".join(ended.stderr.split())
+    assert isinstance(CliRunner().invoke(app, ["broken"]).exception, OSError)
 
 
 def test_an_interrupted_command_that_spoke_with_no_hub_says_nothing_of_one() -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import csv
 import ctypes
@@ -14,6 +15,7 @@ import json
 import mimetypes
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -200,8 +202,21 @@ def _leave_memory(_: ToolContext) -> None:
     json.JSONEncoder.kept = b"x" * _MUCH_BYTES  # type: ignore[attr-defined]
 
 
+def _leave_code(_: ToolContext) -> None:
+    json.dumps.__code__ = (lambda value, **__: f"evil {value}").__code__
+
+
+def _leave_defaults(_: ToolContext) -> None:
+    shlex.quote.__defaults__ = ("evil",)
+
+
 _LEFT: Final[dict[str, Callable[[ToolContext], object]]] = {
+    "audit hook": lambda _: sys.addaudithook(lambda *_: None),
+    "call at the exit": lambda _: atexit.register(print, "evil"),
     "child": _leave_child,
+    "code of a function": _leave_code,
+    "defaults of a function": _leave_defaults,
+    "defaults of a function of ours": lambda _: setattr(outcomes.canonical_value, "__kwdefaults__", {"evil": 1}),
     "decimals": lambda _: setattr(decimal.DefaultContext, "prec", 3),
     "descriptor": lambda _: os.open(os.devnull, os.O_RDONLY),
     "dialect": lambda _: csv.register_dialect("excel", delimiter=";"),
@@ -231,7 +246,15 @@ _LEFT: Final[dict[str, Callable[[ToolContext], object]]] = {
     "warnings": lambda _: warnings.simplefilter("error"),
     "variable": lambda _: os.environ.__setitem__("LEFT", "left"),
 }
-LEFT: Final = tuple(_LEFT)
+UNSEEN: Final = (
+    "audit hook",
+    "call at the exit",
+    "code of a function",
+    "defaults of a function",
+    "defaults of a function of ours",
+)
+"""What no name and no setting of the process shows afterwards."""
+LEFT: Final = tuple(name for name in _LEFT if name not in UNSEEN)
 
 
 def _serve(context: ToolContext, args: Attack) -> dict[str, Any]:

@@ -95,6 +95,15 @@ DEVICE_THREATS = (
         "secret; what a tool puts into a container or cache is found by the review of its module alone",
     ),
     Threat(
+        "T155",
+        "a call exchanges the code or the defaults of a function, or adds an audit hook or a call at the exit, and the "
+        "next call of its process works with that",
+        "the process hears of each of these as it happens, and serves no other call then",
+        ("tests/guard/test_reused_processes.py::test_t155_", "tests/device_agents/work/execution/test_remains.py"),
+        part="code of C, which is that of Python and of our libraries alone, can do all this unheard; a cell of a "
+        "closure is found by the review of its module alone",
+    ),
+    Threat(
         "T146",
         "a program with a token opens requests that wait for events until the hub serves nobody else",
         "a token has at most as many waiting requests, streams among them, as it may have live sockets; a submission "

@@ -1,4 +1,4 @@
-"""T138: calls that share a process under attack: nothing of one call is there in the next, and no stranger gets in.
+"""T138, T155: calls that share a process under attack: nothing of one is there in the next, and no stranger gets in.
 
 The attacker is a tool (`attacking_tools`) whose code runs in the process. Zygote, runners and calls are real.
 """
@@ -20,7 +20,7 @@ from starloom_agent.work.calls import runners
 from starloom_agent.work.execution.tool_process import resident_pages
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.device_agents.played_call import Call, Loop
-from tests.guard.attacking_tools import LEFT, attacked_by
+from tests.guard.attacking_tools import LEFT, UNSEEN, attacked_by
 from tests.guard.test_runners import agent, gone, lines, told
 from tests.waiting import until
 
@@ -113,6 +113,15 @@ def test_t138_what_a_call_leaves_ends_its_process(play: Play, left: str) -> None
     assert second["pid"] != first["pid"]
     assert second["files"] == []
     gone(first["pid"])
+
+
+@pytest.mark.parametrize("left", UNSEEN)
+def test_t155_what_a_call_leaves_where_nothing_shows_it_ends_its_process(play: Play, left: str) -> None:
+    first = served(play(text=left))
+    second = served(play())
+    assert second["pid"] != first["pid"]
+    gone(first["pid"])
+    assert served(play())["pid"] == second["pid"], "the one after it is shared again"
 
 
 def test_t138_a_call_that_fails_ends_its_process(play: Play) -> None:

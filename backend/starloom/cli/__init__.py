@@ -14,8 +14,10 @@ def main() -> None:
     try:
         heap.begin()
         from starloom.cli.commands import build
+        from starloom.client.terminal.escaping import spell_out
         from starloom.client.terminal.pipes import has_no_reader, reader_is_gone
 
+        spell_out()
         build()()
     except KeyboardInterrupt:
         # Before a command begins there is nothing to tell.

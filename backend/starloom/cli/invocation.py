@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -121,7 +122,10 @@ def _guarded(command: Callable[..., None], run: Invocation, given: dict[str, Any
 
 def _carry_out(command: Callable[..., None], run: Invocation, given: dict[str, Any]) -> None:
     try:
-        command(run, **given)
+        try:
+            command(run, **given)
+        except OSError as error:
+            raise _of_file(error) from error
     except Problem as problem:
         show_problem(problem, as_json=run.as_json)
         raise typer.Exit(int(problem.exit_code)) from problem
@@ -129,6 +133,13 @@ def _carry_out(command: Callable[..., None], run: Invocation, given: dict[str, A
         # A command that has not spoken with a hub has submitted nothing.
         sys.stderr.write("interrupted; what was submitted goes on at the hub\n" if run.has_client else "interrupted\n")
         raise typer.Exit(int(Exit.INTERRUPTED)) from stop
+
+
+def _of_file(error: OSError) -> Exception:
+    """Return the problem of a file that the caller named; any other error of the system stays as it is."""
+    if isinstance(error, BrokenPipeError) or error.filename is None:
+        return error
+    return usage(f"{os.fsdecode(error.filename)}: {error.strerror}", "Check the path, and who may write there.")
 
 
 def show_problem(problem: Problem, *, as_json: bool) -> None:

@@ -20,7 +20,7 @@ from starloom_agent.home.directory import Joined
 from starloom_agent.home.identity import Identity
 from starloom_agent.wire.dialling import Route
 from starloom_protocol.vocabulary import Profile
-from starloom_protocol.wire.session import short_words
+from starloom_protocol.wire.session import WORDS_HEADER, WORDS_ONCE, short_words
 
 _ASK_EVERY_S = 2.0
 """A person reads and compares words meanwhile; the answer is seen soon after the click."""
@@ -101,7 +101,8 @@ def _exchange(route: Route, method: str, path: str, body: dict[str, Any] | None,
     connection = route.http(_TIMEOUT_S)
     try:
         data = json.dumps(body).encode() if body is not None else None
-        connection.request(method, route.url.path + path, body=data, headers={"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/json", WORDS_HEADER: WORDS_ONCE}
+        connection.request(method, route.url.path + path, body=data, headers=headers)
         response = connection.getresponse()
         return response.status, response.read(most_bytes)
     except ssl.SSLCertVerificationError as error:
@@ -138,10 +139,14 @@ def _answer(route: Route, status: int, raw: bytes) -> dict[str, Any]:
     return answer
 
 
-def words_of(hub_key: str, key: str, code: str) -> str:
-    """Return the six words as this side works them out itself; of the code, case, spaces and dashes do not count."""
+def words_of(hub_key: str, key: str, code: str, *, repeats: bool = False) -> str:
+    """Return the six words as this side works them out itself; of the code, case, spaces and dashes do not count.
+
+    `repeats`: by the rule of an older hub, in which a word may come twice.
+    """
     plain = "".join(char for char in code.upper() if char.isalnum()).replace("0", "O").replace("1", "I")
-    return short_words(base64.b64decode(hub_key), base64.b64decode(key), hashlib.sha256(plain.encode()).digest())
+    hashed = hashlib.sha256(plain.encode()).digest()
+    return short_words(base64.b64decode(hub_key), base64.b64decode(key), hashed, repeats=repeats)
 
 
 def join(
@@ -177,7 +182,10 @@ def join(
         raise JoinRefused(f"{hub} named no key of its own; it may be older than this agent")
     enrollment = str(answer.get("enrollment", ""))
     words = words_of(hub_key, identity.key, asked.code)
-    if answer.get("words") and answer["words"] != words:
+    older = words_of(hub_key, identity.key, asked.code, repeats=True)
+    if answer.get("words") == older:
+        words = older  # the hub's screen shows these
+    elif answer.get("words") and answer["words"] != words:
         raise JoinRefused("the hub's words do not fit the keys that were exchanged: something stands between")
     if answer.get("state") == "asking":
         say(f"Compare these words with those on the hub's screen, and approve the device there:\n\n    {words}\n")

@@ -33,7 +33,22 @@ from starloom_protocol.wire.frames import (
 from starloom_protocol.wire.short_words import WORDS
 from starloom_protocol.wire.version import PROTOCOL_VERSIONS, knows, negotiate
 
-__all__ = ["TABLE", "ProtocolFault", "Session", "Side", "State", "device_id", "proof_bytes", "short_words"]
+__all__ = [
+    "TABLE",
+    "WORDS_HEADER",
+    "WORDS_ONCE",
+    "ProtocolFault",
+    "Session",
+    "Side",
+    "State",
+    "device_id",
+    "proof_bytes",
+    "short_words",
+]
+
+WORDS_HEADER: Final = "X-Starloom-Words"
+"""The header in which a device that joins names its rule of the words; the hub takes the older one without it."""
+WORDS_ONCE: Final = "once"
 
 
 class State(StrEnum):
@@ -264,12 +279,14 @@ def device_id(public_key: bytes) -> str:
     return "d-" + base64.b32encode(digest).decode().lower()[:26]
 
 
-def short_words(hub_key: bytes, device_key: bytes, code_hash: bytes) -> str:
+def short_words(hub_key: bytes, device_key: bytes, code_hash: bytes, *, repeats: bool = False) -> str:
     """Return the six words that both screens show at pairing; different keys show different words.
 
     No word comes twice: two equal words beside each other look like a mistake. Six of 256 in order are 47.9 bits.
+    `repeats` is the rule of a peer that does not name `WORDS_ONCE`: there a word may come twice.
     """
     digest = hashlib.sha256(b"starloom/pairing\n")
     for part in (hub_key, device_key, code_hash):
         digest.update(len(part).to_bytes(4, "big") + part)
-    return " ".join(WORDS[byte] for byte in [*dict.fromkeys(digest.digest())][:6])
+    drawn = digest.digest()
+    return " ".join(WORDS[byte] for byte in [*(drawn if repeats else dict.fromkeys(drawn))][:6])

@@ -36,11 +36,13 @@ class Hub:
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = []
         self.asked: list[tuple[str, Any]] = []
+        self.rules: list[str | None] = []
         outer = self
 
         class Handler(Quiet, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                outer.rules.append(self.headers.get("X-Starloom-Words"))
                 outer.asked.append((self.path, json.loads(body or b"null")))
                 status, answer = outer.answers.pop(0)
                 if status == CUT:
@@ -135,6 +137,19 @@ def test_a_false_hub_cannot_show_the_words_of_the_real_one(hub: Hub, me: Identit
         join(Route(hub.url), ASKED, me, say=said.append, sleep=lambda _: None)
     assert len(said) == 1
     assert real not in said[0]
+
+
+def test_the_words_of_an_older_hub_are_shown_as_it_shows_them(hub: Hub, tmp_path: Path) -> None:
+    """One key of 18 has a word twice by the rule of older hubs."""
+    found = (load_or_make(tmp_path / f"{number}.key") for number in range(2_000))
+    me = next(one for one in found if len(set(words_of(HUB_KEY, one.key, ASKED.code, repeats=True).split())) < 6)
+    older = words_of(HUB_KEY, me.key, ASKED.code, repeats=True)
+    asking = {"enrollment": "e-1", "state": "asking", "hub_key": HUB_KEY, "words": older}
+    hub.answers = [(202, asking), (200, {**asking, "state": "approved"})]
+    said: list[str] = []
+    join(Route(hub.url), ASKED, me, say=said.append, sleep=lambda _: None)
+    assert older in said[0]
+    assert hub.rules == ["once", "once"]
 
 
 def test_words_that_do_not_fit_end_it(hub: Hub, me: Identity) -> None:

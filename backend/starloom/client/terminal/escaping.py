@@ -1,6 +1,28 @@
-"""Texts of others on a terminal: signs that would steer it are written out."""
+"""Texts of others on a terminal: signs that would steer it, or that it cannot show, are written out."""
 
 from __future__ import annotations
+
+import codecs
+import io
+import sys
+from typing import Final
+
+_SPELLED: Final = "starloom_spelled"
+
+
+def spell_out() -> None:
+    """Have output write out what the terminal's encoding lacks, as JSON writes it, so that JSON stays JSON."""
+    codecs.register_error(_SPELLED, _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_SPELLED)
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True)), error.end
 
 
 def escaped_text(text: str) -> str:

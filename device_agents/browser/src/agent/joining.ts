@@ -3,7 +3,7 @@
  *
  * The hub is where this page came from. Every refusal is told with its reason. Writes nothing.
  */
-import { codeHash, fromBase64, shortWords } from "../protocol/proof.ts";
+import { codeHash, fromBase64, shortWords, WORDS_HEADER, WORDS_ONCE } from "../protocol/proof.ts";
 import type { Identity } from "./identity.ts";
 
 const ASK_EVERY_MS = 1_500;
@@ -77,7 +77,7 @@ export async function askHub(request: typeof fetch, path: string, init: RequestI
       ...init,
       credentials: "omit",
       cache: "no-store",
-      headers: { "Content-Type": "application/json" },
+      headers: { "Content-Type": "application/json", [WORDS_HEADER]: WORDS_ONCE },
     });
   } catch (error) {
     if (init.signal?.aborted) throw error;

@@ -47,6 +47,10 @@ export function deviceId(publicKey: Uint8Array): string {
   return `d-${text}`;
 }
 
+/** The header in which a device that joins names its rule of the words; without it the hub takes an older one. */
+export const WORDS_HEADER = "X-Starloom-Words";
+export const WORDS_ONCE = "once";
+
 /**
  * The six words that both screens show at pairing; different keys show different words. No word comes twice: six of 256
  * in order are 47.9 bits.

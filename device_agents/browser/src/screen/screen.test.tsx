@@ -134,7 +134,13 @@ describe("joining", () => {
     const asking = { state: "asking", hub_key: hub, enrollment: "e-1", words };
     const request = answers([202, asking], [200, asking], [200, { state: "approved", hub_key: hub, name: "pocket" }]);
     // Case, spaces and dashes of a code do not count, and 1 is read as I.
-    const joined = await join({ code: "ABCI", name: "x" }, identity, terms(request, said));
+    const rules: (string | null)[] = [];
+    const heard = ((path: string, init: RequestInit) => {
+      rules.push(new Headers(init.headers).get("X-Starloom-Words"));
+      return request(path, init);
+    }) as typeof fetch;
+    const joined = await join({ code: "ABCI", name: "x" }, identity, terms(heard, said));
+    expect(rules).toEqual(["once", "once", "once"]);
     expect(joined).toEqual({ hubKey: hub, name: "pocket" });
     expect(said).toEqual([words]);
   });

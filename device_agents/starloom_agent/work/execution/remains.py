@@ -1,12 +1,14 @@
 """The comparison of a tool's process after a call with what it was before: a process that differs serves no other call.
 
 It covers what the process can see of itself: variables, folder, signals, limits, threads, settings of libraries, and
-the names of our own modules and of those of Python that tools work with. Its runner looks at it from outside for what
-holds or runs.
+the names of our own modules and of those of Python that tools work with. It hears of what can be seen nowhere: audit
+hooks, calls at the exit, and functions whose code or defaults were exchanged. Its runner looks at it from outside for
+what holds or runs.
 """
 
 from __future__ import annotations
 
+import atexit
 import csv
 import decimal
 import gc
@@ -17,7 +19,10 @@ import signal
 import sys
 import threading
 import warnings
-from types import ModuleType
+import weakref
+from collections.abc import Callable
+from functools import wraps
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 if sys.platform != "win32":
@@ -26,8 +31,9 @@ if sys.platform != "win32":
 _OURS: Final = ("starloom_agent.", "starloom_protocol.")
 _TOOLS: Final = "starloom_agent.tools."
 _OF_PYTHON: Final = (
-    "builtins", "codecs", "csv", "io", "json", "json.decoder", "json.encoder", "mimetypes", "msgspec", "os", "pathlib",
-    "posixpath", "random", "re", "select", "signal", "socket", "stat", "subprocess", "sys", "tempfile", "time",
+    "atexit", "builtins", "codecs", "csv", "io", "json", "json.decoder", "json.encoder", "mimetypes", "msgspec", "os",
+    "pathlib", "posixpath", "random", "re", "select", "signal", "socket", "stat", "subprocess", "sys", "tempfile",
+    "time",
 )  # fmt: skip
 _READS_AND_WRITES: Final = ("json.decoder", "json.encoder", "pathlib")
 """Modules of Python whose classes are looked at, too: those of all would cost each call a tenth of its time."""
@@ -40,12 +46,25 @@ _LIMITS: Final = (
     if sys.platform == "win32"
     else tuple(sorted(value for name, value in vars(resource).items() if name.startswith("RLIMIT_")))
 )
+_HOOK: Final = "sys.addaudithook"
+_EXCHANGES: Final = frozenset({"object.__setattr__", "object.__delattr__"})
+"""The events of an attribute that Python audits: of a function these are its code and its defaults, and no others."""
 _Names = tuple[str, Any, list[Any]]
 _names: list[_Names] = []
+_heard: Final[list[str]] = []
+"""What this process has done since it was listened to that can be seen nowhere. It only grows."""
+_functions: Final[set[int]] = set()
+"""The functions that were there when the names were remembered; a new one may be given its defaults."""
 
 
 def remember_names() -> None:
-    """Take down what the names of modules and classes mean now, for all processes that are forked from this one."""
+    """Take down what names and functions mean now, for all processes that are forked from this one."""
+    if not _functions:
+        # The first finalizer of a process is registered for its exit, once for all of them.
+        weakref.finalize(Before, int).detach()
+        atexit.register = _listened(atexit.register)
+        sys.addaudithook(_hear)
+    _functions.update(id(one) for one in gc.get_objects() if type(one) is FunctionType)
     _names.clear()
     for name, module in list(sys.modules.items()):
         if name in _OF_PYTHON or name.startswith(_OURS):
@@ -54,6 +73,24 @@ def remember_names() -> None:
             classes = [one for one in held if isinstance(one, type) and one.__module__ == name]
             _names.append(_names_of(name, module))
             _names.extend(_names_of(name, one) for one in classes)
+
+
+def _listened(register: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(register)
+    def heard(*args: Any, **kwargs: Any) -> Any:
+        _heard.append("atexit")
+        return register(*args, **kwargs)
+
+    return heard
+
+
+def _hear(event: str, args: tuple[Any, ...]) -> None:
+    # It is called at each event that Python audits, such as each file that is opened: most end at the first line.
+    if event in _EXCHANGES:
+        if id(args[0]) in _functions:
+            _heard.append(event)
+    elif event == _HOOK:
+        _heard.append(event)
 
 
 def _names_of(module: str, holder: ModuleType | type[object]) -> _Names:
@@ -84,6 +121,7 @@ def _seen() -> tuple[object, ...]:
     mask = os.umask(0)
     os.umask(mask)
     return (
+        len(_heard),
         mask,
         os.getcwd(),  # noqa: PTH109 - a path object costs more than the reading
         dict(os.environ),

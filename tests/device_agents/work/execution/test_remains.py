@@ -37,6 +37,19 @@ def test_what_is_put_back_is_as_before() -> None:
 @pytest.mark.parametrize(
     "change",
     [
+        "from collections import namedtuple; namedtuple('P', 'a b', defaults=(1, 2))",
+        "from dataclasses import make_dataclass; make_dataclass('P', [('a', int, 1)], kw_only=True)",
+        "import os, weakref; weakref.finalize(os.stat(os.devnull).__class__, print).detach()",
+        "class P: __slots__ = ('a',)\nP().a = 1; P.__name__ = 'Q'",
+    ],
+)
+def test_what_is_new_and_belongs_to_a_call_is_as_before(change: str) -> None:
+    assert is_as_before(change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
         "os.getcwd = lambda: ''",
         "outcomes.facts_of = lambda *_: {}",
         "outcomes.kept = []",
@@ -53,6 +66,13 @@ def test_what_is_put_back_is_as_before() -> None:
         "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})",
         "signal.setitimer(signal.ITIMER_REAL, 60)",
         "locale.setlocale(locale.LC_ALL, 'C.UTF-8')",
+        "sys.addaudithook(lambda *_: None)",
+        "import atexit; atexit.register(print)",
+        "import json; json.dumps.__code__ = (lambda *_, **__: 'evil').__code__",
+        "import posixpath; posixpath.join.__defaults__ = ('evil',)",
+        "import shlex; shlex.split.__kwdefaults__ = {'evil': True}",
+        "import json; del json.dumps.__kwdefaults__",
+        "ToolContext.log.__code__ = (lambda *_: None).__code__",
     ],
 )
 def test_a_change_is_noticed(change: str) -> None:

@@ -43,6 +43,24 @@ async def test_a_device_joins_after_the_words_were_compared(world: World) -> Non
     assert [(item["name"], item["link"]) for item in devices] == [("laptop", "offline")]
 
 
+@pytest.mark.parametrize(("headers", "repeats"), [({}, True), ({"X-Starloom-Words": "once"}, False)])
+async def test_the_words_follow_the_rule_of_the_agent(world: World, headers: dict[str, str], repeats: bool) -> None:
+    """One pairing of 18 has a word twice by the rule of agents that name none."""
+    _, code = await code_of(world, label="")
+    hashed = bytes.fromhex(code_hash(code))
+    agents = (Agent("laptop") for _ in range(2_000))
+    drawn = ((one, short_words(world.hub.key.raw, _raw(one.key), hashed, repeats=True)) for one in agents)
+    agent = next(one for one, words in drawn if _has_one_twice(words))
+    async with world.client("") as device:
+        asked = (await device.post("/agent/join", json=agent.ask(code), headers=headers)).json()
+    assert asked["words"] == short_words(world.hub.key.raw, _raw(agent.key), hashed, repeats=repeats)
+    assert _has_one_twice(asked["words"]) is repeats
+
+
+def _has_one_twice(words: str) -> bool:
+    return len(set(words.split())) < len(words.split())
+
+
 def _raw(key: str) -> bytes:
     return base64.b64decode(key)
 

@@ -24,7 +24,7 @@ from starloom_protocol.api.fleet import JoinState, WheelRow
 from starloom_protocol.records.entities import Enrollment
 from starloom_protocol.tools.profiles import exceeds
 from starloom_protocol.vocabulary import Code, Profile
-from starloom_protocol.wire.session import device_id, short_words
+from starloom_protocol.wire.session import WORDS_HEADER, WORDS_ONCE, device_id, short_words
 
 _REASONS = {
     "denied": "the owner denied it",
@@ -93,7 +93,8 @@ class Joining:
         if pairing.device == device and pairing.state in ("asking", "approved"):
             return json_reply(self._shape(pairing))
         self._still_good(enrollment)
-        words = short_words(hub.key.raw, key, bytes.fromhex(hashed))
+        repeats = request.headers.get(WORDS_HEADER) != WORDS_ONCE
+        words = short_words(hub.key.raw, key, bytes.fromhex(hashed), repeats=repeats)
         asked = inputs.EnrollmentAsked(
             by=f"device:{device}",
             device=device,
