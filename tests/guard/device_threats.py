@@ -151,9 +151,9 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T156",
-        "a document of a permitted size keeps the hub from everybody: a key that stands twice among thousands, from a "
-        "stranger at an open door, or thousands of directives for tags in a plan",
-        "names are compared in one pass, and a document has no directives",
+        "a document or a header of a permitted size keeps the hub from everybody: a cookie with quotes or a key that "
+        "stands twice among thousands, from a stranger, or thousands of directives for tags in a plan",
+        "cookies are read as they were sent, names are compared in one pass, and a document has no directives",
         ("tests/guard/test_costly_documents.py",),
     ),
     Threat(
