@@ -188,9 +188,14 @@ DEVICE_THREATS = (
     Threat(
         "T160",
         "somebody who may only look asks at once, many times, for a constellation of thousands of tasks, or why they "
-        "stand still, until the hub answers nobody else",
-        "a caller reads two whole constellations at a time; its other requests for one wait in order",
-        ("tests/guard/test_many_readers.py",),
+        "stand still, until the hub answers nobody else; or sends pings on a socket and never reads the answers, until "
+        "they fill its memory",
+        "a caller reads two whole constellations at a time, and its other requests for one wait in order; a peer that "
+        "does not read gets no more answers",
+        (
+            "tests/guard/test_many_readers.py",
+            "tests/edge/listeners/test_serving.py::test_t160_pings_of_a_peer_that_reads_nothing_are_not_kept",
+        ),
         part="requests that wait take a connection each",
     ),
 )
