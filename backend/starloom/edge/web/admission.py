@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import math
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -36,6 +38,9 @@ from starloom_protocol.values import name_twice
 from starloom_protocol.vocabulary import Code, PrincipalKind
 from starloom_protocol.wire.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+"""A text in which a half stands alone is no text that anything here can write."""
+
 
 class StrictRequest(Request):
     """A request whose body is read once and strictly."""
@@ -49,9 +54,16 @@ class StrictRequest(Request):
         """
         if not hasattr(self, "_strict_body"):
             try:
-                self._strict_body = json.loads(await self.body(), object_pairs_hook=_pairs, parse_constant=_constant)
+                raw = await self.body()
+                self._strict_body = json.loads(
+                    raw, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_finite
+                )
+                if _SURROGATE.search(raw) is not None:
+                    json.dumps(self._strict_body, ensure_ascii=False).encode()
             except json.JSONDecodeError:
                 raise
+            except UnicodeEncodeError as error:
+                raise _refused("a text has half of a character (a surrogate)") from error
             except (RecursionError, ValueError) as error:
                 raise _refused(str(error) or "it nests too deep") from error
         return self._strict_body
@@ -66,6 +78,13 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise _refused(f"the key `{name_twice(pairs)[:100]}` stands twice in one map")
     return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is out of range")
+    return number
 
 
 def _constant(word: str) -> Any:
