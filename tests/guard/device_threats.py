@@ -159,9 +159,10 @@ DEVICE_THREATS = (
     Threat(
         "T157",
         "a small archive has millions of folders, links or names, or folders so deep that no call clears them away, "
-        "and fills the disk, the memory or the inodes of a device; or its times are no numbers, and stop a rotation",
-        "folders and other entries are bounded as files are, names together, and depth; a time that is none "
-        "is left out",
+        "and fills the disk, the memory or the inodes of a device; or its times are no numbers, and stop a rotation; "
+        "or a head of digits keeps a call for hours",
+        "folders and other entries are bounded as files are, names together, depth, and rows of digits in heads; a "
+        "time that is none is left out",
         ("tests/guard/test_hostile_archives.py",),
         part="within the limits of its call an archive may fill a disk",
     ),
