@@ -44,7 +44,7 @@ _HEAD_BYTES = 1024 * 1024
 _HEAD_BYTES_EACH = 64 * 1024
 _DIGITS = b"0123456789"
 _ROW_MOST = 32 * 1024
-"""What is read ahead of a head, 10 KiB of a file, may be digits."""
+"""The 10 KiB of a file that are read ahead of a head may be digits."""
 _LEFT_OUT_SHOWN = 100
 """A person reads the first of them; the count says how many there are."""
 _PATH_BYTES_MOST = 4000
