@@ -178,17 +178,18 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T156",
-        "a document of a permitted size keeps the hub from everybody: a key that stands twice among thousands, from a "
-        "stranger at an open door, or thousands of directives for tags in a plan",
-        "names are compared in one pass, and a document has no directives",
+        "a document or a header of a permitted size keeps the hub from everybody: a cookie with quotes or a key that "
+        "stands twice among thousands, from a stranger, or thousands of directives for tags in a plan",
+        "cookies are read as they were sent, names are compared in one pass, and a document has no directives",
         ("tests/guard/test_costly_documents.py",),
     ),
     Threat(
         "T157",
         "a small archive has millions of folders, links or names, or folders so deep that no call clears them away, "
-        "and fills the disk, the memory or the inodes of a device; or its times are no numbers, and stop a rotation",
-        "folders and other entries are bounded as files are, names together, and depth; a time that is none "
-        "is left out",
+        "and fills the disk, the memory or the inodes of a device; or its times are no numbers, and stop a rotation; "
+        "or a head of digits keeps a call for hours",
+        "folders and other entries are bounded as files are, names together, depth, and rows of digits in heads; a "
+        "time that is none is left out",
         ("tests/guard/test_hostile_archives.py",),
         part="within the limits of its call an archive may fill a disk",
     ),
@@ -215,9 +216,14 @@ DEVICE_THREATS = (
     Threat(
         "T160",
         "somebody who may only look asks at once, many times, for a constellation of thousands of tasks, or why they "
-        "stand still, until the hub answers nobody else",
-        "a caller reads two whole constellations at a time; its other requests for one wait in order",
-        ("tests/guard/test_many_readers.py",),
+        "stand still, until the hub answers nobody else; or sends pings on a socket and never reads the answers, until "
+        "they fill its memory",
+        "a caller reads two whole constellations at a time, and its other requests for one wait in order; a peer that "
+        "does not read gets no more answers",
+        (
+            "tests/guard/test_many_readers.py",
+            "tests/edge/listeners/test_serving.py::test_t160_pings_of_a_peer_that_reads_nothing_are_not_kept",
+        ),
         part="requests that wait take a connection each",
     ),
 )

@@ -1,10 +1,11 @@
-"""Documents of a permitted size whose reading would keep the hub from everybody else.
+"""Documents and headers of a permitted size whose reading would keep the hub from everybody else.
 
 Each case took the hub seconds to an hour in the loop, or in a parser that lets no other thread run.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from starloom.edge.access.guard import ROUTES, V1
 from starloom_protocol.plan import DocumentRefused, read_document
 from tests.edge.world import World
+from tests.guard import sources
 
 PLAN_BYTES = 1024 * 1024
 
@@ -58,3 +60,25 @@ def test_t156_a_percent_sign_within_a_text_is_no_directive() -> None:
     document = {"name": "%TAG", "words": "%TAG !a! b\n%TAG !c! d"}
     assert read_document(json.dumps(document)) == document
     assert read_document("name: '%TAG'\nwords: |-\n  %TAG !a! b\n  %TAG !c! d\n") == document
+
+
+@pytest.mark.parametrize("inner", ["\\\\", '\\"', "\\1"])
+async def test_t156_the_quotes_of_a_cookie_are_not_taken_away(world: World, inner: str) -> None:
+    """One request of a stranger kept the hub for twenty seconds: 64 KiB of headers are taken."""
+    text = f'a="{inner * (60_000 // len(inner))}"'
+    async with world.client("") as http:
+        refused = await http.get(V1 + "/session", headers={"Cookie": text})
+        assert refused.json()["code"] == "not_signed_in"
+        refused = await http.get(V1 + "/session", headers=[("Cookie", "b=c"), ("Cookie", text)])
+        assert refused.json()["code"] == "not_signed_in"
+
+
+def test_t156_no_code_reads_cookies_in_another_way() -> None:
+    readers = [
+        f"{path}:{node.lineno}"
+        for path, tree in sources.modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "cookies"
+    ]
+    assert readers == []
+    assert not [path for path, tree in sources.modules() if "http.cookies" in sources.imported(tree)]

@@ -17,7 +17,7 @@ from starloom_agent.toolkit.files.packing import Limits, Taken, members
 from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.conftest import device as device
-from tests.device_agents.tools.files.test_archives import there, unpack
+from tests.device_agents.tools.files.test_archives import tar_of, there, unpack
 
 DEPTH = 1_900
 ENTRIES = 3_000
@@ -87,3 +87,19 @@ def test_t157_a_time_that_is_none_damages_one_archive_alone(device: Device, mome
     assert rows[1]["ok"]
     found = unpack(device, odd)
     assert found["count"] == 1
+
+
+@pytest.mark.parametrize("body", [b"1" * 900_000, b"0" * 900_000 + b" x=y\n"])
+def test_t157_a_head_of_digits_keeps_no_call(device: Device, body: bytes) -> None:
+    """A search of Python 3.11.0 to 3.11.9 took hours for an archive of one kilobyte (CVE-2024-6232)."""
+    pax = head("./PaxHeader/x", tarfile.XHDTYPE)
+    pax.size = len(body)
+    block = pax.tobuf(tarfile.USTAR_FORMAT) + body + bytes(-len(body) % 512)
+    with pytest.raises(ToolFailed, match="far too big"):
+        unpack(device, gzip.compress(block + head("a").tobuf(tarfile.USTAR_FORMAT) + bytes(1024)))
+
+
+def test_t157_files_of_digits_are_unpacked(device: Device) -> None:
+    digits = b"31415926" * 12_500
+    found = unpack(device, gzip.compress(tar_of(("a", digits), ("b", digits), ("c", digits[:100]))))
+    assert [row["bytes"] for row in found["files"]] == [100_000, 100_000, 100]

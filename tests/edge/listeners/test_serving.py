@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import pytest
 from starlette.types import Receive, Scope, Send
@@ -19,6 +21,7 @@ from starloom.edge.listeners.serving import Listener, server_config
 from starloom.edge.web.sockets import HOLD
 from starloom.host.ports import free_port
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX
+from tests.waiting import PATIENCE_S
 
 
 class Application:
@@ -215,6 +218,42 @@ async def test_a_silent_peer_is_asked_and_then_given_up(monkeypatch: pytest.Monk
     assert (silent.gave_up, spoken.gave_up) == (1, 0)
     keepalive.leave(silent)
     keepalive.leave(spoken)
+
+
+PINGS = 120_000
+WAITING_BYTES_MOST = 2**20
+
+
+async def test_t160_pings_of_a_peer_that_reads_nothing_are_not_kept() -> None:
+    """Each answer waited in memory: a socket that nobody reads took four megabytes a second as long as it lasted."""
+    app = Application()
+    app.may_read.set()
+    async with served(app) as (server, url):
+        place = urlsplit(url)
+        line = socket.create_connection((str(place.hostname), int(place.port or 0)))
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.setblocking(False)
+        loop = asyncio.get_running_loop()
+        try:
+            head = f"GET / HTTP/1.1\r\nHost: {place.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+            await loop.sock_sendall(line, (head + key).encode())
+            assert b"101" in await loop.sock_recv(line, 4096)
+            ping = Frame(Opcode.PING, b"x" * 125).serialize(mask=True)
+            for _ in range(PINGS // 1000):
+                await loop.sock_sendall(line, ping * 1000)
+            await loop.sock_sendall(line, Frame(Opcode.TEXT, b"the last").serialize(mask=True))
+            await until(lambda: app.told == ["taken the last"])
+            (held,) = cast(set[Any], server.server_state.connections)
+            assert held.transport.get_write_buffer_size() < WAITING_BYTES_MOST
+        finally:
+            line.close()
+
+
+async def until(question: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not question():  # noqa: ASYNC110 - the listener has no event for what it has taken
+            await asyncio.sleep(0)
 
 
 async def test_a_peer_that_answers_is_kept() -> None:

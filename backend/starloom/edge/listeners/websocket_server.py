@@ -280,8 +280,10 @@ class ServerWebsocket(asyncio.Protocol):
                 if frame.fin:
                     self._parts = None
                     self._take(bytes(parts), text=text)
-            case Opcode.PING:
+            case Opcode.PING if self._full is None:
                 self._flush()  # the answer
+            case Opcode.PING:
+                self._line.data_to_send()  # a peer that does not read gets no more answers: they would fill the memory
             case Opcode.CLOSE:
                 self._close_heard()
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import math
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -36,6 +38,9 @@ from starloom_protocol.values import name_twice
 from starloom_protocol.vocabulary import Code, PrincipalKind
 from starloom_protocol.wire.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+"""A text in which a half stands alone is no text that anything here can write."""
+
 
 class StrictRequest(Request):
     """A request whose body is read once and strictly."""
@@ -49,9 +54,16 @@ class StrictRequest(Request):
         """
         if not hasattr(self, "_strict_body"):
             try:
-                self._strict_body = json.loads(await self.body(), object_pairs_hook=_pairs, parse_constant=_constant)
+                raw = await self.body()
+                self._strict_body = json.loads(
+                    raw, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_finite
+                )
+                if _SURROGATE.search(raw) is not None:
+                    json.dumps(self._strict_body, ensure_ascii=False).encode()
             except json.JSONDecodeError:
                 raise
+            except UnicodeEncodeError as error:
+                raise _refused("a text has half of a character (a surrogate)") from error
             except (RecursionError, ValueError) as error:
                 raise _refused(str(error) or "it nests too deep") from error
         return self._strict_body
@@ -66,6 +78,13 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise _refused(f"the key `{name_twice(pairs)[:100]}` stands twice in one map")
     return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is out of range")
+    return number
 
 
 def _constant(word: str) -> Any:
@@ -169,7 +188,7 @@ class Admission:
             if caller is None:
                 raise self._bad_token(request)
             return caller
-        cookie = request.cookies.get(self._cookie_name(request))
+        cookie = cookie_of(request, self._cookie_name(request))
         if cookie is None:
             raise Problem(
                 Code.NOT_SIGNED_IN, "no token and no session came with this request", more=self._here.more(request)
@@ -203,6 +222,20 @@ def _acting(request: Request, caller: Caller) -> Caller:
     if said != PrincipalKind.ASSISTANT:
         raise Problem(Code.BAD_REQUEST, f"{ACTING_HEADER} is {PrincipalKind.ASSISTANT} or absent")
     return replace(caller, kind=PrincipalKind.ASSISTANT)
+
+
+def cookie_of(request: Request, name: str) -> str | None:
+    """Return the value of a cookie as it was sent; None without it.
+
+    `request.cookies` takes quotes away by a function of Python 3.11 whose time grows with the square of the length.
+    """
+    found: str | None = None
+    for header in request.headers.getlist("cookie"):
+        for part in header.split(";"):
+            key, separator, value = part.partition("=")
+            if separator and key.strip() == name:
+                found = value.strip()
+    return found
 
 
 def _bearer(request: Request) -> str | None:

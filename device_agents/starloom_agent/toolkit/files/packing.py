@@ -42,6 +42,9 @@ _LIST_BYTES_MOST = 64 * CHUNK_BYTES
 # What tar headers may take, in all and for each member: long names and times, never megabytes.
 _HEAD_BYTES = 1024 * 1024
 _HEAD_BYTES_EACH = 64 * 1024
+_DIGITS = b"0123456789"
+_ROW_MOST = 32 * 1024
+"""The 10 KiB of a file that are read ahead of a head may be digits."""
 _LEFT_OUT_SHOWN = 100
 """A person reads the first of them; the count says how many there are."""
 _PATH_BYTES_MOST = 4000
@@ -213,12 +216,18 @@ def _stored_as(name: str, taken: set[str]) -> str:
 
 
 class _Rationed(io.RawIOBase):
-    """Gives no more bytes than it was allowed, so that a small archive cannot become an endless one in memory."""
+    """Gives no more bytes than it was allowed, so that a small archive cannot become an endless one in memory.
+
+    Heads have no long row of digits (`in_heads`): for each of them Python 3.11 reads the rest of the row once more.
+    """
 
     def __init__(self, file: Readable, name: str) -> None:
         self._file = file
         self._name = name
+        self._digits = 0
+        """The digits at the end of what was read."""
         self.left = _HEAD_BYTES
+        self.in_heads = True
 
     def readable(self) -> bool:
         return True
@@ -226,11 +235,20 @@ class _Rationed(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         data = self._file.read(size if 0 <= size <= CHUNK_BYTES else CHUNK_BYTES)
         self.left -= len(data)
-        if self.left < 0:
+        if self.left < 0 or self._has_long_row(data):
             raise ToolFailed(
                 Code.TOOL_FAILED, f"{self._name} is not a usable archive: its headers are far too big", effect=False
             )
         return data
+
+    def _has_long_row(self, data: bytes) -> bool:
+        if not self.in_heads:
+            self._digits = 0
+            return False
+        before = self._digits + len(data) - len(data.lstrip(_DIGITS))
+        after = len(data) - len(data.rstrip(_DIGITS))
+        self._digits = before if after == len(data) else after
+        return before > _ROW_MOST
 
 
 def _is_odd_sign(char: str) -> bool:
@@ -380,12 +398,16 @@ def _from_tar(path: Path, opened: Readable, limits: Limits, taken: Taken, count:
             ration.left += head.size + _HEAD_BYTES_EACH
             data = archive.extractfile(head)
             assert data is not None  # noqa: S101 - a regular member always has data
+            ration.in_heads = False
             if head.name == LIST_NAME:
                 taken.listed = _read_list(data, head.size)
+                ration.in_heads = True
                 continue
             # A head may say that it is of a time that is no number, or of no time at all.
             moment = int(head.mtime) if 0 < head.mtime < _MTIME_MOST else 0
             yield Member(path, safe_path(head.name), head.size, moment, data)
+            ration.in_heads = True
+    ration.in_heads = False
     while ration.read(CHUNK_BYTES):
         pass  # to the very end: only there does a packed file prove that nothing of it is missing
 

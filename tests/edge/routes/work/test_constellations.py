@@ -99,6 +99,8 @@ async def test_a_key_that_stands_twice_in_a_body_is_refused(world: World) -> Non
         b'{"plan": {"starloom": 1, "name": "x", "tasks": [], "name": "y"}}': "the key `name` stands twice",
         b'{"request": "a", "request": "b"}': "the key `request` stands twice",
         b'{"params": NaN}': "NaN is not a JSON number",
+        b'{"params": {"a": [1e999]}}': "1e999 is out of range",
+        b'{"params": {"a": ["\\ud83d"]}}': "half of a character",
         b"[" * 20_000: "is not JSON",
     }
     async with world.client() as http:
@@ -106,6 +108,21 @@ async def test_a_key_that_stands_twice_in_a_body_is_refused(world: World) -> Non
             answer = await http.post(C, content=body, headers={"content-type": "application/json"})
             assert (answer.status_code, answer.json()["code"]) == (422, "bad_request"), answer.text
             assert words in answer.text
+
+
+async def test_a_value_that_is_no_json_marks_nothing(world: World) -> None:
+    await ready_agent(world, "t.one")
+    made = await world.submit(chain("t.one"))
+    async with world.client() as http:
+        for value in (b"1e999", b"-1e400", b'"\\ud800"', b'{"\\udc00": 1}'):
+            answer = await http.post(
+                f"{C}/{made['id']}/tasks/t0/mark",
+                content=b'{"state": "succeeded", "value": ' + value + b"}",
+                headers={"content-type": "application/json"},
+            )
+            assert (answer.status_code, answer.json()["code"]) == (422, "bad_request"), answer.text
+        whole = await http.post(C, json={"request": "x", "labels": {"a": "\U0001f4a5"}})
+        assert "half of a character" not in whole.text
 
 
 async def test_cancelling_what_is_over_is_refused_for_a_task_and_for_the_whole(world: World) -> None:

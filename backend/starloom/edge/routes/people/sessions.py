@@ -13,7 +13,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import NewLink, NewToken, SignInBody
 from starloom.edge.routes.fleet.join_lines import qr
-from starloom.edge.web.admission import caller_of
+from starloom.edge.web.admission import caller_of, cookie_of
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
@@ -152,8 +152,8 @@ class Sessions:
             "program": self._hub.program if caller.role in (Role.OWNER, Role.OPERATOR) else NAME,
         }
         if caller.means is Means.SESSION:
-            cookie = request.cookies[cookie_name(self._hub.settings.port, request)]
-            parts = split(cookie, SESSION_PREFIX)
+            cookie = cookie_of(request, cookie_name(self._hub.settings.port, request))
+            parts = split(cookie or "", SESSION_PREFIX)
             found["csrf"] = csrf_of(parts[1]) if parts else ""
         return json_reply(found)
 
