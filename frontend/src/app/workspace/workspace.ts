@@ -7,6 +7,7 @@ import { Hub } from "../../link/endpoints.ts";
 import { LiveLink, type Sink, type Socket } from "../../link/live.ts";
 import { Rest } from "../../link/rest.ts";
 import { StreamModel } from "../../model/stream/stream.ts";
+import { boardOf } from "../../model/tasks/board.ts";
 import type { SessionRow } from "../../model/types.ts";
 import { setProgram } from "../../ui/typed.ts";
 import { Changes } from "./changes.ts";
@@ -119,6 +120,8 @@ export class Workspace {
     let held = this.held.get(stream);
     if (!held) {
       const model = new StreamModel(stream);
+      // It is there before the snapshot, so that the tasks of a large one are worked out while that is read, in slices.
+      if (stream !== FLEET) boardOf(model, this.fleet);
       this.restore(model);
       held = { model, users: 0, linger: null };
       this.held.set(stream, held);

@@ -16,7 +16,7 @@ import { useFeedPast } from "./history/past.ts";
 import { Inspector } from "./inspector/Inspector.tsx";
 import { Asked } from "./screen/Asked.tsx";
 import { Band, StateLine } from "./screen/Band.tsx";
-import { Canvas } from "./screen/Canvas.tsx";
+import { Canvas, fetchLens } from "./screen/Canvas.tsx";
 import { useDeeds } from "./screen/deeds.tsx";
 import { HIDDEN, type Place, usePlace } from "./screen/usePlace.ts";
 import { type Run, useRun } from "./screen/useRun.ts";
@@ -26,6 +26,7 @@ import { TaskMenu } from "./tasks/TaskMenu.tsx";
 export function ConstellationPage({ id, task }: { id: string; task: string | null }) {
   const model = useStream(id);
   const place = usePlace(id, task);
+  useEffect(() => fetchLens(place.lens), [place.lens]);
   const head = headOf(model);
   return head ? <Screen head={head} model={model} place={place} /> : <MissingConstellation id={id} />;
 }

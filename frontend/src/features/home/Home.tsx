@@ -10,7 +10,8 @@ import { useResource } from "../../app/workspace/resource.ts";
 import { type DeviceView, deviceShown, devices } from "../../model/fleet/fleet.ts";
 import { linesOf, withLoad } from "../../model/fleet/vitals.ts";
 import { headShown, sentenceNow } from "../../model/plan/soFar.ts";
-import { allViews, answer, counted, counts, head, inTrouble } from "../../model/tasks/selectors.ts";
+import { allViews, answer, counted, head, inTrouble } from "../../model/tasks/selectors.ts";
+import { Tally } from "../../model/tasks/tally.ts";
 import type { ConstellationRow } from "../../model/types.ts";
 import { createdMs, endedMs } from "../../model/words/times.ts";
 import { ATTENTION, age, clock, constellationShown, FINAL, plural, waitsForYou } from "../../model/words/words.ts";
@@ -127,7 +128,7 @@ export function HomePage() {
                   <span className="dim">{countWords(begun.length, running.length - begun.length)}</span>
                 </header>
                 {running.slice(0, RUNNING_MAX).map((row) => (
-                  <Running key={row.id} row={row} now={now} />
+                  <Running key={row.id} row={row} nowMs={now} />
                 ))}
               </section>
             )}
@@ -274,16 +275,17 @@ function countWords(begun: number, waiting: number): string {
   return `${begun}, and ${waiting} that ${waiting === 1 ? "waits" : "wait"} for you`;
 }
 
-function Running({ row, now }: { row: ConstellationRow; now: number }) {
+function Running({ row, nowMs }: { row: ConstellationRow; nowMs: number }) {
   const model = useStream(row.id);
   const fleet = useFleet();
   const views = allViews(model, fleet);
+  const [tallies] = useState(() => ({ now: new Tally(), pieces: new Tally() }));
+  const now = tallies.now.of(views);
   const constellation = head(model);
   const state = constellation?.state ?? row.state;
-  const shown = constellation ? headShown(constellation, views) : constellationShown(state);
-  const pieces = counted(model, fleet, views);
-  const done = pieces.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length;
-  const trouble = views.find((view) => inTrouble(view.shown));
+  const shown = constellation ? headShown(constellation, now) : constellationShown(state);
+  const tally = tallies.pieces.of(counted(model, fleet, views));
+  const trouble = now.counts(inTrouble).length > 0 ? views.find((view) => inTrouble(view.shown)) : undefined;
   const attention = constellation?.attention?.[0];
   return (
     <Link className="item" href={`/constellations/${row.id}`}>
@@ -291,8 +293,8 @@ function Running({ row, now }: { row: ConstellationRow; now: number }) {
       <span className="row">
         <b className="strong cut">{row.name || row.request || row.id}</b>
         <span className="dim nowrap">
-          {pieces.length ? `${done} of ${pieces.length}, ` : ""}
-          {clock(now - createdMs(row))}
+          {tally.size ? `${tally.settled} of ${tally.size}, ` : ""}
+          {clock(nowMs - createdMs(row))}
         </span>
       </span>
       {attention ? (
@@ -308,10 +310,10 @@ function Running({ row, now }: { row: ConstellationRow; now: number }) {
       ) : (
         <span className="small dim nowrap">{shown.word}</span>
       )}
-      <span className="sub">{(constellation && sentenceNow(constellation, answer(model), pieces)) || row.request}</span>
-      {pieces.length > 0 && (
+      <span className="sub">{(constellation && sentenceNow(constellation, answer(model), tally)) || row.request}</span>
+      {tally.size > 0 && (
         <span className="wide">
-          <StateBar counts={counts(pieces)} />
+          <StateBar counts={tally.counts()} />
         </span>
       )}
     </Link>

@@ -5,6 +5,7 @@
 
 import type { StreamModel } from "../stream/stream.ts";
 import type { TaskView } from "../tasks/selectors.ts";
+import type { Tally } from "../tasks/tally.ts";
 import type { Answer, Head, TaskRecord } from "../types.ts";
 import { presentation, type Shown } from "../words/presentation.ts";
 import { constellationShown, FINAL, plural } from "../words/words.ts";
@@ -16,21 +17,18 @@ const DETAIL_MAX = 160;
 const DEADLINE = "deadline";
 
 /** The state of a constellation as its pill shows it: one that only waits for a person does not run. */
-export function headShown(
-  head: Pick<Head, "state" | "attention" | "version" | "cancelled_by">,
-  views: readonly TaskView[],
-  checked = false,
-): Shown {
+export function headShown(head: Pick<Head, "state" | "attention" | "version" | "cancelled_by">, tally: Tally): Shown {
+  const { views } = tally;
   if (head.state === "cancelled" && !head.version && head.cancelled_by !== DEADLINE)
     return { ...constellationShown(head.state), word: "Withdrawn" };
   if (head.state === "succeeded" && views.some(takenBack))
     return { ...constellationShown("cancelled"), word: backWord(views) };
-  if (head.state === "active" && !views.some((view) => view.shown.tone === "blue")) {
+  if (head.state === "active" && !tally.works) {
     if (head.attention?.length) return presentation("ready", "person");
-    const stuck = views.find((view) => view.shown.stuck);
-    if (stuck) return stuck.shown;
+    const { stuck } = tally;
+    if (stuck) return stuck;
   }
-  return constellationShown(head.state, checked);
+  return constellationShown(head.state, tally.wholeChecked);
 }
 
 /** Whether a task took back another's work. */
@@ -43,14 +41,14 @@ function backWord(views: readonly TaskView[]): string {
 }
 
 /** The answer's sentence now. A final answer of a constellation that was opened again tells of its past. */
-export function sentenceNow(head: Head, answer: Answer | undefined, views: readonly TaskView[]): string {
-  if (FINAL.has(head.state) || views.length === 0) return answer?.sentence ?? "";
-  if (isPlanning(head)) return `There is no plan yet. ${plural(views.length, "look")} so far; a look only reads.`;
-  const done = views.filter((view) => view.record?.state === "succeeded");
-  const parts = [`${head.name}: ${done.length} of ${plural(views.length, "task")} done so far${where(done)}.`];
-  const checked = done.filter((view) => view.record?.checked).length;
+export function sentenceNow(head: Head, answer: Answer | undefined, tally: Tally): string {
+  const { size } = tally;
+  if (FINAL.has(head.state) || size === 0) return answer?.sentence ?? "";
+  if (isPlanning(head)) return `There is no plan yet. ${plural(size, "look")} so far; a look only reads.`;
+  const done = tally.in("succeeded");
+  const parts = [`${head.name}: ${done} of ${plural(size, "task")} done so far${where(tally.doneOnDevices)}.`];
+  const { checked, failed } = tally;
   if (checked) parts.push(`${checked} ${checked === 1 ? "result was" : "results were"} checked.`);
-  const failed = views.filter((view) => view.record?.state === "failed" && !view.spec.superseded_by);
   const first = failed.reduce<TaskView | undefined>(
     (held, view) => (held && since(held) <= since(view) ? held : view),
     undefined,
@@ -75,8 +73,8 @@ export function answerNow(model: StreamModel, head: Head, answer: Answer | undef
 
 const since = (view: TaskView): number => view.record?.since_ms ?? 0;
 
-function where(done: readonly TaskView[]): string {
-  const names = [...new Set(done.map((view) => view.deviceName).filter(Boolean))].sort();
+function where(devices: readonly string[]): string {
+  const names = [...devices].sort();
   if (names.length === 0) return "";
   if (names.length > DEVICES_NAMED_MAX) return ` on ${names.length} devices`;
   return ` on ${names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`}`;

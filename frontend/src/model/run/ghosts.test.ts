@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { haunted, notBefore } from "./ghosts.ts";
+import { haunted, lateBy } from "./ghosts.ts";
 import { type Arranged, arrangedSteps } from "./lanes.ts";
 import type { Span } from "./spans.ts";
 
@@ -59,13 +59,18 @@ describe("ghosts", () => {
 
   test("tasks that are late stand after the present, with their distances", () => {
     const now = [expected("c", "one", 900, 1_500), expected("d", "one", 1_500, 2_000)];
-    const { ghosts } = haunted(RUN, { atMs: 500, now, changed: [] });
-    expect(notBefore(ghosts, 800)).toBe(ghosts);
-    expect(notBefore(ghosts, 1_900).map(({ fromMs, toMs }) => [fromMs, toMs])).toEqual([
-      [1_900, 2_500],
-      [2_500, 3_000],
-    ]);
-    expect(notBefore([], 1_900)).toEqual([]);
+    const made = haunted(RUN, { atMs: 500, now, changed: [] });
+    expect([made.firstMs, made.lastMs, lateBy(made, 800), lateBy(made, 1_900)]).toEqual([900, 2_000, 0, 1_000]);
+    expect(lateBy(haunted(RUN, { atMs: 500, now: [], changed: [] }), 1_900)).toBe(0);
+  });
+
+  test("those of a task are found without a look at the others", () => {
+    const now = [expected("c", "one", 900, 1_500), expected("d", "one", 1_500, 2_000)];
+    const changed = [expected("c", "one", 600, 1_200)];
+    const made = haunted(RUN, { atMs: 500, now, changed });
+    expect(made.ghostsOf.get("c")).toEqual(made.ghosts.filter(({ task }) => task === "c"));
+    expect(made.ghostsOf.get("c")).toHaveLength(2);
+    expect(made.ghostsOf.get("a")).toBeUndefined();
   });
 
   test("five thousand ghosts of one device keep the bound of rows, and nothing to come changes nothing", () => {

@@ -18,6 +18,10 @@ export interface Ghost {
 
 export interface Haunted extends Arranged {
   ghosts: Ghost[];
+  ghostsOf: ReadonlyMap<string, Ghost[]>;
+  /** When the first of them begins and the last ends, as the forecast has it. */
+  firstMs: number;
+  lastMs: number;
 }
 
 export interface Pictures {
@@ -27,13 +31,12 @@ export interface Pictures {
   changed: readonly ExpectedTask[];
 }
 
-/** Ghosts whose first one is late are all late by as much: nothing to come stands before the present. */
-export function notBefore(ghosts: readonly Ghost[], nowMs: number): readonly Ghost[] {
-  const firstMs = ghosts.reduce((least, ghost) => Math.min(least, ghost.fromMs), Number.POSITIVE_INFINITY);
-  const lateMs = nowMs - firstMs;
-  if (!(lateMs > 0) || ghosts.length === 0) return ghosts;
-  return ghosts.map((ghost) => ({ ...ghost, fromMs: ghost.fromMs + lateMs, toMs: ghost.toMs + lateMs }));
-}
+/**
+ * By how much the ghosts are late: all of them by as much as the first, since nothing to come stands before the present.
+ * It changes with every moment, and they do not.
+ */
+export const lateBy = ({ ghosts, firstMs }: Haunted, nowMs: number): number =>
+  ghosts.length > 0 ? Math.max(0, nowMs - firstMs) : 0;
 
 /** The tasks that have not begun, in the order in which they should. */
 const toCome = (tasks: readonly ExpectedTask[], atMs: number) => tasks.filter((task) => task.begin_ms >= atMs);
@@ -42,7 +45,8 @@ const toCome = (tasks: readonly ExpectedTask[], atMs: number) => tasks.filter((t
 export function haunted(arranged: Arranged, { atMs, now, changed }: Pictures): Haunted {
   const came = toCome(now, atMs);
   const instead = toCome(changed, atMs);
-  if (came.length + instead.length === 0) return { ...arranged, ghosts: [] };
+  if (came.length + instead.length === 0)
+    return { ...arranged, ghosts: [], ghostsOf: new Map(), firstMs: 0, lastMs: 0 };
   const byDevice = new Map<string, [ExpectedTask[], ExpectedTask[]]>();
   for (const [at, tasks] of [came, instead].entries()) {
     for (const task of tasks) {
@@ -82,7 +86,20 @@ export function haunted(arranged: Arranged, { atMs, now, changed }: Pictures): H
   const ofTask = new Map(
     [...arranged.ofTask].map(([task, held]) => [task, held.map((bar) => shifted.get(bar) ?? bar)]),
   );
-  return { lanes, bars, rows, ofTask, ghosts };
+  return { lanes, bars, rows, ofTask, ghosts, ...indexOf(ghosts) };
+}
+
+function indexOf(ghosts: readonly Ghost[]): Pick<Haunted, "ghostsOf" | "firstMs" | "lastMs"> {
+  const ghostsOf = new Map<string, Ghost[]>();
+  let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, 0];
+  for (const ghost of ghosts) {
+    const held = ghostsOf.get(ghost.task);
+    if (held) held.push(ghost);
+    else ghostsOf.set(ghost.task, [ghost]);
+    firstMs = Math.min(firstMs, ghost.fromMs);
+    lastMs = Math.max(lastMs, ghost.toMs);
+  }
+  return { ghostsOf, firstMs, lastMs };
 }
 
 /** Gives each task the first row that is free, the last one where they are too many; the number of rows. */

@@ -33,6 +33,16 @@ export interface TaskView {
   asOfMs: number;
 }
 
+/** What kinds of tasks a plan has. */
+interface Kinds {
+  goals: string[];
+  /** A task takes back another's work, or says how its own is taken back. */
+  undoes: boolean;
+  undo: boolean;
+  /** How many stand outside of groups. */
+  loose: number;
+}
+
 /** What of a device a task's view depends on; a device says other things of itself every few seconds. */
 interface Place {
   entity: Device | undefined;
@@ -53,6 +63,7 @@ export class Board {
   private readonly places = new Map<string, Place>();
   /** Tasks that name a device which is not known yet. */
   private readonly seeking = new Set<string>();
+  private readonly failing = new Set<string>();
   /** Children by the item that they are for, as `family/key`. */
   private readonly ofItem = new Map<string, string[]>();
   /** The task that takes another's work back, by that other. */
@@ -61,6 +72,7 @@ export class Board {
   private list: TaskView[] | null = null;
   private failures: TaskView[] | null = null;
   private ids: string[] = [];
+  private found: Kinds = { goals: [], undoes: false, undo: false, loose: 0 };
   /** Where in the list a task stands. */
   private readonly at = new Map<string, number>();
   private relist = true;
@@ -106,9 +118,15 @@ export class Board {
     return this.list;
   }
 
+  /** What kinds of tasks the plan has, found when the plan changes. */
+  kinds(): Kinds {
+    this.refresh();
+    return this.found;
+  }
+
   failed(): TaskView[] {
     const all = this.all();
-    this.failures ??= all.filter((view) => view.record?.state === "failed");
+    this.failures ??= this.failing.size > 0 ? all.filter(({ id }) => this.failing.has(id)) : NO_TASKS;
     return this.failures;
   }
 
@@ -174,6 +192,7 @@ export class Board {
     this.views.clear();
     this.fresh.clear();
     this.seeking.clear();
+    this.failing.clear();
     this.list = null;
     this.failures = null;
     this.relist = true;
@@ -223,10 +242,16 @@ export class Board {
     this.relist = false;
     this.list = null;
     this.ids = [];
+    const found: Kinds = { goals: [], undoes: false, undo: false, loose: 0 };
+    this.found = found;
     this.ofItem.clear();
     this.undoing.clear();
     for (const [id, spec] of this.model.kind<TaskSpec>("spec")) {
       if (!spec.for_each && !spec.nested && !spec.goal) this.ids.push(id);
+      if (spec.goal) found.goals.push(id);
+      if (spec.undo) found.undo = true;
+      if (spec.undoes) found.undoes = true;
+      if (!spec.group && !spec.for_each) found.loose += 1;
       if (spec.undoes) {
         this.undoing.set(spec.undoes, id);
         this.dirty.add(spec.undoes);
@@ -276,6 +301,7 @@ export class Board {
     const spec = model.of<TaskSpec>("spec", id);
     if (!spec) {
       this.seeking.delete(id);
+      this.failing.delete(id);
       return this.views.delete(id);
     }
     const record = model.of<TaskRecord>("task", id);
@@ -312,6 +338,8 @@ export class Board {
     };
     if (spec.device?.name && !place) this.seeking.add(id);
     else this.seeking.delete(id);
+    if (record?.state === "failed") this.failing.add(id);
+    else this.failing.delete(id);
     if (before && same(before, view)) return false;
     this.views.set(id, view);
     if (spec.group) this.groups.set(spec.group, (this.groups.get(spec.group) ?? 0) + 1);
@@ -339,6 +367,8 @@ function taskShown(record: TaskRecord | undefined, reason: Reason | undefined, d
   if (shown.glyph === "broken_arc") return { ...shown, word: ASLEEP };
   return reason === "device_away" && shown.stuck ? { ...shown, word: "Held, its device is asleep" } : shown;
 }
+
+const NO_TASKS: TaskView[] = [];
 
 const boards = new WeakMap<StreamModel, Board>();
 

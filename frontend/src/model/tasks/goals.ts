@@ -10,7 +10,7 @@ import {
   type TaskSpec,
 } from "../types.ts";
 import { bytes, codeTitle, duration, money, plural } from "../words/words.ts";
-import { head, resultOf, specs, taskView } from "./selectors.ts";
+import { head, resultOf, taskView } from "./selectors.ts";
 
 export interface GoalCall {
   task: string;
@@ -151,9 +151,6 @@ function callOf(model: StreamModel, task: string): string {
   const text = `${spec.tool ?? ""}${args}`;
   return text.length > ARGS_MOST ? `${text.slice(0, ARGS_MOST)}…` : text;
 }
-
-/** Whether a plan has a goal, of which tokens are bounded. */
-export const hasGoal = (model: StreamModel): boolean => [...specs(model).values()].some((spec) => Boolean(spec.goal));
 
 /** Whether a task is a step or the answer of a goal, which is steered as a whole. */
 export const isOfGoal = (model: StreamModel, spec: TaskSpec): boolean =>

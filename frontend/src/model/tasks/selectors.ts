@@ -101,14 +101,16 @@ export function allViews(model: StreamModel, fleet: StreamModel): TaskView[] {
  * what took back the work of another is none beside that other.
  */
 export function counted(model: StreamModel, fleet: StreamModel, views: TaskView[]): TaskView[] {
+  const board = boardOf(model, fleet);
+  const { goals, undoes } = board.kinds();
   const open: TaskView[] = [];
-  for (const [id, spec] of specs(model)) {
-    if (!spec.goal || model.one<TaskSpec>(`spec/${id}${GOAL_ANSWER_SUFFIX}`)) continue;
-    const view = taskView(model, fleet, id);
+  for (const id of goals) {
+    if (model.of<TaskSpec>("spec", `${id}${GOAL_ANSWER_SUFFIX}`)) continue;
+    const view = board.view(id);
     if (view) open.push(view);
   }
   const undoing = (view: TaskView) => Boolean(view.spec.undoes) && view.record?.state === "succeeded";
-  const kept = views.some(undoing) ? views.filter((view) => !undoing(view)) : views;
+  const kept = undoes && views.some(undoing) ? views.filter((view) => !undoing(view)) : views;
   return open.length > 0 ? [...kept, ...open] : kept;
 }
 
@@ -126,13 +128,13 @@ const TROUBLE: readonly string[] = ["cross", "question", "hand", "broken_arc", "
 export const inTrouble = (shown: Shown): boolean => TROUBLE.includes(shown.glyph);
 
 /**
- * Tasks in the order that a person reads: by need, then as they began, then by name. Used by the list and by next
- * and previous.
+ * Tasks in the order that a person reads: by need, then as they began, then by name. Used by next and previous; the
+ * list keeps the same order in its sections.
  */
 export function readingOrder(views: readonly TaskView[]): TaskView[] {
   const keyed = views.map((view) => ({
     view,
-    rank: rank(view.shown),
+    rank: needRank(view.shown),
     began: beganMs(view),
     name: naturalKey(view.id),
   }));
@@ -141,10 +143,11 @@ export function readingOrder(views: readonly TaskView[]): TaskView[] {
 }
 
 /** When the newest attempt began; what has not begun comes last. */
-const beganMs = ({ attempt }: TaskView): number =>
+export const beganMs = ({ attempt }: TaskView): number =>
   attempt ? attempt.started_ms || attempt.leased_ms : Number.MAX_SAFE_INTEGER;
 
-function rank(shown: Shown): number {
+/** What a person should look at first has the least. */
+export function needRank(shown: Shown): number {
   const at = TROUBLE.indexOf(shown.glyph);
   if (at >= 0) return at;
   if (shown.tone === "blue") return 10;

@@ -1,6 +1,5 @@
 /** The band on top of a constellation: its answer in a sentence, what a model writes now, and how its tasks stand. */
 import { sentenceNow } from "../../../model/plan/soFar.ts";
-import { counts } from "../../../model/tasks/selectors.ts";
 import { age, clock, duration } from "../../../model/words/words.ts";
 import { StatePill } from "../../../ui/parts.tsx";
 import { AnswerChips } from "../../answer/Answer.tsx";
@@ -18,7 +17,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
     <section className="band" aria-label="Answer">
       <div className="only-phone row phonestate">
         <Pill run={run} />
-        <Troubles views={views} onFilter={(text) => place.to({ set: { q: text } })} />
+        <Troubles tally={run.seen} onFilter={(text) => place.to({ set: { q: text } })} />
         {head.deadline_s ? <DeadlineChance forecast={run.forecast} /> : null}
         <BudgetChance forecast={run.forecast} />
         <span className="dim end">{final ? duration(run.tookMs) : clock(run.tookMs)}</span>
@@ -26,7 +25,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
       <AnswerBand
         of={head}
         answer={run.answer}
-        sentence={sentenceNow(head, run.answer, run.pieces)}
+        sentence={sentenceNow(head, run.answer, run.tally)}
         label={phone ? null : final ? "Answer" : "Answer so far"}
         fleet={run.fleet}
       >
@@ -37,8 +36,8 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
       {!final && !planned && <WritingNow model={run.model} />}
       {views.length > 0 && !planned && (
         <Summary
-          counts={counts(run.scene === run.model ? run.pieces : views)}
-          views={views}
+          counts={(run.scene === run.model ? run.tally : run.seen).counts()}
+          tally={run.seen}
           fleet={run.fleet}
           onFilter={(text) => place.to({ set: { q: text, lens: "list" } })}
         />
@@ -63,12 +62,12 @@ export function StateLine({ run }: { run: Run }) {
 }
 
 function Pill({ run }: { run: Run }) {
-  const { shown, final, planned, present, done, pieces } = run;
+  const { shown, final, planned, present, tally } = run;
   const counted = !final && !planned && present.length > 0;
   return (
     <StatePill shown={shown}>
       {shown.word}
-      {counted ? `${shown.tone === "blue" ? "" : ","} ${done} of ${pieces.length}` : ""}
+      {counted ? `${shown.tone === "blue" ? "" : ","} ${tally.settled} of ${tally.size}` : ""}
     </StatePill>
   );
 }

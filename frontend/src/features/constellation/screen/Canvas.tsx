@@ -13,9 +13,18 @@ import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
 import type { Versions } from "./useVersions.ts";
 
-const Graph = lazy(() => import("../graph/Graph.tsx"));
+const ofGraph = () => import("../graph/Graph.tsx");
+const ofTimeline = () => import("../timeline/Timeline.tsx");
+const Graph = lazy(ofGraph);
 const Thinking = lazy(async () => ({ default: (await import("../planning/Thinking.tsx")).Thinking }));
-const Timeline = lazy(() => import("../timeline/Timeline.tsx"));
+const Timeline = lazy(ofTimeline);
+
+/** Fetches the program of a lens that the address asks for, while its constellation is on the way. */
+export function fetchLens(lens: string | null): void {
+  // Where it cannot be had, the lens says so once it is drawn.
+  if (lens === "timeline") void ofTimeline().catch(() => {});
+  if (lens === "graph") void ofGraph().catch(() => {});
+}
 
 /** As in `narrow.css`. */
 const LOW = "(max-height: 560px)";

@@ -33,7 +33,7 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
   const { head, final } = run;
   const actions = constellationActions(workspace.hub, head);
   const retryAll = retryFailed(workspace.hub, head, run.failed);
-  const undoAll = undoWork(workspace, head, run.present, null);
+  const undoAll = run.undo ? undoWork(workspace, head, run.present, null) : null;
   const edit = () => go(`/constellations/${encodeURIComponent(id)}/edit`);
   const begun = versions.last > 0;
 

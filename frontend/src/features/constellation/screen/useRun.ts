@@ -2,22 +2,22 @@
  * A constellation as its page shows it at this moment: its head, its tasks as they are and as they were at the version
  * that is looked at, and the parts of its answer. Draws nothing.
  */
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { failedTasks } from "../../../app/actions/actions.ts";
 import { useBoard, useFleet, useMedia, useNow, usePhone } from "../../../app/workspace/context.ts";
 import { type AnswerPart, fullFirst, leading, partsOf } from "../../../model/answer/parts.ts";
 import { isPlanning } from "../../../model/plan/planning.ts";
 import { answerNow, headShown } from "../../../model/plan/soFar.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
+import { boardOf } from "../../../model/tasks/board.ts";
 import { readFilter } from "../../../model/tasks/filter.ts";
-import { hasGoal } from "../../../model/tasks/goals.ts";
 import { allViews, answer, counted, specs, type TaskView } from "../../../model/tasks/selectors.ts";
+import { Tally } from "../../../model/tasks/tally.ts";
 import type { Answer, Device, Head, RunWhatIf } from "../../../model/types.ts";
 import type { Shown } from "../../../model/words/presentation.ts";
 import { FINAL } from "../../../model/words/words.ts";
 import { type Lens, lensOf, manyLoose } from "../view/lens.ts";
 import { useForecast } from "../view/useForecast.ts";
-import { checkedWhole } from "../view/whole.ts";
 import { HIDDEN, type Place } from "./usePlace.ts";
 import type { Versions } from "./useVersions.ts";
 
@@ -41,9 +41,11 @@ export interface Run {
   views: TaskView[];
   filtered: TaskView[];
   present: TaskView[];
-  /** The tasks that its counts are of: an open goal is one, however many steps it has. */
-  pieces: TaskView[];
-  done: number;
+  /** Its counts now, in which an open goal is one, however many steps it has; and those of the tasks of the scene. */
+  tally: Tally;
+  seen: Tally;
+  /** The plan says of a task how its work is taken back. */
+  undo: boolean;
   failed: TaskView[];
   /** Ready work waits, and none runs. */
   idle: boolean;
@@ -66,6 +68,7 @@ export interface Run {
 export function useRun(head: Head, model: StreamModel, place: Place, versions: Versions): Run {
   const fleet = useFleet();
   const phone = usePhone();
+  const kinds = boardOf(model, fleet).kinds();
   const final = FINAL.has(head.state);
   const planned = isPlanning(head);
   const found = answerNow(model, head, answer(model));
@@ -80,11 +83,9 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
     planning: planned,
     answer: part !== undefined && !beside,
     chosen: place.part !== null || !place.task,
-    listed: phone || manyLoose(model),
+    listed: phone || manyLoose(kinds.loose),
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: plans change with the revision, and are read with it.
-  const pursues = useMemo(() => hasGoal(model), [model.revision]);
-  const bounded = pursues || Boolean(head.deadline_s || head.budget?.micros);
+  const bounded = kinds.goals.length > 0 || Boolean(head.deadline_s || head.budget?.micros);
   const foreseen = head.state === "active" && (bounded || lens === "timeline");
   const forecast = useForecast(place.id, model, foreseen);
   const nowMs = useNow(final ? 0 : 1000);
@@ -92,7 +93,15 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
   useBoard(model, fleet);
   const views = allViews(scene, fleet);
   const present = versions.past ? allViews(model, fleet) : views;
-  const pieces = counted(model, fleet, present);
+  const tallies = useTallies();
+  const now = tallies.now.of(present);
+  const tally = tallies.pieces.of(counted(model, fleet, present));
+  // Only a filter looks at the clock.
+  const filteredMs = place.filter ? nowMs : 0;
+  const kept = useMemo(
+    () => (place.filter ? views.filter(readFilter(place.filter, filteredMs)) : views),
+    [views, place.filter, filteredMs],
+  );
   return {
     head,
     model,
@@ -100,18 +109,16 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
     fleet,
     final,
     planned,
-    shown: headShown(head, present, checkedWhole(present)),
+    shown: headShown(head, now),
     views,
-    filtered: place.filter ? views.filter(readFilter(place.filter, nowMs)) : views,
+    filtered: kept,
     present,
-    pieces,
-    done: pieces.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length,
+    tally,
+    seen: scene === model ? now : tallies.scene.of(views),
+    undo: kinds.undo,
     failed: failedTasks(model, fleet),
-    idle:
-      !final &&
-      present.some((view) => view.record?.state === "ready") &&
-      !present.some((view) => view.shown.tone === "blue"),
-    used: devicesOf(present, fleet),
+    idle: !final && now.in("ready") > 0 && !now.works,
+    used: devicesOf(now, fleet),
     answer: found,
     parts,
     part,
@@ -125,7 +132,11 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
   };
 }
 
-const devicesOf = (views: TaskView[], fleet: StreamModel): Device[] =>
-  [...new Set(views.map((view) => view.record?.device))]
-    .map((device) => (device ? fleet.one<Device>(`device/${device}`) : undefined))
-    .filter((device) => device !== undefined);
+/** The counts of this page, each going on from what it counted before. */
+function useTallies(): { now: Tally; pieces: Tally; scene: Tally } {
+  const [held] = useState(() => ({ now: new Tally(), pieces: new Tally(), scene: new Tally() }));
+  return held;
+}
+
+const devicesOf = ({ used }: Tally, fleet: StreamModel): Device[] =>
+  used.map((device) => fleet.of<Device>("device", device)).filter((device) => device !== undefined);

@@ -1,14 +1,14 @@
 /** The strip under the answer: how many stand where, and which devices are in use. Every number filters the list. */
 import { deviceShown, devices } from "../../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
-import type { TaskView } from "../../../model/tasks/selectors.ts";
+import type { Tally } from "../../../model/tasks/tally.ts";
 import type { Count } from "../../../model/words/presentation.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { StateBar } from "../../../ui/parts.tsx";
 
 interface SummaryProps {
   counts: Count[];
-  views: TaskView[];
+  tally: Tally;
   fleet: StreamModel;
   onFilter: (filter: string) => void;
 }
@@ -16,7 +16,7 @@ interface SummaryProps {
 /** A state's word in the middle of a sentence, without what follows a comma or colon. */
 export const shortWord = (word: string): string => (word.split(/[,:]/)[0] ?? word).toLowerCase();
 
-export function Summary({ counts, views, fleet, onFilter }: SummaryProps) {
+export function Summary({ counts, tally, fleet, onFilter }: SummaryProps) {
   const merged = mergeDone(counts);
   return (
     <div className="summary">
@@ -35,7 +35,7 @@ export function Summary({ counts, views, fleet, onFilter }: SummaryProps) {
           </button>
         ))}
       </span>
-      <span className="end row only-wide">{usedDevices(views, fleet)}</span>
+      <span className="end row only-wide">{usedDevices(tally, fleet)}</span>
     </div>
   );
 }
@@ -49,15 +49,10 @@ function mergeDone(counts: Count[]): Count[] {
   return [{ shown: first.shown, count: done.reduce((sum, count) => sum + count.count, 0) }, ...rest];
 }
 
-function usedDevices(views: TaskView[], fleet: StreamModel) {
-  const busy = new Map<string, number>();
-  for (const view of views) {
-    if (!view.device) continue;
-    busy.set(view.device, (busy.get(view.device) ?? 0) + (view.shown.tone === "blue" ? 1 : 0));
-  }
-  const known = [...devices(fleet).values()].filter((view) => busy.has(view.id));
+function usedDevices({ onDevices }: Tally, fleet: StreamModel) {
+  const known = [...devices(fleet).values()].filter((view) => onDevices.has(view.id));
   return known.slice(0, 4).map((view) => {
-    const count = busy.get(view.id) ?? 0;
+    const count = onDevices.get(view.id)?.working ?? 0;
     const shown = deviceShown(view, count);
     return (
       <span key={view.id} className={shown.stuck ? `chip toned tone-${shown.tone}` : "chip"} title={shown.word}>

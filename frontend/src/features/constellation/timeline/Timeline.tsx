@@ -7,7 +7,7 @@ import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useStat
 import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { devices, nameOfDevice, taskNamed } from "../../../model/fleet/fleet.ts";
 import { type Absence, wasAway } from "../../../model/run/absences.ts";
-import { type Ghost, haunted, notBefore } from "../../../model/run/ghosts.ts";
+import { type Ghost, haunted, lateBy } from "../../../model/run/ghosts.ts";
 import { type Bar, expectedEnd, type Lane, moved, type Window, zoomed } from "../../../model/run/lanes.ts";
 import { FOR_ONE_AWAY, figuresOf } from "../../../model/run/runFigures.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
@@ -21,7 +21,7 @@ import { readPaint } from "../graph/canvas/paint.ts";
 import { useRepaint } from "../graph/canvas/repaint.ts";
 import type { OpenMenu } from "../graph/context.ts";
 import { barAt, ghostAt, laneAt, momentAt } from "./hits.ts";
-import { AXIS_PX, heightOf, msAt, type Picture, type Place, paintLanes, rowPx } from "./paintLanes.ts";
+import { AXIS_PX, ahead, heightOf, msAt, type Picture, type Place, paintLanes, rowPx } from "./paintLanes.ts";
 import { Reading } from "./Reading.tsx";
 import { useAbsences } from "./useAbsences.ts";
 import { useGestures } from "./useGestures.ts";
@@ -74,29 +74,27 @@ export default memo(function Timeline(props: TimelineProps) {
   const beginMs = head?.created_ms ?? 0;
   const nowMs = live ? Math.max(workspace.now(), beginMs + 1) : head?.ended_ms || beginMs + (report?.makespan_ms ?? 1);
   const expectedOf = useCallback(
-    ({ span }: Bar) => (live ? expectedEnd(span, model.of<Attempt>("attempt", `${span.task}/${span.attempt}`)) : 0),
+    ({ span }: Bar) =>
+      live && !span.toMs ? expectedEnd(span, model.of<Attempt>("attempt", `${span.task}/${span.attempt}`)) : 0,
     [model, live],
   );
   const lastMs = useMemo(
     () => lanes.bars.reduce((most, bar) => Math.max(most, expectedOf(bar)), 0),
     [lanes, expectedOf],
   );
-  const ghosts = useMemo(() => notBefore(lanes.ghosts, nowMs), [lanes, nowMs]);
-  const ghostsEndMs = useMemo(() => ghosts.reduce((most, ghost) => Math.max(most, ghost.toMs), 0), [ghosts]);
+  const { ghosts } = lanes;
+  const lateMs = lateBy(lanes, nowMs);
   const seenMs = Math.max(nowMs, beginMs + 1);
   const whole: Window = {
     fromMs: beginMs,
     toMs: Math.max(
       seenMs,
       Math.min(lastMs, seenMs + (seenMs - beginMs) * AHEAD_MOST),
-      Math.min(ghostsEndMs, seenMs + Math.max(GHOSTS_AHEAD_LEAST_MS, (seenMs - beginMs) * GHOSTS_AHEAD_MOST)),
+      Math.min(lanes.lastMs + lateMs, seenMs + Math.max(GHOSTS_AHEAD_LEAST_MS, (seenMs - beginMs) * GHOSTS_AHEAD_MOST)),
     ),
   };
   const path = useMemo(() => pathBars(lanes.bars, report, beginMs), [lanes, report, beginMs]);
-  const tasks = useMemo(
-    () => [...new Set([...lanes.ofTask.keys(), ...ghosts.map((ghost) => ghost.task)])],
-    [lanes, ghosts],
-  );
+  const tasks = useMemo(() => [...new Set([...lanes.ofTask.keys(), ...lanes.ghostsOf.keys()])], [lanes]);
   const onPath = useMemo(() => new Set(report?.path.map((step) => step.task)), [report]);
   const ticks = useMemo(
     () => (report?.ticks ?? []).map((tick) => ({ ...tick, atMs: beginMs + tick.at_ms })),
@@ -121,7 +119,8 @@ export default memo(function Timeline(props: TimelineProps) {
 
   const toneOf = useCallback((bar: Bar): Tone => toneIn(model, fleet, bar), [model, fleet]);
   const nameOf = useCallback((task: string) => taskNamed(fleet, task), [fleet]);
-  const absences = useAbsences(waitedFor(model, fleet, lanes.bars));
+  const waited = useMemo(() => waitedFor(model, fleet, lanes.bars), [model, fleet, lanes]);
+  const absences = useAbsences(waited);
   const awayOf = (bar: Bar) => isAway(model, fleet, absences, bar);
   const causeOf = (bar: Bar) => (awayOf(bar) ? FOR_ONE_AWAY : (WAITS[bar.span.phase] ?? ""));
   const paint = () => {
@@ -145,6 +144,7 @@ export default memo(function Timeline(props: TimelineProps) {
       selected,
       path,
       ghosts,
+      lateMs,
       ticks,
       ...run,
     };
@@ -203,7 +203,7 @@ export default memo(function Timeline(props: TimelineProps) {
     press: (x, y) => {
       const bar = longPress.held.current ? null : hit(x, y);
       const box = canvas.current?.getBoundingClientRect();
-      const ghost = bar ? null : ghostAt(ghosts, place, x, y);
+      const ghost = bar ? null : ghostAt(ghosts, ahead(place, lateMs), x, y);
       const task = bar?.span.task ?? ghost?.task;
       if (task) onSelect(task);
       else if (!(box && askAbout(x, y, { x: box.left + x, y: box.top + y }))) pointAt(x, y);
@@ -215,11 +215,11 @@ export default memo(function Timeline(props: TimelineProps) {
   const pointAt = (x: number, y: number) => {
     const bar = hit(x, y);
     const moments = bar ? [] : momentAt(ticks, place, x, y);
-    const ghost = bar ? null : ghostAt(ghosts, place, x, y);
+    const ghost = bar ? null : ghostAt(ghosts, ahead(place, lateMs), x, y);
     const text = bar
       ? barWords(fleet, bar, causeOf(bar), nowMs)
       : ghost
-        ? `${taskNamed(fleet, ghost.task)}: ${ghostWords(fleet, lanes.lanes, ghost, nowMs)}`
+        ? `${taskNamed(fleet, ghost.task)}: ${ghostWords(fleet, lanes.lanes, ghost, nowMs - lateMs)}`
         : moments.map((moment) => momentWords(fleet, moment)).join("; ");
     const box = canvas.current?.getBoundingClientRect();
     setHovered(text && box ? { text, x: box.left + x, y: box.top + y } : null);
@@ -240,8 +240,9 @@ export default memo(function Timeline(props: TimelineProps) {
     const bars = lanes.ofTask.get(task) ?? [];
     const known = taskView(model, fleet, task);
     const parts = bars.map((bar) => `${phaseWords(fleet, bar, causeOf(bar))} for ${duration(lengthOf(bar, nowMs))}`);
-    const next = ghosts.filter((ghost) => ghost.task === task);
-    const coming = next.map((ghost) => ghostWords(fleet, lanes.lanes, ghost, nowMs));
+    const coming = (lanes.ghostsOf.get(task) ?? []).map((ghost) =>
+      ghostWords(fleet, lanes.lanes, ghost, nowMs - lateMs),
+    );
     return [nameOf(task), known?.shown.word, ...parts, ...coming, onPath.has(task) && "on the critical path"]
       .filter(Boolean)
       .join(", ");

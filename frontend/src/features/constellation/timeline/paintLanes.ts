@@ -51,6 +51,8 @@ export interface Picture {
   path: Bar[][];
   /** Tasks to come, as a forecast has them; those after a change are hatched in a colour of their own. */
   ghosts: readonly Ghost[];
+  /** By how much they are late by now. */
+  lateMs: number;
   ticks: Moment[];
   beginMs: number;
   nowMs: number;
@@ -69,6 +71,12 @@ export const xOf = (place: Place, atMs: number): number => {
   const { fromMs, toMs } = place.window;
   return place.gutter + ((atMs - fromMs) / Math.max(1, toMs - fromMs)) * (place.width - place.gutter - 8);
 };
+
+/** The same place for what stands later by this time: thousands of ghosts keep the moments that they had. */
+export const ahead = (place: Place, lateMs: number): Place => ({
+  ...place,
+  window: { fromMs: place.window.fromMs - lateMs, toMs: place.window.toMs - lateMs },
+});
 
 export const msAt = (place: Place, x: number): number => {
   const { fromMs, toMs } = place.window;
@@ -92,7 +100,7 @@ export function paintLanes(context: CanvasRenderingContext2D, paint: Paint, pict
   context.clip();
   paintBars(context, paint, picture, place);
   paintNamesBehind(context, paint, picture, place);
-  paintGhosts(context, paint, picture, place);
+  paintGhosts(context, paint, picture, ahead(place, picture.lateMs));
   paintPath(context, paint, picture, place);
   paintPresent(context, paint, picture, place);
   context.restore();
@@ -273,10 +281,11 @@ function paintNamesBehind(context: CanvasRenderingContext2D, paint: Paint, pictu
   if (place.rowPx < NAMED_ROW_PX || picture.lanes.bars.length > NAMED_BEHIND_MOST) return;
   const high = place.rowPx - 3;
   const rows = new Map<number, [number, number][]>();
+  const later = ahead(place, picture.lateMs);
   for (const bar of [...picture.lanes.bars, ...picture.ghosts]) {
-    const from = xOf(place, bar.fromMs);
+    const from = "span" in bar ? xOf(place, bar.fromMs) : xOf(later, bar.fromMs);
     const drawn = "span" in bar ? xOf(place, Math.max(Math.min(bar.toMs, picture.nowMs), picture.expectedOf(bar))) : 0;
-    const stretch: [number, number] = [from, Math.max(from + 2, "span" in bar ? drawn : xOf(place, bar.toMs))];
+    const stretch: [number, number] = [from, Math.max(from + 2, "span" in bar ? drawn : xOf(later, bar.toMs))];
     const held = rows.get(bar.row);
     if (held) held.push(stretch);
     else rows.set(bar.row, [stretch]);

@@ -1,12 +1,13 @@
 /** The states in trouble with their counts, for a phone; a press filters the tasks by one. */
-import { counts, inTrouble, type TaskView } from "../../../model/tasks/selectors.ts";
+import { inTrouble } from "../../../model/tasks/selectors.ts";
+import type { Tally } from "../../../model/tasks/tally.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { shortWord } from "../tasks/Summary.tsx";
 
-export function Troubles({ views, onFilter }: { views: TaskView[]; onFilter: (text: string) => void }) {
+export function Troubles({ tally, onFilter }: { tally: Tally; onFilter: (text: string) => void }) {
   return (
     <>
-      {counts(views.filter((view) => inTrouble(view.shown))).map(({ shown: one, count }) => (
+      {tally.counts(inTrouble).map(({ shown: one, count }) => (
         <button
           key={one.glyph}
           type="button"

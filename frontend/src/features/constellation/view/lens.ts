@@ -1,7 +1,4 @@
 /** The lenses on a constellation, and the one that is shown when none is asked for. */
-import type { StreamModel } from "../../../model/stream/stream.ts";
-import { specs } from "../../../model/tasks/selectors.ts";
-
 export type Lens = "planning" | "answer" | "graph" | "list" | "timeline" | "conversation";
 
 export const LENS: Record<Lens, string> = {
@@ -29,10 +26,4 @@ export function lensOf(
 }
 
 /** Whether so many tasks stand outside of groups that a list says more than a drawing of all of them. */
-export function manyLoose(model: StreamModel): boolean {
-  const all = specs(model);
-  if (all.size <= LOOSE_TASKS_MAX) return false;
-  let loose = 0;
-  for (const spec of all.values()) if (!spec.group && !spec.for_each) loose += 1;
-  return loose > LOOSE_TASKS_MAX;
-}
+export const manyLoose = (loose: number): boolean => loose > LOOSE_TASKS_MAX;
