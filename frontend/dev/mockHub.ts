@@ -314,6 +314,8 @@ export class MockHub {
       return { body: deedsOf(searchParams.get("device") ?? "", searchParams.get("kind"), Date.now()), status: 200 };
     if (path === "/device-work") return { body: workOf(searchParams.getAll("device")), status: 200 };
     const device = /^\/devices\/([^/]+)(?:\/(\w+))?$/.exec(path);
+    if (device && method === "GET")
+      return { body: this.entities("fleet").get(`device/${device[1]}`) ?? {}, status: 200 };
     if (device) return this.device(device[1] ?? "", device[2] ?? "", body as { name?: string });
     const inside = /^\/constellations\/([^/]+)\/(.+)$/.exec(path);
     if (inside) return this.inside(inside[1] ?? "", inside[2] ?? "", searchParams, body);

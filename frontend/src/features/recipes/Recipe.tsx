@@ -136,18 +136,6 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
           </Button>
         )}
       </div>
-      {(recipe.phrases ?? []).length > 0 && (
-        <section className="card">
-          <header>
-            <h2>Words to type for it</h2>
-          </header>
-          <ul className="plainlist body">
-            {recipe.phrases?.map((phrase) => (
-              <li key={phrase}>{phrase}</li>
-            ))}
-          </ul>
-        </section>
-      )}
       {Object.keys(types).length > 0 && (
         <section className="card" aria-label="Values">
           <header>
@@ -177,6 +165,18 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
           </Button>
         </span>
       </div>
+      {(recipe.phrases ?? []).length > 0 && (
+        <section className="card">
+          <header>
+            <h2>Words to type for it</h2>
+          </header>
+          <ul className="plainlist body">
+            {recipe.phrases?.map((phrase) => (
+              <li key={phrase}>{phrase}</li>
+            ))}
+          </ul>
+        </section>
+      )}
       {recipe.trust && !old && <TrustCard name={recipe.name} trust={recipe.trust} onDone={onChanged} />}
       {!old && <RecipeTrend name={recipe.name} />}
       {recipe.built_in === false && <Versions recipe={recipe} />}

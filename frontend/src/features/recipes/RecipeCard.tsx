@@ -81,6 +81,11 @@ function Words({ sentence }: { sentence: RecipeSentence }) {
   );
 }
 
+/** The effects that the grants do not tell already: one that needs to write files writes. */
+function effectsBeyond(needs: readonly string[], effects: readonly string[]): string[] {
+  return effects.filter((effect) => !needs.includes(`files:${effect}`));
+}
+
 export function RecipeFacts({ recipe }: { recipe: RecipeRow }) {
   const needs = [...new Set(Object.values(recipe.asks_for ?? {}).flat())];
   const trial = trialProgress(recipe);
@@ -96,12 +101,12 @@ export function RecipeFacts({ recipe }: { recipe: RecipeRow }) {
           can be scheduled
         </span>
       )}
-      {needs.map((grant) => (
-        <span key={grant} className="chip needs" title={`The owner of a device must have granted ${grant}`}>
-          needs to {grantWords(grant)}
+      {needs.length > 0 && (
+        <span className="chip needs" title={`The owner of a device must have granted ${needs.join(", ")}`}>
+          needs to {needs.map(grantWords).join(", ")}
         </span>
-      ))}
-      {(recipe.effects ?? []).map((effect) => (
+      )}
+      {effectsBeyond(needs, recipe.effects ?? []).map((effect) => (
         <span key={effect} className="chip out">
           {effect}
         </span>

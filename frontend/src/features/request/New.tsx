@@ -14,7 +14,7 @@ import { paramsInOrder } from "../../model/plan/asked.ts";
 import type { Priority, RecipeCandidate, Sharing } from "../../model/types.ts";
 import { AWAY } from "../../ui/away.tsx";
 import { Button, ProblemNote, Tabs } from "../../ui/parts.tsx";
-import { AskedBack } from "./AskedBack.tsx";
+import { AskedBack, AskedLately } from "./EarlierRequests.tsx";
 import { Meanings } from "./Meanings.tsx";
 import { PrioritySelect } from "./PriorityChoice.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "./preview/PreviewCard.tsx";
@@ -229,6 +229,7 @@ export function NewPage() {
               </Suspense>
             )}
             <AskedBack />
+            {way === "describe" && !asked && !unreachable && <AskedLately onWords={say} />}
             {shown && shown.tasks.length > 0 && <PreviewCard preview={shown} fleet={fleet} />}
             {shown && asked && shown.tasks.length > 0 && <WhatIfCard key={stamp} asked={asked} preview={shown} />}
             <GrantLines grants={grants} />

@@ -10,7 +10,7 @@ import { LastRuns } from "../recipes/trend/LastRuns.tsx";
 export function Durations({ id }: { id: string }) {
   const [open, setOpen] = useState(false);
   return (
-    <details className="sub" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>How long it took</summary>
       {open && <Read id={id} />}
     </details>

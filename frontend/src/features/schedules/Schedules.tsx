@@ -133,7 +133,15 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
         {values.length === 0 && on.length > 0 && <span className="dim">on {on.join(", ")}</span>}
       </span>
       <span className="nowrap num">
-        {first ? <time dateTime={first}>{readerTime(first, row.zone).text}</time> : active ? "no firing" : row.state}
+        {first ? (
+          <>
+            <span className="dim">next</span> <time dateTime={first}>{readerTime(first, row.zone).text}</time>
+          </>
+        ) : active ? (
+          "no firing"
+        ) : (
+          row.state
+        )}
       </span>
       <span className="sub row wrap">
         <span>
@@ -141,9 +149,12 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
           {first && readerTime(first, row.zone).there && ` (your clock: ${ownZone()})`}
         </span>
         {last && row.last && (
-          <Link className={`link row word tone-${last.tone}`} href={`/constellations/${row.last.constellation}`}>
-            <Glyph name={last.glyph} /> last {readerTime(row.last.due_at, row.zone).text}
-          </Link>
+          <span className={`row word tone-${last.tone}`}>
+            <Glyph name={last.glyph} />
+            <Link className="link" href={`/constellations/${row.last.constellation}`}>
+              last {readerTime(row.last.due_at, row.zone).text}
+            </Link>
+          </span>
         )}
         {row.running.map((id) => (
           <Link key={id} className="link" href={`/constellations/${id}`}>
@@ -169,50 +180,52 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
           </Button>
         </span>
       )}
-      {(row.next.length > 0 || row.approved) && (
-        <details className="sub">
-          <summary>{row.next.length > 0 ? "The next five" : "What was approved"}</summary>
-          <NextFirings times={row.next} zone={row.zone} />
-          {row.approved && (
-            <p className="small dim">
-              Approved by {author(row.approved.by)}: {row.approved.effects.join(", ") || "no effect"} on{" "}
-              {row.approved.devices.join(", ") || "no device"}.
-            </p>
+      <div className="sub more">
+        {(row.next.length > 0 || row.approved) && (
+          <details>
+            <summary>{row.next.length > 0 ? "The next five" : "What was approved"}</summary>
+            <NextFirings times={row.next} zone={row.zone} />
+            {row.approved && (
+              <p className="small dim">
+                Approved by {author(row.approved.by)}: {row.approved.effects.join(", ") || "no effect"} on{" "}
+                {row.approved.devices.join(", ") || "no device"}.
+              </p>
+            )}
+          </details>
+        )}
+        {row.last && <Durations id={row.id} />}
+        <div className="row wrap">
+          {active ? (
+            <Button asks icon="pause" onClick={control("pause", `${row.name} is paused`)}>
+              Pause
+            </Button>
+          ) : (
+            <Button asks icon="play" onClick={control("resume", `${row.name} fires again`)}>
+              Resume
+            </Button>
           )}
-        </details>
-      )}
-      {row.last && <Durations id={row.id} />}
-      <div className="sub row wrap">
-        {active ? (
-          <Button asks icon="pause" onClick={control("pause", `${row.name} is paused`)}>
-            Pause
+          <Button asks icon="bolt" onClick={control("run", `${row.name} fires now`)}>
+            Run now
           </Button>
-        ) : (
-          <Button asks icon="play" onClick={control("resume", `${row.name} fires again`)}>
-            Resume
+          <Button asks icon="edit" onClick={onChange}>
+            Change...
           </Button>
-        )}
-        <Button asks icon="bolt" onClick={control("run", `${row.name} fires now`)}>
-          Run now
-        </Button>
-        <Button asks icon="edit" onClick={onChange}>
-          Change...
-        </Button>
-        {sure ? (
-          // The way back stands where the first press was: a double press removes nothing.
-          <>
-            <Button autoFocus onClick={() => setSure(false)}>
-              Keep it
+          {sure ? (
+            // The way back stands where the first press was: a double press removes nothing.
+            <>
+              <Button autoFocus onClick={() => setSure(false)}>
+                Keep it
+              </Button>
+              <Button asks kind="bad" onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
+                Remove this schedule
+              </Button>
+            </>
+          ) : (
+            <Button asks icon="close" onClick={() => setSure(true)}>
+              Remove
             </Button>
-            <Button asks kind="bad" onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
-              Remove this schedule
-            </Button>
-          </>
-        ) : (
-          <Button asks icon="close" onClick={() => setSure(true)}>
-            Remove
-          </Button>
-        )}
+          )}
+        </div>
       </div>
     </article>
   );

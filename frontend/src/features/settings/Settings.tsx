@@ -1,4 +1,4 @@
-/** Settings: the look, what is allowed from now on, sessions and tokens. */
+/** Settings: the person who is signed in, the look, what is allowed from now on, sessions and tokens. */
 import { Link, useLocation } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
@@ -23,7 +23,36 @@ export function SettingsPage() {
   const runs = owns || role === "operator";
   return (
     <Shell title="Settings">
-      <div className="page cards">
+      <div className="page cards settings">
+        <section className="card">
+          <header>
+            <h2>{workspace.session?.principal.name ?? "You"}</h2>
+            <span className="dim">{workspace.session?.role}</span>
+          </header>
+          <div className="setting">
+            <span>
+              This page is signed in.
+              {!owns && ` You see your own settings as ${role}; an owner sets the model and changes roles.`}
+            </span>
+            <Button
+              asks="anyone"
+              onClick={async () => {
+                try {
+                  await workspace.hub.signOut();
+                } catch (error) {
+                  report(error);
+                  return;
+                }
+                workspace.end();
+                forgetEverywhere();
+                go("/");
+                location.reload();
+              }}
+            >
+              Sign out
+            </Button>
+          </div>
+        </section>
         <section className="card">
           <header>
             <h2>Look</h2>
@@ -73,35 +102,6 @@ export function SettingsPage() {
           </section>
         )}
         {runs && <SessionsCard />}
-        <section className="card">
-          <header>
-            <h2>{workspace.session?.principal.name ?? "You"}</h2>
-            <span className="dim">{workspace.session?.role}</span>
-          </header>
-          <div className="setting">
-            <span>
-              This page is signed in.
-              {!owns && ` You see your own settings as ${role}; an owner sets the model and changes roles.`}
-            </span>
-            <Button
-              asks="anyone"
-              onClick={async () => {
-                try {
-                  await workspace.hub.signOut();
-                } catch (error) {
-                  report(error);
-                  return;
-                }
-                workspace.end();
-                forgetEverywhere();
-                go("/");
-                location.reload();
-              }}
-            >
-              Sign out
-            </Button>
-          </div>
-        </section>
       </div>
     </Shell>
   );

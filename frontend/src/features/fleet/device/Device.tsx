@@ -30,7 +30,7 @@ import { type Busy, DeviceControls, DeviceFacts, DeviceName, DeviceNotes, Device
 import { PaceCard } from "./PaceCard.tsx";
 
 const LAST_MAX = 8;
-const WAITING_MAX = 8;
+const TASKS_MAX = 8;
 
 export function DevicePage({ id }: { id: string }) {
   const fleet = useFleet();
@@ -93,12 +93,25 @@ function Known({ view }: { view: DeviceView }) {
         {vitals.value && <LargeLines vitals={vitals.value} device={device.id} />}
         <div className="columns">
           <div className="cards">
-            <Tasks title="Running now" none="It does nothing now." tasks={busy} most={WAITING_MAX} />
-            <Tasks title="Waiting for it" none="Nothing waits for it." tasks={waiting} most={WAITING_MAX} />
+            <Tasks
+              title="Running now"
+              none={waiting.length ? "It does nothing now." : "It does nothing now, and nothing waits for it."}
+              tasks={busy}
+            />
+            {waiting.length > 0 && <Tasks title="Waiting for it" none="" tasks={waiting} />}
             <Today view={view} now={now} />
             <PaceCard device={device.id} />
           </div>
           <div className="cards">
+            <section className="card" aria-label="What you may do with it">
+              <header>
+                <h2>What you may do with it</h2>
+              </header>
+              <div className="body stack">
+                <DeviceName key={device.name} view={view} onDo={act} />
+                <DeviceControls view={view} busy={busy} onDo={act} onRevoked={() => go("/devices")} />
+              </div>
+            </section>
             <RightsCard view={view} />
             <section className="card" aria-label="What it is">
               <header>
@@ -109,15 +122,6 @@ function Known({ view }: { view: DeviceView }) {
                 <DeviceTools view={view} />
               </div>
             </section>
-            <section className="card" aria-label="What you may do with it">
-              <header>
-                <h2>What you may do with it</h2>
-              </header>
-              <div className="body stack">
-                <DeviceName key={device.name} view={view} onDo={act} />
-                <DeviceControls view={view} busy={busy} onDo={act} onRevoked={() => go("/devices")} />
-              </div>
-            </section>
           </div>
         </div>
       </div>
@@ -125,7 +129,7 @@ function Known({ view }: { view: DeviceView }) {
   );
 }
 
-function Tasks({ title, none, tasks, most }: { title: string; none: string; tasks: Busy; most: number }) {
+function Tasks({ title, none, tasks }: { title: string; none: string; tasks: Busy }) {
   const fleet = useFleet();
   return (
     <section className="card" aria-label={title}>
@@ -133,7 +137,7 @@ function Tasks({ title, none, tasks, most }: { title: string; none: string; task
         <h2>{title}</h2>
         <span className="dim">{tasks.length || ""}</span>
       </header>
-      {tasks.slice(0, most).map((one) => (
+      {tasks.slice(0, TASKS_MAX).map((one) => (
         <Link
           key={`${one.constellation}/${one.task}`}
           className="deviceline"
@@ -143,7 +147,7 @@ function Tasks({ title, none, tasks, most }: { title: string; none: string; task
           <span className="dim cut">{one.name}</span>
         </Link>
       ))}
-      {tasks.length > most && <p className="body small dim">and {tasks.length - most} more</p>}
+      {tasks.length > TASKS_MAX && <p className="body small dim">and {tasks.length - TASKS_MAX} more</p>}
       {tasks.length === 0 && <p className="body dim">{none}</p>}
     </section>
   );

@@ -39,26 +39,16 @@ export default function HourCharts({ lines, vitals, calls, away }: Props) {
   const rows = rowsOf(lines, calls, momentMs, untilMs, stepS);
   const then = momentMs === null ? [] : callsAt(calls, momentMs - stepMs / 2, momentMs + stepMs / 2);
   const words = momentMs === null ? "" : [timeOfDay(momentMs), callsWords(then, untilMs)].filter(Boolean).join(": ");
-  const closer = zoomed(view, momentMs, stepMs);
   const heard = useRef({ moment: setMoment, stretch: setStretch as (view: View) => void, whole: () => {} });
   heard.current = { moment: setMoment, stretch: setStretch, whole: () => setStretch(null) };
   return (
     <div className="hour">
-      <div className="row hourbar">
-        <output className="small grow cut" title={words}>
-          {words || `${timeOfDay(view.fromMs).slice(0, 5)} to ${timeOfDay(view.toMs).slice(0, 5)}`}
-        </output>
-        <Button
-          why={closer ? null : "There are no figures closer together."}
-          title="Or drag over a stretch of a chart"
-          onClick={() => setStretch(closer)}
-        >
-          Zoom in
-        </Button>
-        <Button why={stretch ? null : "The whole hour is shown."} onClick={() => setStretch(null)}>
-          Whole hour
-        </Button>
-      </div>
+      <Bar
+        words={words || `${timeOfDay(view.fromMs).slice(0, 5)} to ${timeOfDay(view.toMs).slice(0, 5)}`}
+        closer={zoomed(view, momentMs, stepMs)}
+        isWhole={!stretch}
+        onStretch={setStretch}
+      />
       {rows.map((row, at) => (
         <div className="hourrow" key={row.key}>
           <div className="hourname">
@@ -80,6 +70,34 @@ export default function HourCharts({ lines, vitals, calls, away }: Props) {
         say={(ms) => momentWords(lines, calls, ms, untilMs, stepS)}
         onMoment={setMoment}
       />
+    </div>
+  );
+}
+
+interface BarProps {
+  words: string;
+  closer: View | null;
+  isWhole: boolean;
+  onStretch: (stretch: View | null) => void;
+}
+
+/** The time that is shown, and the ways to a shorter one and back. */
+function Bar({ words, closer, isWhole, onStretch }: BarProps) {
+  return (
+    <div className="row hourbar">
+      <output className="small grow cut" title={words}>
+        {words}
+      </output>
+      <Button
+        why={closer ? null : "There are no figures closer together."}
+        title="Or drag over a stretch of a chart"
+        onClick={() => onStretch(closer)}
+      >
+        Zoom in
+      </Button>
+      <Button why={isWhole ? "The whole hour is shown." : null} onClick={() => onStretch(null)}>
+        Whole hour
+      </Button>
     </div>
   );
 }

@@ -110,9 +110,6 @@ export class Chart {
   private options(height: number, withTimes: boolean): UPlot.Options {
     const { view, points } = this.shown;
     const blue = () => readPaint().tone.blue;
-    const colour = { stroke: () => readPaint().ink2, font: `12px ${getComputedStyle(document.body).fontFamily}` };
-    const lines = { grid: { stroke: () => readPaint().line, width: 0.5 }, ticks: { show: false } };
-    const time = (second: number) => timeOfDay(second * 1000).slice(0, 5);
     return {
       width: this.place.clientWidth,
       height,
@@ -135,27 +132,7 @@ export class Chart {
         // A call takes from milliseconds to minutes: each decade has the same height.
         y: { auto: false, distr: points ? 1 : 3, range: () => [this.shown.least, this.shown.most] },
       },
-      axes: [
-        {
-          ...colour,
-          ...lines,
-          size: withTimes ? TIMES_HIGH : 0,
-          gap: 6,
-          space: 64,
-          incrs: MARKS_S,
-          values: (_plot, splits) => (withTimes ? splits.map(time) : splits.map(() => "")),
-        },
-        {
-          ...colour,
-          ...lines,
-          size: AXIS_WIDE,
-          gap: 8,
-          splits: () => this.splits(),
-          // On a scale of decades uPlot would leave out all that are no powers of ten.
-          filter: (_plot, splits) => splits,
-          values: (_plot, splits) => splits.map((at, place) => (place === 1 ? "" : this.shown.figure(at))),
-        },
-      ],
+      axes: this.axes(withTimes),
       series: [{}, { stroke: blue, width: 1.5, points: { fill: blue, size: 4, filter: lone } }],
       hooks: {
         drawClear: [(plot) => this.shadeAway(plot)],
@@ -164,6 +141,33 @@ export class Chart {
         setSelect: [(plot) => this.select(plot)],
       },
     };
+  }
+
+  private axes(withTimes: boolean): UPlot.Axis[] {
+    const colour = { stroke: () => readPaint().ink2, font: `12px ${getComputedStyle(document.body).fontFamily}` };
+    const lines = { grid: { stroke: () => readPaint().line, width: 0.5 }, ticks: { show: false } };
+    const time = (second: number) => timeOfDay(second * 1000).slice(0, 5);
+    return [
+      {
+        ...colour,
+        ...lines,
+        size: withTimes ? TIMES_HIGH : 0,
+        gap: 6,
+        space: 64,
+        incrs: MARKS_S,
+        values: (_plot, splits) => (withTimes ? splits.map(time) : splits.map(() => "")),
+      },
+      {
+        ...colour,
+        ...lines,
+        size: AXIS_WIDE,
+        gap: 8,
+        splits: () => this.splits(),
+        // On a scale of decades uPlot would leave out all that are no powers of ten.
+        filter: (_plot, splits) => splits,
+        values: (_plot, splits) => splits.map((at, place) => (place === 1 ? "" : this.shown.figure(at))),
+      },
+    ];
   }
 
   private splits(): number[] {

@@ -17,6 +17,8 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
   const lines = planInShort(specs(model).values(), fleet);
   const gone = goneDevices(specs(model).values(), fleet);
   const calls = changingCalls(specs(model).values(), fleet);
+  // One call on one device has the effects that stand above it.
+  const told = whole && calls.length === 1 && lines.length === 1;
   if (gone.length === 0 && (whole ? !request && lines.length === 0 : calls.length === 0)) return null;
   return (
     <div className="sub stack planinshort">
@@ -45,8 +47,8 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
           <ul className="plain" aria-label="Calls of the plan">
             {calls.slice(0, CALLS_MAX).map((call) => (
               <li key={call.task}>
-                <b>{call.task}</b> <span className="mono">{call.tool}</span> on {call.device}:{" "}
-                {effectWords(call.effects)}
+                <b>{call.task}</b> <span className="mono">{call.tool}</span> on {call.device}
+                {!told && `: ${effectWords(call.effects)}`}
                 <details>
                   <summary className="small">All its arguments</summary>
                   <pre className="mono small wraps">{call.args}</pre>

@@ -3,7 +3,7 @@
 import { Link } from "wouter";
 import { stateWord, waitWords } from "../../../model/run/trend.ts";
 import type { TrendRun } from "../../../model/types.ts";
-import { msOf } from "../../../model/words/times.ts";
+import { ownZone, readerTime } from "../../../model/words/clock.ts";
 import { duration } from "../../../model/words/words.ts";
 
 const WIDTH = 240;
@@ -55,7 +55,7 @@ export function LastRuns({ trend, title = "Trend" }: { trend: Trend; title?: str
                 <tr key={run.constellation}>
                   <th scope="row">
                     <Link className="link nowrap" href={`/constellations/${run.constellation}`}>
-                      {new Date(msOf(run.created_at)).toLocaleString("en-GB")}
+                      {readerTime(run.created_at ?? "", ownZone()).text}
                     </Link>
                   </th>
                   <td>{stateWord(run)}</td>
