@@ -123,6 +123,14 @@ class Device:
         self._process = self._fleet.spawn(argv, f"agent-{self.name}", {"PATH": path, "HOME": str(self.folder)})
         self._fleet.until_online(self.name)
 
+    def restore(self) -> None:
+        """Have the device succeed as often as it failed: the hub asks one last that a test has killed."""
+        while (health := self.seen_by_hub()["health"]) and (faults := int(health["faults"])):
+            tasks = [{"id": f"ok-{n}", "tool": "system.info", "device": {"name": self.name}} for n in range(faults)]
+            plan = {"starloom": 1, "name": f"Restore {self.name}", "tasks": tasks}
+            made = self._fleet.client.create("/constellations", {"plan": plan})
+            assert Running(self._fleet, str(made["id"]), {}).wait().state == "succeeded"
+
     def kill(self) -> None:
         """SIGKILL the agent; `start` brings it back."""
         assert self._process is not None, f"{self.name} does not run"
@@ -267,6 +275,7 @@ class Fleet(Installation):
             subprocess.run(["rm", "-rf", "--", *map(str, device.folder.iterdir())], check=True)
             if device._process is None or device._process.poll() is not None:
                 device.start()
+            device.restore()
 
     # -- requests
 
