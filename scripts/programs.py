@@ -9,16 +9,13 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from steps import Unable, say
 
 ADMINISTRATION = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where the programs of an administrator lie, also when the PATH does not lead there; `tests/conftest.py` adds them."""
-
-HEADLESS_SHELL = "chromium-headless-shell"
-"""The engine of Chromium without windows and profiles; Debian names the package like the program."""
 
 
 def ensure_all() -> None:
@@ -33,19 +30,13 @@ def ensure_all() -> None:
 
 
 def ensure_browser() -> None:
-    """Install Chromium and its headless shell for the browser tests where they are missing and this user may.
-
-    Both at once: the shell needs the files of the same version. Without the shell the tests take Chromium itself.
+    """Install Chromium for the browser tests where it is missing and this user may.
 
     Raises:
-        Unable: there is no Chromium and it cannot be installed here.
+        Unable: there is none and it cannot be installed here.
     """
-    need = "the browser tests need Chromium"
-    if not shutil.which(HEADLESS_SHELL):
-        with suppress(Unable):
-            _install("Chromium", need, ["chromium", HEADLESS_SHELL])
     if not shutil.which("chromium"):
-        _install("Chromium", need, ["chromium"])
+        _install("chromium", "the browser tests need Chromium", ["chromium"])
 
 
 def ensure_ssh() -> None:

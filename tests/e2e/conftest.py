@@ -13,7 +13,6 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect, sync_playwright
 
-from tests import chromium
 from tests.e2e.failures import explain
 from tests.e2e.screens import FOLDER, Screens, write_index
 from tests.e2e.stack import Stack, running
@@ -59,19 +58,21 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    assert chromium, "the browser tests need Chromium (Debian, Ubuntu: apt-get install chromium)"
     expect.set_options(timeout=WAIT_MS)  # a page's own default does not hold for expectations, which have 5 s
     with sync_playwright() as play:
-        made = play.chromium.launch(executable_path=chromium.program(), args=FLAGS)
+        made = play.chromium.launch(executable_path=chromium, args=FLAGS)
         yield made
         made.close()
 
 
 @pytest.fixture(scope="package")
-def screens(pytestconfig: pytest.Config) -> Iterator[Screens]:
+def screens() -> Iterator[Screens]:
     for old in FOLDER.glob("*-*-*-*.png"):
         if old.stat().st_mtime < STARTED_S:
             old.unlink(missing_ok=True)
-    made = Screens(with_pictures=pytestconfig.getoption("--tier") in (None, "proof"))
+    made = Screens()
     yield made
     if made.taken:
         figures = {"screenshots": len(made.taken), "dom_max": made.elements_most, "axe_violations": made.violations}

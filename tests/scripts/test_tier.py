@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -230,37 +228,3 @@ def test_root_without_useradd_learns_it_before_the_tests(tmp_path: Path, monkeyp
         programs.ensure_useradd()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     programs.ensure_useradd()
-
-
-def _asked_of_apt(folder: Path, known: tuple[str, ...]) -> Path:
-    """Make an apt-get that installs what it knows into the folder and refuses the rest; return what it was asked."""
-    asked = folder / "asked"
-    program = folder / "apt-get"
-    program.write_text(
-        f"""#!/bin/sh
-[ "$1" = install ] || exit 0
-shift
-echo "$@" >> {asked}
-for name; do case "$name" in -*) continue ;; {"|".join(known)}) ;; *) exit 100 ;; esac; done
-for name; do case "$name" in -*) ;; *) : > {folder}/$name; chmod +x {folder}/$name ;; esac; done
-"""
-    )
-    program.chmod(0o755)
-    return asked
-
-
-@pytest.mark.parametrize("known", [("chromium", programs.HEADLESS_SHELL), ("chromium",)], ids=["debian", "no shell"])
-def test_the_browser_comes_with_its_shell_where_there_is_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: tuple[str, ...]
-) -> None:
-    for program in ("chmod", "sh"):
-        (tmp_path / program).symlink_to(shutil.which(program) or "")
-    asked = _asked_of_apt(tmp_path, known)
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(programs, "_no_service_starts", contextlib.nullcontext)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    programs.ensure_browser()
-    assert all((tmp_path / name).exists() for name in known)
-    first, *others = asked.read_text().splitlines()
-    assert first.endswith("chromium chromium-headless-shell")
-    assert [line.split()[-1] for line in others] == (["chromium"] if len(known) == 1 else [])
