@@ -39,8 +39,12 @@ _WIDER = """() => {
 
 @dataclass
 class Screens:
-    """Takes pictures and remembers the largest page that it saw and all that axe found."""
+    """Takes pictures and remembers the largest page that it saw and all that axe found.
 
+    Pictures are for people, and no test reads them: a tier that only judges goes without.
+    """
+
+    with_pictures: bool = True
     elements_most: int = 0
     violations: int = 0
     taken: list[str] = field(default_factory=list)
@@ -63,6 +67,8 @@ class Screens:
         page.emulate_media(color_scheme="light")
 
     def _picture(self, page: Page, name: str, state: str, theme: str, width: str) -> None:
+        if not self.with_pictures:
+            return
         FOLDER.mkdir(exist_ok=True)
         file = f"{name}-{state}-{theme}-{width}.png"
         page.screenshot(path=FOLDER / file, timeout=PICTURE_MS)
