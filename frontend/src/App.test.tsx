@@ -271,6 +271,7 @@ describe("New request", () => {
     await userEvent.keyboard("{Control>}{Enter}{/Control}");
     await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
     expect(hub.calls.find((call) => call.method === "POST" && call.path === "/constellations")?.body).toEqual({
+      able: false,
       plan_hash: "8c1f",
       request: "Back up the pictures of my phone to the server",
     });
@@ -363,6 +364,7 @@ describe("New request", () => {
     await userEvent.click(await screen.findByRole("button", { name: /^Have the model plan it/ }));
     await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
     expect(hub.calls.find((call) => call.method === "POST" && call.path === "/constellations")?.body).toEqual({
+      able: false,
       request: "sing by the model",
     });
   });

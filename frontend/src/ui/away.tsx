@@ -87,7 +87,8 @@ export function useReason(why: string | null): Reason {
     onFocus: (event) => {
       if (event.currentTarget.matches(":focus-visible")) setButton(event.currentTarget);
     },
-    onBlur: () => setButton(null),
+    // Later: React puts the focus back on the button where its bubble goes while the focus is moving.
+    onBlur: () => void setTimeout(() => setButton((left) => (left?.matches(":focus") ? left : null))),
   };
 }
 
