@@ -171,6 +171,20 @@ def test_photo_backup_keeps_each_picture_once(fleet: Fleet) -> None:
     assert b"<img" in laptop.files("Pictures")["index.html"]
 
 
+def test_a_backup_of_a_folder_and_of_one_below_it_both_succeed(fleet: Fleet) -> None:
+    phone, server = fleet.device("phone"), fleet.device("server")
+    for path, seed in {"June/a.png": 1, "June/b.png": 2, "July/c.png": 3}.items():
+        phone.write(f"Pictures/{path}", encode(speckled(seed)))
+    first = fleet.run("photo-backup", {"source": "phone", "target": "server", "folder": "Pictures/June"})
+    assert first.state == "succeeded", first.told()
+    answer = fleet.run("photo-backup", {"source": "phone", "target": "server"})
+    assert answer.state == "succeeded", answer.told()
+    said = "3 pictures on server, read back and equal; the folder holds 2 extra copies of them."
+    assert answer.sentence.startswith(said)
+    kept = {path for path in server.files("Pictures") if "/" not in path}
+    assert len(kept) == 3
+
+
 def test_collected_files_are_named_by_origin_and_equal_ones_are_one(fleet: Fleet) -> None:
     laptop, server, phone = fleet.device("laptop"), fleet.device("server"), fleet.device("phone")
     laptop.write("Downloads/report.pdf", "the report")
