@@ -18,8 +18,7 @@ from starloom_agent.policy.commands import CommandRule, PolicyFault, word_of
 from starloom_agent.policy.courtesy import CourtesyRule, rule_of
 from starloom_agent.policy.trash_rule import TrashRule, trash_rule_of
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
-from starloom_agent.toolkit.interface import Folders, Tool, refused_line
-from starloom_agent.toolkit.relative_paths import typed_path
+from starloom_agent.toolkit.interface import Folders, Tool, refused_line, typed_path
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.profiles import PROFILE_GRANTS
 from starloom_protocol.values import canonical

@@ -18,8 +18,7 @@ from starloom_agent.toolkit.clients.acp import files, launch
 from starloom_agent.toolkit.clients.acp.record import AcpRecord
 from starloom_agent.toolkit.clients.acp.session import COMMANDS, AcpSession, Bounds, Turn
 from starloom_agent.toolkit.clients.acp.wire import AcpFault, AcpWire
-from starloom_agent.toolkit.interface import Args, Folders, Tool, ToolContext, ToolFailed, way_out
-from starloom_agent.toolkit.relative_paths import typed_path
+from starloom_agent.toolkit.interface import Args, Folders, Tool, ToolContext, ToolFailed, typed_path, way_out
 from starloom_agent.toolkit.results import Added, Named, Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 

@@ -17,9 +17,8 @@ import msgspec
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Missed, Walk, shown_name
-from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, typed_path
 from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
-from starloom_agent.toolkit.relative_paths import typed_path
 from starloom_agent.toolkit.results import LeftOut, Named
 from starloom_agent.toolkit.text.durations import begin_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability

@@ -19,8 +19,7 @@ from starloom_agent.toolkit.beneath import outermost
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files import filling
 from starloom_agent.toolkit.files.filling import Outlook
-from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, way_out
-from starloom_agent.toolkit.relative_paths import existing_places, placed
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, existing_places, placed, way_out
 from starloom_agent.toolkit.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
