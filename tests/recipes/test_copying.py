@@ -6,6 +6,7 @@ import hashlib
 import os
 import stat
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,35 @@ def test_copy_folder_sends_what_differs_and_says_so(fleet: Fleet) -> None:
     assert answer.value("Already there") == 1
     assert laptop.started(answer) == {"send.0": 1}
     assert server.started(answer) == {"copy.0": 1, "folders": 1}
+
+
+def test_a_file_that_grows_holds_up_no_other_and_comes_with_a_retry(fleet: Fleet) -> None:
+    laptop, server = fleet.device("laptop"), fleet.device("server")
+    laptop.write("results/a.txt", "one")
+    growing = laptop.write("results/grows.log", "two")
+    laptop.write("results/z.txt", "three")
+    ended = threading.Event()
+
+    def grow() -> None:
+        while not ended.wait(0.001):
+            with growing.open("a") as file:
+                file.write("more\n")
+
+    writer = threading.Thread(target=grow)
+    writer.start()
+    try:
+        answer = fleet.submit("copy results from laptop to server")
+    finally:
+        ended.set()
+        writer.join()
+    assert set(server.files("results")) == {"a.txt", "z.txt"}, answer.told()
+    (row,) = answer.rows("Not copied")
+    assert row["path"] == "results/grows.log"
+    assert row["why"] == "it changed while it was sent; send it again when nothing writes it"
+    fleet.cli("retry-from", answer.id, "send.0")
+    again = answer.wait()
+    assert again.rows("Not copied") == [], again.told()
+    assert server.files("results") == laptop.files("results")
 
 
 def git(folder: Path, *argv: str) -> str:
@@ -139,6 +169,20 @@ def test_photo_backup_keeps_each_picture_once(fleet: Fleet) -> None:
     assert {hashlib.sha256(data).hexdigest() for data in kept.values()} == wanted
     assert len(kept) == len(wanted) == 2
     assert b"<img" in laptop.files("Pictures")["index.html"]
+
+
+def test_a_backup_of_a_folder_and_of_one_below_it_both_succeed(fleet: Fleet) -> None:
+    phone, server = fleet.device("phone"), fleet.device("server")
+    for path, seed in {"June/a.png": 1, "June/b.png": 2, "July/c.png": 3}.items():
+        phone.write(f"Pictures/{path}", encode(speckled(seed)))
+    first = fleet.run("photo-backup", {"source": "phone", "target": "server", "folder": "Pictures/June"})
+    assert first.state == "succeeded", first.told()
+    answer = fleet.run("photo-backup", {"source": "phone", "target": "server"})
+    assert answer.state == "succeeded", answer.told()
+    said = "3 pictures on server, read back and equal; the folder holds 2 extra copies of them."
+    assert answer.sentence.startswith(said)
+    kept = {path for path in server.files("Pictures") if "/" not in path}
+    assert len(kept) == 3
 
 
 def test_collected_files_are_named_by_origin_and_equal_ones_are_one(fleet: Fleet) -> None:

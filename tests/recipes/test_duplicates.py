@@ -17,6 +17,7 @@ def doubled(fleet: Fleet) -> Fleet:
     laptop.write("copies/a third.txt", "the same words")
     laptop.write("other.txt", "other words!!!")
     fleet.device("server").write("only here.txt", "the same words")
+    fleet.device("server").write("~$only here.txt", "other words 12")
     return fleet
 
 

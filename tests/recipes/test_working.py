@@ -52,6 +52,17 @@ def test_a_failing_test_is_shown_first_with_its_log(fleet: Fleet) -> None:
     assert answer.value("In short").startswith("server: FAIL: test_sum")
 
 
+def test_tests_that_no_machine_ran_are_no_success(fleet: Fleet) -> None:
+    repository(fleet, 3)
+    # The call has no result where the program leaves one that is no JSON.
+    fleet.device("laptop").write("shop/test_end.py", "import pathlib; pathlib.Path('../result.json').write_text('{')")
+    answer = fleet.run("test-matrix", {"repo": "shop", "source": "laptop", "where": "server"})
+    assert answer.state == "failed", answer.told()
+    assert "a-machine-ran-the-tests" in answer.sentence
+    assert answer.view.tasks["every-test-passes"].state != "succeeded"
+    assert answer.value("In short") == "No machine could run the tests."
+
+
 # Slow enough that a machine can leave in the middle; what it says does not tell where it ran.
 COUNT = """import json, sys, time
 numbers = [int(line) for line in open(sys.argv[1])]

@@ -18,7 +18,7 @@ from starloom_agent.policy.commands import CommandRule, PolicyFault, word_of
 from starloom_agent.policy.courtesy import CourtesyRule, rule_of
 from starloom_agent.policy.trash_rule import TrashRule, trash_rule_of
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
-from starloom_agent.toolkit.interface import Folders, Tool, refused_line
+from starloom_agent.toolkit.interface import Folders, Tool, refused_line, typed_path
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.profiles import PROFILE_GRANTS
 from starloom_protocol.values import canonical
@@ -301,7 +301,7 @@ def _folder_of(policy: Policy, cwd: Any) -> str:
     """
     if not cwd:
         return ""
-    path = Path(str(cwd)).expanduser()
+    path = typed_path(str(cwd))
     roots = (*policy.read, *policy.write)
     whole = path if path.is_absolute() or not roots else Path(roots[0]) / path
     return str(whole)

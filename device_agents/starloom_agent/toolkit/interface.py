@@ -130,7 +130,7 @@ WORKSPACE: Final = "workspace"
 
 @dataclass(frozen=True)
 class Folders:
-    """Granted roots, real when granted; the first of `write` (else of `read`) is where relative paths start."""
+    """Granted roots, real when granted; a relative path starts at the first of `read`, for a write of `write`."""
 
     read: tuple[Path, ...] = ()
     write: tuple[Path, ...] = ()
@@ -169,6 +169,7 @@ class ToolContext:
     session    the socket of the kept session that a call goes through
     trash_most_gib  what the trash of each folder may hold, 0 for the usual
     trash_bytes     what each is known to hold
+    not_found       the relative paths that no granted folder holds
     """
 
     workdir: Path
@@ -188,6 +189,7 @@ class ToolContext:
     session: str = ""
     trash_most_gib: int = 0
     trash_bytes: dict[Path, int] = field(default_factory=dict)
+    not_found: list[str] = field(default_factory=list)
 
     @functools.cached_property
     def files(self) -> Beneath:
@@ -207,35 +209,68 @@ class ToolContext:
     def resolve_read(self, path: str | os.PathLike[str]) -> Path:
         """Return the real path (links followed) of something readable; it need not exist.
 
-        A relative path starts at the first granted folder, or in `workdir` where none is granted. The name of a
-        granted folder is that folder, unless the first one holds something of this name.
+        A relative path is looked for in every granted folder; where none holds it, it starts at the first one, or in
+        `workdir` where none is granted. The name of a granted folder is that folder.
 
         Raises:
-            ToolFailed: `policy_refused`, with the line to type, when it lies outside the granted folders.
+            ToolFailed: `policy_refused`, with the line to type, when it lies outside the granted folders;
+                `bad_arguments`, with the whole paths, when several granted folders hold it.
         """
-        return self._resolve(path, self.folders.read, "files:read")
+        return self._resolve(path, self.folders.read, "files:read", self._place_to_read)
 
     def resolve_write(self, path: str | os.PathLike[str]) -> Path:
-        """As `resolve_read`, for a file or folder that the tool will make, change, move or remove."""
-        return self._resolve(path, self.folders.write, "files:write")
+        """As `resolve_read`, for a file or folder that the tool will make, change, move or remove.
+
+        A relative path starts at the first granted folder, unless the folder around it exists in one other alone.
+        """
+        return self._resolve(path, self.folders.write, "files:write", place_to_write)
 
     def resolve_cwd(self, path: str) -> Path:
         """As `resolve_read`, for the working folder of a program: a granted folder has no short name there.
 
         A command rule covers one folder, which the policy reads from the letters of the path alone.
         """
-        return self._resolve(path, self.folders.read, "files:read", by_name=False)
+        return self._resolve(path, self.folders.read, "files:read", lambda wanted, _, start: start / wanted)
+
+    def is_shared(self, path: str) -> bool:
+        """Tell whether several granted folders hold something of this relative path."""
+        roots = self.folders.read
+        return len(roots) > 1 and len(existing_places(Path(path), roots, roots[0])) > 1
+
+    def with_folders(self, detail: str) -> str:
+        """Return the detail of a failure with the folders in which its relative path was looked for."""
+        if not any(path in detail for path in self.not_found):
+            return detail
+        named = ", ".join(map(str, self.folders.read)) or "no folder"
+        return f"{detail.rstrip('.')}. A relative path is looked for in the folders that this device allows: {named}"
+
+    def _place_to_read(self, wanted: Path, roots: Sequence[Path], start: Path) -> Path:
+        found = existing_places(wanted, roots, start)
+        if len(found) > 1:
+            named = ", ".join(map(str, found))
+            raise ToolFailed(
+                Code.BAD_ARGUMENTS,
+                f"{wanted} is in {len(found)} folders that this device allows: {named}. Name one of them",
+                effect=False,
+            )
+        if not (found or wanted.is_absolute() or not wanted.parts):
+            self.not_found.append(os.fspath(wanted))
+        return found[0] if found else placed(wanted, roots, start)
 
     def _resolve(
-        self, path: str | os.PathLike[str], roots: tuple[Path, ...], grant: str, *, by_name: bool = True
+        self,
+        path: str | os.PathLike[str],
+        roots: tuple[Path, ...],
+        grant: str,
+        place: Callable[[Path, Sequence[Path], Path], Path],
     ) -> Path:
         text = os.fspath(path)
         if "\x00" in text:
             raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
         try:
-            wanted = Path(text).expanduser()
+            wanted = typed_path(text)
             start = roots[0] if roots else self.workdir
-            real = (placed(wanted, roots, start) if by_name else start / wanted).resolve()
+            real = place(wanted, roots, start).resolve()
         except (OSError, RuntimeError) as error:
             # Links in a circle, or a link that became something else while it was read.
             raise ToolFailed(Code.TOOL_FAILED, f"{text} cannot be followed on this device: {error}") from error
@@ -302,15 +337,65 @@ class ToolContext:
         self.output.log(text)
 
 
+def typed_path(text: str) -> Path:
+    """Return the path that a text means: `~` and `~/...` begin in the home folder, and any other name is a name.
+
+    A file may be called `~$letter.docx`, which asks for no person of that name.
+    """
+    return Path(text).expanduser() if text == "~" or text.startswith("~/") else Path(text)
+
+
 def placed(wanted: Path, roots: Sequence[Path], start: Path) -> Path:
     """Return a path that may be relative as a whole one: below the granted folder of its first part's name, or below
     `start` where there is something of that name or no such folder."""
     if wanted.is_absolute() or not wanted.parts or os.path.lexists(start / wanted.parts[0]):
         return start / wanted
-    # No owner has granted the workspace by name, so a folder called like it is a folder to make or to miss.
-    named = [root for root in roots if root != roots[-1] or root.name != WORKSPACE]
-    found = next((root for root in named if root.name == wanted.parts[0]), None)
-    return start / wanted if found is None else found.joinpath(*wanted.parts[1:])
+    named = _named(wanted, roots)
+    return start / wanted if named is None else named
+
+
+def existing_places(wanted: Path, roots: Sequence[Path], start: Path) -> list[Path]:
+    """Return the places of a relative path where something is, in the order of the granted folders, each once.
+
+    A path that goes up by `..` starts at `start` alone, and a place outside of the granted folders is none.
+    """
+    if wanted.is_absolute() or not wanted.parts or ".." in wanted.parts:
+        return []
+    named = _named(wanted, [root for root in roots if root != start or not os.path.lexists(start / wanted.parts[0])])
+    found: dict[Path, Path] = {}
+    for place in (start / wanted, *((named,) if named else ()), *(root / wanted for root in roots)):
+        real = _real(place)
+        if real is not None and any(map(real.is_relative_to, roots)):
+            found.setdefault(real, place)
+    return list(found.values())
+
+
+def place_to_write(wanted: Path, roots: Sequence[Path], start: Path) -> Path:
+    """Return the place for something to make: that of `placed`, unless its folder exists in one other root alone."""
+    usual = placed(wanted, roots, start)
+    if wanted.is_absolute() or len(wanted.parts) < 2 or os.path.lexists(usual.parent):
+        return usual
+    others = existing_places(wanted.parent, _without_workspace(roots), start)
+    return others[0] / wanted.name if len(others) == 1 else usual
+
+
+def _real(place: Path) -> Path | None:
+    """Return the real path of a place; None where nothing is, or links in a circle."""
+    try:
+        return place.resolve() if os.path.lexists(place) else None
+    except (OSError, RuntimeError):
+        return None
+
+
+def _named(wanted: Path, roots: Sequence[Path]) -> Path | None:
+    """Return the place of a path whose first part is the name of a granted folder."""
+    found = next((root for root in _without_workspace(roots) if root.name == wanted.parts[0]), None)
+    return None if found is None else found.joinpath(*wanted.parts[1:])
+
+
+def _without_workspace(roots: Sequence[Path]) -> list[Path]:
+    """Return the folders that the owner granted: a folder called like the workspace is one to make or to miss."""
+    return [root for at, root in enumerate(roots) if at != len(roots) - 1 or root.name != WORKSPACE]
 
 
 def _available() -> str | None:

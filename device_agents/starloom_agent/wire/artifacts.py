@@ -155,7 +155,7 @@ class HubArtifacts:
                 if not chunk and offset < size:
                     detail = f"{name} became shorter while it was sent: it had {size} bytes, {offset} of them were left"
                     raise ToolFailed(Code.TOOL_FAILED, f"{detail}; send it when nothing writes it", effect=False)
-                before, offset = offset, self._patch(exchange, sha256, offset, size, chunk)
+                before, offset = offset, self._patch(exchange, sha256, offset, size, chunk, name)
                 if offset == before < size:
                     raise _Again(f"the hub still wants the bytes from {offset} on")
                 self._output.progress(done_bytes=offset, fraction=offset / size if size else 1.0, note=name)
@@ -164,7 +164,7 @@ class HubArtifacts:
         finally:
             exchange.close()
 
-    def _patch(self, exchange: _Exchange, sha256: str, offset: int, size: int, chunk: bytes) -> int:
+    def _patch(self, exchange: _Exchange, sha256: str, offset: int, size: int, chunk: bytes, name: str) -> int:
         more = {
             "Content-Type": "application/offset+octet-stream",
             "Upload-Offset": str(offset),
@@ -176,7 +176,10 @@ class HubArtifacts:
             return _offset(response, offset + len(chunk))
         if response.status == 409 and response.getheader("Upload-Offset") is not None:
             return _offset(response)
-        raise _refusal(response.status, f"PATCH at {offset}", body)
+        if response.status == 422:
+            detail = f"{name} changed while it was sent, so nothing of it was kept. Send it when nothing writes it"
+            raise ToolFailed(Code.ARTIFACT_CORRUPT, detail, effect=False)
+        raise _refusal(response.status, f"sending {name} from byte {offset} on", body)
 
     def _fetch_once(self, sha256: str, partial: Path) -> None:
         exchange = self._open()

@@ -362,3 +362,23 @@ def test_an_upload_that_does_not_move_ends_at_its_deadline(client: HubArtifacts,
     store.deaf = True
     with pytest.raises(ToolFailed, match="still wants the bytes from 0 on"):
         client.put(BytesIO(b"x" * 10), name="log", media="text/plain")
+
+
+class Overwritten(BytesIO):
+    """A file that somebody writes over in place as soon as it was read to its end."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        if not found:
+            with self.getbuffer() as held:
+                held[:3] = b"new"
+        return found
+
+
+def test_a_file_that_is_overwritten_while_it_is_sent_is_named(client: HubArtifacts) -> None:
+    with pytest.raises(ToolFailed) as told:
+        client.put(Overwritten(b"old contents"), name="disk.img", media="x/y")
+    assert told.value.code is Code.ARTIFACT_CORRUPT
+    assert told.value.detail == (
+        "disk.img changed while it was sent, so nothing of it was kept. Send it when nothing writes it"
+    )

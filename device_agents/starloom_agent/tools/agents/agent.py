@@ -18,7 +18,7 @@ from starloom_agent.toolkit.clients.acp import files, launch
 from starloom_agent.toolkit.clients.acp.record import AcpRecord
 from starloom_agent.toolkit.clients.acp.session import COMMANDS, AcpSession, Bounds, Turn
 from starloom_agent.toolkit.clients.acp.wire import AcpFault, AcpWire
-from starloom_agent.toolkit.interface import Args, Folders, Tool, ToolContext, ToolFailed, way_out
+from starloom_agent.toolkit.interface import Args, Folders, Tool, ToolContext, ToolFailed, typed_path, way_out
 from starloom_agent.toolkit.results import Added, Named, Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -214,7 +214,7 @@ def _wanted(told: AgentSettings, wanted: str) -> Path:
     if "\x00" in wanted:
         raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
     named = next((root for root in roots if root.name == wanted), None)
-    real = named or (roots[0] / Path(wanted).expanduser()).resolve()
+    real = named or (roots[0] / typed_path(wanted)).resolve()
     if not any(map(real.is_relative_to, roots)):
         listed = ", ".join(told.folders)
         raise ToolFailed(

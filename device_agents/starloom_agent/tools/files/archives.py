@@ -160,7 +160,7 @@ class Unpack(Args, frozen=True, kw_only=True):
 
     Only plain files come out. An archive with a name that leads out, a name twice, or more than the limits is refused
     as a whole. `files` in the answer carry the hashes that the archive's own list has, so that they can be compared;
-    those whose names are no text are unpacked, and counted as `unnamed`, because no tool takes such a name.
+    those whose names are no text are read back here, and counted as `unnamed`, because no tool takes such a name.
     """
 
     files: tuple[FileRef, ...]
@@ -213,6 +213,15 @@ def _holds_the_same(files: Beneath, folder: Path, written: dict[str, Listed]) ->
     )
 
 
+def _hashes_on_disk(context: ToolContext, folder: str, names: set[str]) -> dict[str, str]:
+    """Return the hashes of unpacked files from the disk, by their names as they are shown."""
+    if not names:
+        return {}
+    walk = Walk(context.files, context.resolve_read(folder), hidden=True, trash=True, any_name=True)
+    there = {shown_name(found.below): found.path for found in walk}
+    return {name: sha256_of(context.files, there[name])[0] for name in names & there.keys()}
+
+
 class UnpackedFile(TypedDict):
     bytes: int
     name: str
@@ -261,7 +270,8 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
         expected = taken.listed if taken.listed is not None else written
         # A name that is text has no backslash in an archive.
         unnamed = {path for path in written if "\\" in path}
-        lost = {path for path in unnamed & expected.keys() if expected[path].sha256 != written[path].sha256}
+        read = _hashes_on_disk(context, shown, unnamed)
+        lost = {path for path in unnamed if read.get(path) != expected.get(path, written[path]).sha256}
         summary.append(
             {
                 "name": file.shown_name,

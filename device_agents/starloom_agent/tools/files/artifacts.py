@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from stat import S_ISREG
 from typing import NotRequired, TypedDict
+
+import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, media_of
-from starloom_agent.toolkit.results import Added, StoredFrom
+from starloom_agent.toolkit.results import Added, LeftOut, StoredFrom
 from starloom_agent.tools.files.write import OnClash, settle
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 
 class Put(Args, frozen=True, kw_only=True):
-    """`paths` are files of this device, as texts or as `{path}`; an interrupted transfer goes on where it was cut.
-
-    `device_name` is put into each row, so that files of several devices can be told apart.
+    """`paths` are files of this device, as texts or `{path}`. `device_name` goes into each row, to tell files of
+    several devices apart.
     """
 
     paths: list[str | FileRef]
     device_name: str = ""
+    skip_changing: bool = False
 
 
 class KeptFile(StoredFrom):
@@ -33,48 +36,115 @@ class KeptFile(StoredFrom):
 
 
 class StoredFiles(TypedDict):
+    """With `skip_changing`, a file that changed since it was hashed is sent as it is now, and one that changes while it
+    is sent is in `left_out`; without it, both end the call.
+    """
+
     bytes: int
     files: list[KeptFile]
+    left_out: list[LeftOut]
 
 
 def put(context: ToolContext, args: Put) -> StoredFiles:
     files = [FileRef(path=item) if isinstance(item, str) else item for item in args.paths]
     real = [context.resolve_read(file.path) for file in files]
-    total = 0
+    left_out: list[LeftOut] = []
+    there: list[tuple[FileRef, Path, os.stat_result]] = []
     for file, path in zip(files, real, strict=True):
-        with plain(path, "looking at", effect=False):
-            about = context.files.status(path)
-        if about is None or not S_ISREG(about.st_mode):
+        about = _status(context, path)
+        if about is not None and S_ISREG(about.st_mode):
+            there.append((file, path, about))
+        elif args.skip_changing and about is None:
+            left_out.append(_left_out_row(args, file, _GONE))
+        else:
             reason = f"{file.path} is not a file on this device{near_name(context.files, path)}"
             raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
-        total += about.st_size
+    total = sum(about.st_size for _, _, about in there)
     done = 0
     kept: list[KeptFile] = []
-    for file, path in zip(files, real, strict=True):
-        name = file.shown_name
-        stored = context.put(path, name=name, media=file.media or media_of(name))
-        if file.sha256 and file.sha256 != stored["artifact"]:
-            raise ToolFailed(
-                Code.ARTIFACT_CORRUPT, f"{file.path} changed since it was hashed; list it again and then retry"
-            )
-        done += stored["bytes"]
-        context.progress(done_bytes=done, fraction=done / total if total else 1.0, note=name)
-        row: KeptFile = {
-            "artifact": stored["artifact"],
-            "bytes": stored["bytes"],
-            "media": stored["media"],
-            "name": stored["name"],
-            "path": file.path,
-            "sha256": stored["artifact"],
-        }
-        if file.below:
-            row["below"] = file.below
-        if file.device or args.device_name:
-            row["device"] = file.device or args.device_name
-        if file.mode:
-            row["mode"] = file.mode
+    for file, path, before in there:
+        row, why = _send_unless_changed(context, args, file, path, before) if args.skip_changing else (None, "")
+        if why:
+            left_out.append(_left_out_row(args, file, why))
+            continue
+        row = row or _send(context, args, file, path)
+        done += row["bytes"]
+        context.progress(done_bytes=done, fraction=done / total if total else 1.0, note=file.shown_name)
         kept.append(row)
-    return {"files": kept, "bytes": done}
+    return {"files": kept, "bytes": done, "left_out": left_out}
+
+
+_CHANGED = "it changed while it was sent; send it again when nothing writes it"
+_GONE = "it is not there any more"
+
+
+def _status(context: ToolContext, path: Path) -> os.stat_result | None:
+    with plain(path, "looking at", effect=False):
+        return context.files.status(path)
+
+
+def _left_out_row(args: Put, file: FileRef, why: str) -> LeftOut:
+    row: LeftOut = {"path": file.path, "why": why}
+    device = file.device or args.device_name
+    if device:
+        row["device"] = device
+    return row
+
+
+def _send_unless_changed(
+    context: ToolContext, args: Put, file: FileRef, path: Path, before: os.stat_result
+) -> tuple[KeptFile | None, str]:
+    """Send a file as it is now, whatever its hash was; return its row, or none and the reason if it changed meanwhile.
+
+    Raises:
+        ToolFailed: it could not be sent, and it is as it was.
+    """
+    row, failure = None, None
+    try:
+        row = _send(context, args, msgspec.structs.replace(file, sha256=""), path)
+    except ToolFailed as failed:
+        failure = failed
+    after = _status(context, path)
+    if after is None:
+        return None, _GONE
+    if _state_of(after) != _state_of(before):
+        return None, _CHANGED
+    if failure is not None:
+        raise failure
+    return row, ""
+
+
+def _state_of(about: os.stat_result) -> tuple[int, int, int]:
+    return about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def _send(context: ToolContext, args: Put, file: FileRef, path: Path) -> KeptFile:
+    """Send a file and return its row.
+
+    Raises:
+        ToolFailed: it is not as it was hashed, or it could not be sent.
+    """
+    name = file.shown_name
+    stored = context.put(path, name=name, media=file.media or media_of(name))
+    if file.sha256 and file.sha256 != stored["artifact"]:
+        raise ToolFailed(
+            Code.ARTIFACT_CORRUPT, f"{file.path} changed since it was hashed; list it again and then retry"
+        )
+    row: KeptFile = {
+        "artifact": stored["artifact"],
+        "bytes": stored["bytes"],
+        "media": stored["media"],
+        "name": stored["name"],
+        "path": file.path,
+        "sha256": stored["artifact"],
+    }
+    if file.below:
+        row["below"] = file.below
+    if file.device or args.device_name:
+        row["device"] = file.device or args.device_name
+    if file.mode:
+        row["mode"] = file.mode
+    return row
 
 
 class Get(Args, frozen=True, kw_only=True):

@@ -267,8 +267,15 @@ class Verified(TypedDict, total=False):
     wrong: list[WrongFile]
 
 
+def _root_of(context: ToolContext, under: str) -> Path:
+    """Return the folder into which files were written `under` this path; another one may have its name."""
+    if context.folders.write and context.is_shared(under):
+        return context.resolve_write(under)
+    return context.resolve_read(under)
+
+
 def verify(context: ToolContext, args: Verify) -> Verified:
-    root = context.resolve_read(args.under)
+    root = _root_of(context, args.under)
     hashes = _HashesByPath(context)
     if args.folders:
         return _what_is_missing(context, args, root, hashes)

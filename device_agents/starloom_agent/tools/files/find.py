@@ -17,7 +17,7 @@ import msgspec
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Missed, Walk, shown_name
-from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, typed_path
 from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
 from starloom_agent.toolkit.results import LeftOut, Named
 from starloom_agent.toolkit.text.durations import begin_of
@@ -182,8 +182,8 @@ def score(path: str, words: list[str]) -> int:
 def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
     """Return the folders to search and how their files are written: `Pictures` stays `Pictures`.
 
-    Without a root, or with `.`, that is every granted folder. Where `root` is the name of a granted folder itself (the
-    owner granted `~/Pictures`), its files are written with their whole path.
+    Without a root, or with `.`, that is every granted folder. Where `root` is found in another granted folder than the
+    first, or is one itself (the owner granted `~/Pictures`), its files are written with their whole path.
     """
     if root in ("", "."):
         granted = context.folders.read
@@ -192,8 +192,10 @@ def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
         inner = [path for path in granted[1:] if not any(path != other and other in path.parents for other in granted)]
         return [*((path, ".") for path in first), *((path, os.fspath(path)) for path in inner)]
     real = context.resolve_read(root)
-    absolute = Path(root).expanduser().is_absolute() or real in context.folders.read
-    return [(real, os.fspath(real) if absolute else os.path.normpath(root))]
+    granted = context.folders.read
+    whole = typed_path(root).is_absolute() or real in granted
+    elsewhere = bool(granted) and not os.path.lexists(granted[0] / root) and context.files.exists(real)
+    return [(real, os.fspath(real) if whole or elsewhere else os.path.normpath(root))]
 
 
 class FoundFile(Named):
@@ -364,6 +366,10 @@ class _Search:
         named = "; ".join(f"{row['path']}: {row['why']}" for row in self.missed[:_NAMED_MOST])
         return f", as far as it can be read ({named})"
 
+    def _means_another(self, shown: str, path: str) -> bool:
+        """Whether a later call would look elsewhere: in the home folder, or in another granted folder, too."""
+        return path.startswith("~/") or (shown == "." and self._context.is_shared(path))
+
     def _take(self, found: Found, points: int, root: Path, shown: str) -> None:
         self.count += 1
         self.bytes += found.bytes
@@ -371,8 +377,9 @@ class _Search:
             self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
         if not (self._words or self._args.largest) and len(self.rows) >= self._args.limit:
             return
+        path = os.path.normpath(f"{shown}/{found.below}")
         row: FoundFile = {
-            "path": os.path.normpath(f"{shown}/{found.below}"),
+            "path": os.fspath(found.path) if self._means_another(shown, path) else path,
             "name": found.path.name,
             "below": f"{root.name}/{found.below}",
             "bytes": found.bytes,

@@ -19,7 +19,7 @@ from starloom_agent.toolkit.beneath import outermost
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files import filling
 from starloom_agent.toolkit.files.filling import Outlook
-from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, placed, way_out
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, existing_places, placed, way_out
 from starloom_agent.toolkit.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -57,7 +57,8 @@ def _wanted(roots: Sequence[Path], start: Path, path: str) -> Path:
         given = Path.home().joinpath(*given.parts[1:])
     if path.startswith("~") and not given.is_absolute():
         return given
-    return Path(os.path.normpath(placed(given, roots, start)))
+    found = existing_places(given, roots, start)
+    return Path(os.path.normpath(found[0] if len(found) == 1 else placed(given, roots, start)))
 
 
 def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:

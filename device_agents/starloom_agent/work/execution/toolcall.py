@@ -206,7 +206,8 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         return msgspec.structs.replace(_close(spec, context, value), detached=context.detached)
     except ToolFailed as failed:
         effect = EffectSeen.NONE if failed.effect is False or not begun else maybe
-        return _failure(spec, failed.code, failed.detail, effect)
+        detail = context.with_folders(failed.detail) if failed.code is Code.FILE_NOT_FOUND else failed.detail
+        return _failure(spec, failed.code, detail, effect)
     except OSError as error:
         code = {errno.ENOSPC: Code.NO_SPACE, errno.EDQUOT: Code.NO_SPACE, errno.ENOENT: Code.FILE_NOT_FOUND}
         out.log(scrub(traceback.format_exc(), spec.secrets.values()))

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files.packing import Limits, Taken, copy_out, members, safe_path
-from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.interface import ToolContext, ToolFailed
+from starloom_agent.tools.files import archives
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.files.test_find import locked
 
@@ -443,6 +444,23 @@ def test_a_file_whose_name_is_no_text_is_backed_up_and_comes_back_byte_for_byte(
     root = device.folder / found["folders"][0]
     back = {os.fsencode(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
     assert back == {name: name for name in names}
+
+
+def test_a_file_whose_name_is_no_text_is_read_back_from_the_disk(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device.write(os.fsdecode(b"in/nur\xe9.png"), b"picture")
+    packed = device.call("archive.pack", path="in")
+    place = archives._place
+
+    def placing(context: ToolContext, half: Path, wanted: str, written: dict[str, Any]) -> str:
+        shown = place(context, half, wanted, written)
+        next((device.folder / shown).iterdir()).write_bytes(b"other")
+        return shown
+
+    monkeypatch.setattr(archives, "_place", placing)
+    (summary,) = device.call("archive.unpack", files=packed["archives"], under="out")["summary"]
+    assert (summary["files"], summary["unnamed"], summary["missing"]) == (1, 1, 1)
 
 
 def test_a_name_that_this_device_cannot_store_is_left_out_by_name(
