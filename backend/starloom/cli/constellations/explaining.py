@@ -9,7 +9,7 @@ from starloom_protocol.text.presentation import presentation
 from starloom_protocol.vocabulary import Reason, TaskState
 
 if TYPE_CHECKING:
-    from starloom.client.answers import SnapshotJson
+    from starloom.client.answers import SnapshotJson, TaskRowJson
     from starloom_protocol.api.constellations import WhyAll, WhyRow
 
 _ANSWERING: Final = frozenset({"answer", "approve"})
@@ -68,7 +68,7 @@ def explained_snapshot(found: SnapshotJson, told: WhyAll | WhyRow) -> dict[str, 
     return {**found, "tasks": tasks, "waiting": [row for row in waiting if row["reason"] or row["sentence"]]}
 
 
-def _waiting(task: Any, item: WhyRow | None, constellation: str) -> dict[str, Any]:
+def _waiting(task: TaskRowJson, item: WhyRow | None, constellation: str) -> dict[str, Any]:
     row = {"task": task["id"], "state": task["state"], "reason": task["reason"], "word": task["word"]}
     return {
         **row,
@@ -77,7 +77,7 @@ def _waiting(task: Any, item: WhyRow | None, constellation: str) -> dict[str, An
     }
 
 
-def _joined(task: Any, item: WhyRow | None) -> Any:
+def _joined(task: TaskRowJson, item: WhyRow | None) -> TaskRowJson:
     """Return a ready task with the reason of its row; it is shown as the page and `starloom show` show it."""
     reason = item.get("reason") if item is not None else None
     if reason is None or task["reason"] is not None or task["state"] != TaskState.READY:

@@ -109,7 +109,7 @@ class Create(Asked):
     """A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
 
     `priority` takes precedence over that of the plan. `sharing` narrows the part of results that a model is shown.
-    A plan is refused that has a task which no device of now can ever begin; `able: false` takes it all the same, to
+    A plan is refused that has a task which no device of now can ever begin; `able: false` takes it nevertheless, to
     wait for a device that joins later.
     """
 

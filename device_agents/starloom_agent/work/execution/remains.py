@@ -52,7 +52,7 @@ _EXCHANGES: Final = frozenset({"object.__setattr__", "object.__delattr__"})
 _Names = tuple[str, Any, list[Any]]
 _names: list[_Names] = []
 _heard: Final[list[str]] = []
-"""What this process has done since it was listened to that can be seen nowhere. It only grows."""
+"""Deeds of this process since it was listened to that leave nothing to see. The list only grows."""
 _functions: Final[set[int]] = set()
 """The functions that were there when the names were remembered; a new one may be given its defaults."""
 
