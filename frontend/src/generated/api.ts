@@ -3664,6 +3664,7 @@ export interface components {
          */
         IssuedToken: {
             created_at: string | null;
+            ends_asker: boolean;
             expires_at: string | null;
             for: components["schemas"]["Holder"] | null;
             id: string;
@@ -6153,6 +6154,8 @@ export interface components {
          */
         TokenRow: {
             created_at: string | null;
+            /** @description Whether its end is also the end of the token or session that asks. */
+            ends_asker: boolean;
             expires_at: string | null;
             for: components["schemas"]["Holder"] | null;
             id: string;
