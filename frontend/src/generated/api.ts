@@ -1548,6 +1548,8 @@ export interface paths {
         /**
          * Remove
          * @description Remove a saved recipe with all its versions; constellations made from it go on.
+         *
+         *     One that schedules run is removed with `anyway` only: their firings fail from then on.
          */
         delete: operations["remove_api_v1_recipes__name__delete"];
         options?: never;
@@ -9692,7 +9694,9 @@ export interface operations {
     };
     remove_api_v1_recipes__name__delete: {
         parameters: {
-            query?: never;
+            query?: {
+                anyway?: boolean;
+            };
             header?: never;
             path: {
                 name: string;
