@@ -6315,6 +6315,8 @@ export interface components {
             by_model?: boolean;
             candidates: components["schemas"]["RecipeCandidate"][];
             examples?: string[];
+            /** @description Why no recipe carries them out, with requests between asterisks that help. */
+            gap?: string;
             /** @description The reason for which the model that is set cannot be asked. */
             model_fault?: components["schemas"]["ModelFaultRow"];
             outcome: string;
