@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -104,7 +105,7 @@ class Running:
     edge: Edge
     succession: Succession
     hub: Hub
-    local_token: str
+    local_token: first_run.LocalToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,9 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             stack.push_async_callback(edge.relay.close)
         stack.push_async_callback(lan.stop)
         await lan.attach(edge.app, wanted=settings.lan)
-        token = await _local_token(settings, parts.access, shard.succession.seat, parts.clock)
+        make_token = partial(_local_token, settings, parts.access, shard.succession.seat, parts.clock)
+        token = first_run.LocalToken(settings.home, await make_token(), parts.access, make_token)
+        _keep_running(stack, "local-token", token.keep())
         gc.collect()
         gc.freeze()
         # Records are frozen and have no cycles: a dropped one is freed at once, and a collection finds almost nothing.
@@ -602,7 +605,7 @@ async def serve(settings: Settings) -> None:
         local_file = settings.home / first_run.LOCAL_FILE
         try:
             places = await own.open(running.edge.app)
-            first_run.write_local(settings.home, settings.url, running.local_token, places)
+            first_run.write_local(settings.home, settings.url, running.local_token.text, places)
             _log.info("event=listening url=%s", settings.url)
             if (fault := await asyncio.to_thread(unusable, settings.llm_variables, settings.model_folder)) is not None:
                 _log.warning("event=model_unusable reason=%s hint=%s", fault.reason, fault.hint)

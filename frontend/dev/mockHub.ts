@@ -275,6 +275,7 @@ export class MockHub {
           items: [
             {
               created_at: iso(this.now()),
+              ends_asker: true,
               expires_at: iso(this.now() + 9e8),
               id: "t1",
               kind: "session",
@@ -284,6 +285,7 @@ export class MockHub {
             },
             {
               created_at: iso(this.now()),
+              ends_asker: false,
               expires_at: iso(this.now() + 9e8),
               for: { kind: "person", name: "anna" },
               id: "t2",

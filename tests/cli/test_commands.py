@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
+from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import typed
 from starloom_protocol.records.entities import Head, TaskRecord
 from starloom_protocol.records.run_report import Phase, RecipeTrend, RunReport, ScheduleTrend, TrendRun
@@ -489,6 +490,15 @@ def test_a_refused_token_is_a_wrong_call_and_no_result(hub: StubHub) -> None:
     code, said = starloom(hub, "ls")
     assert code == 2
     assert "Make a new one." in said
+
+
+def test_an_unopened_invitation_ends_with_its_link(hub: StubHub) -> None:
+    row = {"id": "t-1", "kind": "invitation", "label": "invited to the page", "role": "viewer", "revoked_at": None}
+    held = {"for": {"kind": "person", "name": "anna"}, "expires_at": "2026-12-27T10:00:00Z"}
+    for link_until, until in (("2026-11-28T10:00:00Z", "2026-11-28T10:00:00Z"), (None, held["expires_at"])):
+        hub.answers["GET", "/tokens"] = (200, {"items": [{**row, **held, "link_until": link_until}]})
+        code, said = starloom(hub, "token", "ls")
+        assert (code, f"until {clock(str(until))}" in said) == (0, True), said
 
 
 def test_a_recipe_runs_by_its_name(hub: StubHub) -> None:

@@ -17,12 +17,16 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
 from starloom import app as hub_app
+from starloom.core.state import inputs
 from starloom.edge import first_run
+from starloom.edge.access.callers import BEARER
 from starloom.edge.listeners.connections import Places
 from starloom.edge.listeners.own_sockets import OwnSockets
 from starloom.edge.listeners.serving import Listener, server_config
+from starloom.edge.web.problems import accepted
 from starloom.engine.succession import Succession
 from starloom.host.ports import free_port
+from starloom.host.servers.tunnels import HubLook
 from starloom.process.settings import Settings
 from starloom_protocol.wire import frames as f
 from tests.edge.world import World, a_world, an_offer
@@ -111,13 +115,64 @@ async def test_a_real_browser_like_socket_and_a_foreign_one(tmp_path: Path, capl
 async def test_a_hub_on_a_real_store_starts_stops_and_remembers(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home", port=free_port())
     async with hub_app.opened(settings) as first:
-        token = first.local_token
+        token = first.local_token.text
         assert first.hub.ready() == []
         recipes = [item["name"] for item in first.hub.planner.recipes()]
     async with hub_app.opened(settings) as second:
-        assert second.local_token == token
+        assert second.local_token.text == token
         assert len(second.hub.access.principals) == 1
     assert "photo-backup" in recipes
+
+
+async def test_the_hub_replaces_its_own_token_when_it_ends(tmp_path: Path) -> None:
+    """The commands and processes of this machine have no other way in, and no restart is to be needed."""
+    settings = Settings(home=tmp_path / "home", port=free_port())
+    local = settings.home / first_run.LOCAL_FILE
+    async with hub_app.opened(settings) as running:
+        old, access = running.local_token.text, running.hub.access
+        first_run.write_private(local, {"token": old, "url": settings.url})
+        caller = access.caller(old, BEARER)
+        assert caller is not None
+        revoked = inputs.TokenRevoked(by=caller.by, id="r1", scope=caller.role, token=caller.token)
+        accepted(await running.hub.inbox.ask(revoked))
+        async with asyncio.timeout(10):
+            while json.loads(local.read_text())["token"] == old:  # noqa: ASYNC110 - another program's file
+                await asyncio.sleep(0.01)
+        told = json.loads(local.read_text())
+        assert told == {"token": running.local_token.text, "url": settings.url}
+        assert local.stat().st_mode & 0o777 == 0o600
+        assert access.caller(old, BEARER) is None
+        fresh = access.caller(told["token"], BEARER)
+        assert fresh is not None
+        assert (fresh.role, fresh.principal) == (caller.role, caller.principal)
+    async with hub_app.opened(settings) as second:
+        assert second.local_token.text == told["token"]
+
+
+async def test_a_refused_token_is_not_sent_again(tmp_path: Path) -> None:
+    said: list[str] = []
+    async with served(tmp_path) as world:
+        look = HubLook(tmp_path, said.append)
+        caller = world.hub.access.caller(world.token, BEARER)
+        assert caller is not None
+        revoked = inputs.TokenRevoked(by=caller.by, id="r1", scope=caller.role, token=caller.token)
+        accepted(await world.hub.inbox.ask(revoked))
+        try:
+            assert [await look("one") for _ in range(5)] == [None] * 5
+            assert [text for text in said if "refuses the token" in text] == said
+            assert len(said) == 1
+            levels = world.hub.limits._levels
+            assert [level for (door, _), (level, _) in levels.items() if door == "bad_token"] == [29]
+            local = tmp_path / first_run.LOCAL_FILE
+            fresh = await first_run.ensure_local_token(tmp_path, world.hub.access, world.hub.inbox, world.hub.now_ms())
+            first_run.write_private(local, {**json.loads(local.read_text()), "token": fresh})
+            world.token = fresh
+            await world.join("one")
+            seen = await look("one")
+            assert seen is not None
+            assert seen.name == "one"
+        finally:
+            look.close()
 
 
 async def test_a_goodbye_answers_requests_that_wait(tmp_path: Path) -> None:
@@ -133,7 +188,8 @@ async def test_a_goodbye_answers_requests_that_wait(tmp_path: Path) -> None:
             waiting = [asyncio.create_task(one) for one in asked]
             while sum(world.hub.fanout._watches.values()) < len(asked):  # noqa: ASYNC110 - a count has no event
                 await asyncio.sleep(0)
-            running = hub_app.Running(world.edge, cast(Succession, world.engine), world.hub, world.token)
+            own = cast(first_run.LocalToken, world.token)
+            running = hub_app.Running(world.edge, cast(Succession, world.engine), world.hub, own)
             await hub_app.say_goodbye(running)
             answers = await asyncio.gather(*waiting)
         assert [answer.json()["items"] for answer in answers] == [[], []]
@@ -149,7 +205,8 @@ async def test_goodbye_reaches_agents_and_pages(tmp_path: Path) -> None:
         async with connect(f"ws://127.0.0.1:{port}/api/v1/live", proxy=None) as live:
             await live.send(json.dumps({"t": "ticket", "ticket": ticket}))
             await live.recv()
-            running = hub_app.Running(world.edge, cast(Succession, world.engine), world.hub, world.token)
+            own = cast(first_run.LocalToken, world.token)
+            running = hub_app.Running(world.edge, cast(Succession, world.engine), world.hub, own)
             await hub_app.say_goodbye(running)
             assert json.loads(await live.recv())["reason"] == "the hub is stopping"
             with pytest.raises(ConnectionClosed):

@@ -451,8 +451,8 @@ def get_recipe(name: str, *, version: int | None = None) -> Get[RecipeWhole]:
     return Get(f"/recipes/{_part(name)}", {"version": version})
 
 
-def delete_recipe(name: str) -> Delete[Empty]:
-    return Delete(f"/recipes/{_part(name)}")
+def delete_recipe(name: str, *, anyway: bool | None = None) -> Delete[Empty]:
+    return Delete(f"/recipes/{_part(name)}", {"anyway": anyway})
 
 
 def get_recipe_runs(name: str, *, limit: int | None = None) -> Get[RecipeTrendJson]:

@@ -6,10 +6,13 @@ Who can read the hub's folder owns the hub; nobody else gets a right without a p
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import json
+import logging
 import os
 import secrets
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import psutil
@@ -17,10 +20,11 @@ import psutil
 from starloom.core.state import inputs
 from starloom.edge.access import issue
 from starloom.edge.access.callers import BEARER, AccessView
-from starloom.edge.access.credentials import new_id
+from starloom.edge.access.credentials import TOKEN_PREFIX, new_id, split
 from starloom.edge.listeners.own_sockets import OwnPlaces
-from starloom.edge.web.problems import accepted
-from starloom.engine.ports import Inbox
+from starloom.edge.web.problems import Problem, accepted
+from starloom.engine.ports import Inbox, Overloaded
+from starloom.store.port import Unavailable
 from starloom.store.sql.dump import RESTORED_FILE
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.vocabulary import Role
@@ -28,6 +32,9 @@ from starloom_protocol.vocabulary import Role
 LOCAL_FILE = Path("run") / "local.json"
 TOKEN_FILE = Path("keys") / "local.json"
 HUB_ID_FILE = Path("run") / "hub.id"
+RENEWAL_PAUSE_S = 60.0
+"""The pause before a renewal that failed is tried again: a full disk or a missing owner of the shard stays a while."""
+_log = logging.getLogger("starloom.edge.first_run")
 
 
 async def ensure_local_token(home: Path, access: AccessView, inbox: Inbox, now_ms: int) -> str:
@@ -51,6 +58,37 @@ async def ensure_local_token(home: Path, access: AccessView, inbox: Inbox, now_m
         token = made.text
     write_private(path, {"token": token})
     return token
+
+
+class LocalToken:
+    """This machine's own token while the hub runs. One that ends is replaced at once: the commands and processes of
+    this machine have no other way in, and nobody may have meant more than to end the old text.
+    """
+
+    def __init__(self, home: Path, text: str, access: AccessView, make: Callable[[], Awaitable[str]]) -> None:
+        self.text = text
+        self._home = home
+        self._make = make
+        self._ended = asyncio.Event()
+        access.on_revoked.append(self._hear)
+
+    def _hear(self, token: str) -> None:
+        if token == _id_of(self.text):
+            self._ended.set()
+
+    async def keep(self) -> None:
+        """Replace the token whenever it has ended, until cancelled."""
+        while True:
+            await self._ended.wait()
+            try:
+                self.text = await self._make()
+                _replace_local(self._home, self.text)
+            except (Overloaded, Unavailable, Problem, OSError) as error:
+                _log.warning("event=local_token_not_renewed reason=%s", error)
+                await asyncio.sleep(RENEWAL_PAUSE_S)
+            else:
+                self._ended.clear()
+                _log.warning("event=local_token_renewed token=%s", _id_of(self.text))
 
 
 async def tell_restored(home: Path, inbox: Inbox) -> None:
@@ -84,6 +122,13 @@ def write_local(home: Path, url: str, token: str, places: OwnPlaces) -> None:
     write_private(home / LOCAL_FILE, document)
 
 
+def _replace_local(home: Path, token: str) -> None:
+    """Write a new token into the file of the running hub, if it stands."""
+    path = home / LOCAL_FILE
+    if path.exists():
+        write_private(path, {**json.loads(path.read_text(encoding="utf-8")), "token": token})
+
+
 def hub_id(home: Path) -> str:
     """Return the id of the hub on this folder: by it a restarted hub is known to be the same. Made at first start."""
     path = home / HUB_ID_FILE
@@ -93,6 +138,11 @@ def hub_id(home: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.write_text(made, encoding="ascii")
     return made
+
+
+def _id_of(text: str) -> str:
+    parts = split(text, TOKEN_PREFIX)
+    return parts[0] if parts else ""
 
 
 def _user_name() -> str:

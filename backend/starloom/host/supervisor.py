@@ -236,7 +236,7 @@ class Service:
         told = SampleStart(self._home)
         if sample is not None:
             told.hub_is_ready()
-        keeper = Keeper(self._home, self._say, look=HubLook(self._home))
+        keeper = Keeper(self._home, self._say, look=HubLook(self._home, self._say))
         self._tunnels = asyncio.create_task(keeper.run(), name="tunnels")
         address = read_local(self._home)
         if address is None:

@@ -1548,6 +1548,8 @@ export interface paths {
         /**
          * Remove
          * @description Remove a saved recipe with all its versions; constellations made from it go on.
+         *
+         *     One that schedules run is removed with `anyway` only: their firings fail from then on.
          */
         delete: operations["remove_api_v1_recipes__name__delete"];
         options?: never;
@@ -3664,6 +3666,7 @@ export interface components {
          */
         IssuedToken: {
             created_at: string | null;
+            ends_asker: boolean;
             expires_at: string | null;
             for: components["schemas"]["Holder"] | null;
             id: string;
@@ -6153,6 +6156,8 @@ export interface components {
          */
         TokenRow: {
             created_at: string | null;
+            /** @description Whether its end is also the end of the token or session that asks. */
+            ends_asker: boolean;
             expires_at: string | null;
             for: components["schemas"]["Holder"] | null;
             id: string;
@@ -6310,6 +6315,8 @@ export interface components {
             by_model?: boolean;
             candidates: components["schemas"]["RecipeCandidate"][];
             examples?: string[];
+            /** @description Why no recipe carries them out, with requests between asterisks that help. */
+            gap?: string;
             /** @description The reason for which the model that is set cannot be asked. */
             model_fault?: components["schemas"]["ModelFaultRow"];
             outcome: string;
@@ -9689,7 +9696,9 @@ export interface operations {
     };
     remove_api_v1_recipes__name__delete: {
         parameters: {
-            query?: never;
+            query?: {
+                anyway?: boolean;
+            };
             header?: never;
             path: {
                 name: string;

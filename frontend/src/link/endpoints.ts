@@ -235,7 +235,9 @@ export class Hub {
   proposals = (signal?: AbortSignal) => this.rest.get("/recipe-proposals", { signal });
   dismissProposal = (proposal: string) => this.rest.delete("/recipe-proposals/{proposal}", { path: { proposal } });
   recipeSeen = (name: string) => this.rest.post("/recipes/{name}/seen", { path: { name } });
-  removeRecipe = (name: string) => this.rest.delete("/recipes/{name}", { path: { name } });
+  /** Removes a saved recipe; one that schedules run is refused without `anyway`. */
+  removeRecipe = (name: string, anyway: boolean) =>
+    this.rest.delete("/recipes/{name}", { path: { name }, query: { anyway } });
   model = (signal?: AbortSignal) => this.rest.get("/model", { signal });
   /** Calls the owner's model once; says nothing about the fleet. */
   testModel = () => this.rest.post("/model/test");

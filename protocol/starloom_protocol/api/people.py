@@ -104,6 +104,8 @@ class TokenRow(TokenState, _For):
 
     link_until: str | None
     """Until when the link of an invitation opens the page; none once it was used or is too old."""
+    ends_asker: bool
+    """Whether its end is also the end of the token or session that asks."""
 
 
 class IssuedToken(TokenRow):

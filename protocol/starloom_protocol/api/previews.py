@@ -242,6 +242,8 @@ class Understood(TypedDict):
     rhythm: NotRequired[RhythmRow]
     said: NotRequired[str]
     title: NotRequired[str]
+    gap: NotRequired[str]
+    """Why no recipe carries them out, with requests between asterisks that help."""
     examples: NotRequired[list[str]]
     by_model: NotRequired[bool]
     model_fault: NotRequired[ModelFaultRow]

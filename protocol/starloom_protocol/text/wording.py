@@ -74,7 +74,7 @@ def few(words: Sequence[str], most: int) -> str:
 def size_words(count: int) -> str:
     """Return a number of bytes for people."""
     amount = float(min(count, _SIZE_MOST))
-    for unit in ("bytes", "KB", "MB", "GB", "TB"):
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if amount < 1000 or unit == "TB":
             return f"{count} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
         amount /= 1000

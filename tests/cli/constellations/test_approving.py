@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from starloom.cli.text.constellation_text import how_to_answer
 from starloom.client.terminal.typed import typed
 from starloom_protocol.api.schedules import NoticeRow
+from starloom_protocol.records.entities import Choice, Question
 from tests.cli.test_commands import StubHub, starloom
 
 CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"}, "devices": ["vps"], "effects": []}
@@ -38,6 +40,29 @@ def asked(**more: Any) -> dict[str, Any]:
         "constellation_name": "web",
     }
     return {**row, "expires_at": soon, "choices": [], "calls": [CALL], "once_because": "", **more}
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "told"),
+    [
+        ("person", [], "starloom approve c-1:ask-1, or starloom deny c-1:ask-1"),
+        ("person", ["allow", "deny"], "starloom approve c-1:ask-1, or starloom deny c-1:ask-1"),
+        (
+            "person",
+            ["trash", "leave it"],
+            "starloom approve c-1:ask-1 --value trash - or: starloom approve c-1:ask-1 --value 'leave it'",
+        ),
+        (
+            "planner",
+            ["nas"],
+            "starloom approve c-1:ask-1 --value nas - or: starloom approve c-1:ask-1 --value WORDS",
+        ),
+    ],
+)
+def test_an_open_question_tells_lines_that_answer_it(kind: str, values: list[str], told: str) -> None:
+    choices = [Choice(label=value.title(), value=value) for value in values]
+    question = Question(id="ask-1", kind=kind, opened_ms=1, text="What now?", choices=choices)
+    assert how_to_answer("c-1:ask-1", question) == told
 
 
 def test_a_device_that_is_let_in_is_called_by_its_name(hub: StubHub) -> None:

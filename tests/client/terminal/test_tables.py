@@ -33,7 +33,7 @@ def printed(thing: RenderableType) -> list[str]:
 def test_a_table_keeps_its_order_titles_and_units_and_says_what_differs() -> None:
     head, first, second = (line.split() for line in printed(value_table(TABLE)))
     assert head == ["Device", "Size"]
-    assert first == ["nas", "2.5", "KB", "differs"]
+    assert first == ["nas", "2.5", "kB", "differs"]
     assert second == ["vps", "7", "bytes"]
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from starloom.core.answer.report import covered, report
 from starloom.core.answer.spans import Record, folded
-from starloom.core.state.inputs import OfferReceived, QuestionAnswered
+from starloom.core.state.inputs import EditProposed, OfferReceived, QuestionAnswered
 from starloom.core.state.orders import SendDispatch
+from starloom_protocol.records.edits import AddTask, EditOperation
 from starloom_protocol.records.entities import Choice, ForEach, Offer, Policy
 from starloom_protocol.records.run_report import FOR_A_PERSON, ON_A_DEVICE, Phase, RunReport
 from starloom_protocol.stream.feed import Event, decode_event
@@ -184,6 +185,20 @@ def test_an_attempt_that_is_made_again_is_a_retry_or_a_move() -> None:
     assert (found.recoveries.retried, found.recoveries.moved) == (int(not moved), int(moved))
     assert (found.work_ms, found.repeated_ms, found.attempts) == (3_000, 1_000, 2)
     assert [wait.cause for wait in found.waits] == [Phase.RETRY]
+
+
+def test_a_change_by_a_person_after_a_failure_is_a_recovery() -> None:
+    """A task that does the work of a failed one was put there by somebody: the run did not mend itself."""
+    driver = Driver("one")
+    driver.submit(plan(task("a"), task("b"), policy=Policy(partial=True)))
+    first, _ = driver.take()
+    added: list[EditOperation] = [AddTask(spec=task("c"))]
+    driver.do(EditProposed(id="e1", by="person:ann", base_version=1, constellation="c1", operations=added))
+    assert of(driver).recoveries.person == 0, "nothing had failed yet"
+    driver.result(first, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="no")
+    again: list[EditOperation] = [AddTask(spec=task("a-2"))]
+    driver.do(EditProposed(id="e2", by="person:ann", base_version=2, constellation="c1", operations=again))
+    assert of(driver).recoveries.person == 1
 
 
 def test_an_owner_who_was_asked_is_no_failure_that_was_mended() -> None:

@@ -471,9 +471,11 @@ def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Call
 
 
 def _tell_attention(view: View) -> None:
+    from starloom.cli.text.constellation_text import how_to_answer
+
     say(f"{view.constellation} is {view.state.value.replace('_', ' ')} and needs a person:", sys.stderr)
     for name, question in view.open_questions.items():
-        say(f"  {question.text}  (starloom approve {view.constellation}:{name}, or deny)", sys.stderr)
+        say(f"  {question.text}  ({how_to_answer(f'{view.constellation}:{name}', question)})", sys.stderr)
         if question.shown is not None:
             from starloom.cli.text.shown_text import shown_lines
             from starloom_protocol.values import parse

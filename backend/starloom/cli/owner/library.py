@@ -234,9 +234,13 @@ def export_recipe(
         print(f"wrote {target}")
 
 
-def remove_recipe(run: Invocation, name: NameArgument) -> None:
+def remove_recipe(
+    run: Invocation,
+    name: NameArgument,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Also one that schedules run.")] = False,
+) -> None:
     """Remove a recipe that was saved here, with all its versions."""
-    run.client.delete(delete_recipe(name))
+    run.client.delete(delete_recipe(name, anyway=anyway or None))
     if run.as_json:
         run.emit({"removed": name})
     else:

@@ -83,7 +83,8 @@ def token_list(run: Invocation) -> None:
     from starloom.client.terminal.style import clock
 
     for item in found["items"]:
-        until = clock(item["expires_at"])
+        # An invitation that nobody has opened ends with its link.
+        until = clock(item["link_until"] or item["expires_at"])
         gone = "  revoked" if item["revoked_at"] else ""
         held = item["for"]
         who = f"{held['name']} ({held['kind']})" if held else ""

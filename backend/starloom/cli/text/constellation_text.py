@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Group, RenderableType
@@ -25,6 +26,7 @@ from starloom_protocol.records.entities import (
     Cite,
     Finding,
     Job,
+    Question,
     TaskRecord,
     decode_entity,
 )
@@ -38,6 +40,8 @@ from starloom_protocol.values import canonical, parse
 
 ROWS_MOST = 40
 FINDINGS_SHOWN_MOST = 20
+ALLOW: Final = "allow"
+"""The answer of `starloom approve` without a value."""
 _QUIET = frozenset({"waiting", "ready"})
 
 
@@ -131,8 +135,7 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     parts.extend(finding_lines(view, devices))
     parts.extend(goal_lines(view))
     for name, question in view.open_questions.items():
-        words = " --reason WORDS" if question.kind == "planner" else ""
-        line = f"☞  {escaped_text(question.text)}  (starloom approve {view.constellation}:{name}{words})"
+        line = f"☞  {escaped_text(question.text)}  ({how_to_answer(f'{view.constellation}:{name}', question)})"
         parts.append(Text(typed(line), style="magenta"))
     if head is not None and head.attention:
         parts.append(Text("needs attention: " + ", ".join(word.replace("_", " ") for word in head.attention)))
@@ -144,6 +147,19 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     if asked := why_line(view, devices):
         parts.append(Text(typed(asked), style="bright_black"))
     return Group(*parts)
+
+
+def how_to_answer(identity: str, question: Question) -> str:
+    """Return the commands that answer a question; one that has choices of its own takes these alone."""
+    line = f"starloom approve {identity}"
+    values = [choice.value for choice in question.choices]
+    if question.kind == "planner":
+        return " - or: ".join(
+            [*(f"{line} --value {quote(escaped(value))}" for value in values), f"{line} --value WORDS"]
+        )
+    if not values or ALLOW in values:
+        return f"{line}, or starloom deny {identity}"
+    return " - or: ".join(f"{line} --value {quote(escaped(value))}" for value in values)
 
 
 def finding_lines(view: View, devices: Mapping[str, str]) -> Iterator[Text]:

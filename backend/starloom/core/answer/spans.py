@@ -161,6 +161,8 @@ class Fold:
         person = version.author.startswith("person:")
         if not person and isinstance(cause, TaskRecord) and cause.state is TaskState.FAILED:
             self.record.edits_after_failure += 1
+        elif person and any(one.state is TaskState.FAILED for one in self.record.table("task").values()):
+            self.record.by_person += 1
 
     def _to(
         self,

@@ -471,6 +471,9 @@ class RecipeSaved(Input, frozen=True, kw_only=True, tag="recipe_saved"):
 
 
 class RecipeRemoved(Input, frozen=True, kw_only=True, tag="recipe_removed"):
+    """`anyway` also removes a recipe that schedules run."""
+
+    anyway: bool = False
     name: str
     reason: str = ""
 

@@ -17,12 +17,13 @@ from pathlib import Path
 
 import msgspec
 
-from starloom.client.discovery import HubAddress, read_local
+from starloom.client.discovery import LOCAL_FILE, HubAddress, read_local
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.client.routes import get_device
 from starloom.host.servers import remote, reviving, ssh
 from starloom.host.servers.running import run_there
+from starloom_protocol.vocabulary import Code
 
 FOLDER = Path("tunnels")
 STATE_FILE = Path("run") / "tunnels.json"
@@ -276,12 +277,16 @@ Look = Callable[[str], Awaitable[reviving.Seen | None]]
 
 
 class HubLook:
-    """Asks the hub of a home for one device after the other."""
+    """Asks the hub of a home for one device after the other. A token that was refused is not sent again: the hub
+    writes another one beside its address.
+    """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, say: Callable[[str], None]) -> None:
         self._home = home
+        self._say = say
         self._client: Client | None = None
         self._address: HubAddress | None = None
+        self._refused: HubAddress | None = None
 
     async def __call__(self, device: str) -> reviving.Seen | None:
         return await asyncio.to_thread(self._ask, device)
@@ -292,11 +297,16 @@ class HubLook:
             if address != self._address:
                 self.close()
                 self._client, self._address = (Client(address) if address is not None else None), address
-            if self._client is None:
+            if self._client is None or address == self._refused:
                 return None
             found = self._client.get(get_device(device))
-        except Problem:
+        except Problem as problem:
             # The hub is away or does not know the device; its own doors tell that.
+            if problem.code == Code.BAD_TOKEN:
+                self._refused = address
+                self._say(
+                    f"the hub refuses the token in {self._home / LOCAL_FILE}; agents behind tunnels are not watched"
+                )
             return None
         return None if found["revoked"] else reviving.Seen(found["name"], found["link"] == "online")
 

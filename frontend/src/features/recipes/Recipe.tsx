@@ -8,10 +8,11 @@ import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
 import { asProblem, useResource } from "../../app/workspace/resource.ts";
 import type { Submission } from "../../link/endpoints.ts";
 import type { Problem } from "../../link/rest.ts";
+import { schedulesRunning } from "../../model/fleet/schedules.ts";
 import { paramsInOrder } from "../../model/plan/asked.ts";
 import type { Priority, RecipeVersionRow, RecipeWhole } from "../../model/types.ts";
 import { msOf } from "../../model/words/times.ts";
-import { author } from "../../model/words/words.ts";
+import { author, plural } from "../../model/words/words.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
 import { PrioritySelect } from "../request/PriorityChoice.tsx";
@@ -101,9 +102,10 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
       setRunning(false);
     }
   };
+  const scheduled = removing ? schedulesRunning(fleet, recipe.name) : [];
   const remove = async () => {
     try {
-      await hub.removeRecipe(recipe.name);
+      await hub.removeRecipe(recipe.name, scheduled.length > 0);
       say(`${recipe.name} is removed`);
       go("/recipes");
     } catch (error) {
@@ -192,10 +194,20 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
           <p>
             Remove <b className="strong">{recipe.title}</b> with all its versions? What runs from it goes on.
           </p>
+          {scheduled.length > 0 && (
+            <p>
+              {plural(scheduled.length, "schedule")} {scheduled.length === 1 ? "runs" : "run"} it:{" "}
+              <b>{scheduled.join(", ")}</b>. Change {scheduled.length === 1 ? "it" : "them"} in{" "}
+              <Link className="link" href="/schedules">
+                Schedules
+              </Link>
+              , or every later firing fails.
+            </p>
+          )}
           <div className="row">
             <Button onClick={() => setRemoving(false)}>Keep it</Button>
             <Button kind="bad" onClick={() => void remove()}>
-              Remove the recipe
+              {scheduled.length > 0 ? "Remove it anyway" : "Remove the recipe"}
             </Button>
           </div>
         </Modal>

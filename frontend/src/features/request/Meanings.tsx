@@ -8,12 +8,14 @@ import type { RecipeCandidate } from "../../model/types.ts";
 import { msOf } from "../../model/words/times.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty } from "../../ui/parts.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { labelsOf, Slots } from "./preview/Slots.tsx";
 
 export function Meanings(props: {
   outcome: string;
   candidates: RecipeCandidate[];
   examples: string[];
+  gap: string;
   onAdopt: (candidate: RecipeCandidate, params: Record<string, unknown>) => void;
   onBuild: () => void;
   onSay: (words: string) => void;
@@ -22,7 +24,8 @@ export function Meanings(props: {
   if (candidates.length === 0) {
     return (
       <section className="card">
-        <Empty title="Nothing near it was found.">
+        <Empty title={props.gap ? "No recipe does this." : "Nothing near it was found."}>
+          {props.gap && <GapWords gap={props.gap} onSay={onSay} />}
           <p>
             Say it another way, choose one of the{" "}
             <Link className="link" href="/recipes">
@@ -57,6 +60,26 @@ export function Meanings(props: {
         <CandidateForm key={candidate.recipe} candidate={candidate} onAdopt={(params) => onAdopt(candidate, params)} />
       ))}
     </section>
+  );
+}
+
+/** Why no recipe does it; a request that helps stands between asterisks, and is a button. */
+function GapWords({ gap, onSay }: { gap: string; onSay: (words: string) => void }) {
+  let at = 0;
+  return (
+    <p>
+      {`${gap.charAt(0).toUpperCase()}${gap.slice(1)}.`.split("*").map((part, index) => {
+        const key = at;
+        at += part.length + 1;
+        return index % 2 === 1 ? (
+          <button key={key} type="button" className="chip out" onClick={() => onSay(part)}>
+            {part}
+          </button>
+        ) : (
+          <Said key={key} text={part} />
+        );
+      })}
+    </p>
   );
 }
 

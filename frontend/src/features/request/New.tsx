@@ -206,6 +206,7 @@ export function NewPage() {
                 outcome={understood.outcome}
                 candidates={understood.candidates}
                 examples={understood.examples ?? []}
+                gap={understood.gap ?? ""}
                 onSay={say}
                 onAdopt={adopt}
                 onBuild={() => setWay("build")}

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { StreamModel } from "../stream/stream.ts";
 import type { Entity } from "../types.ts";
-import { schedulesNaming } from "./schedules.ts";
+import { schedulesNaming, schedulesRunning } from "./schedules.ts";
 
 const NAS = { id: "d-1", name: "nas.1" };
 
@@ -21,4 +21,14 @@ it("finds a device in values, words, plans and consent, and no other", () => {
     "schedule/e": { id: "e", name: "other", request: "back up to nas-1 or nas.10", params: '{"word":"nas"}' },
   });
   expect(schedulesNaming(model, NAS)).toEqual(["by consent", "by plan", "by value", "by words"]);
+});
+
+it("finds the schedules that run a recipe, without those that are stopped", () => {
+  const model = fleet({
+    "schedule/a": { id: "a", name: "nightly", recipe: "mine", state: "active" },
+    "schedule/b": { id: "b", name: "monthly", recipe: "mine", state: "paused" },
+    "schedule/c": { id: "c", name: "ended", recipe: "mine", state: "stopped" },
+    "schedule/d": { id: "d", name: "other", recipe: "mine-too", state: "active" },
+  });
+  expect(schedulesRunning(model, "mine")).toEqual(["monthly", "nightly"]);
 });

@@ -17,6 +17,15 @@ export function schedulesNaming(fleet: StreamModel, device: { id: string; name: 
   return named.map((one) => one.name || one.id).sort();
 }
 
+/** The names of the schedules that run a recipe; a stopped one fires no more. */
+export function schedulesRunning(fleet: StreamModel, recipe: string): string[] {
+  const all = [...fleet.kind<Schedule>("schedule").values()];
+  return all
+    .filter((one) => one.recipe === recipe && one.state !== "stopped")
+    .map((one) => one.name || one.id)
+    .sort();
+}
+
 const parsed = (text: string | undefined): unknown => JSON.parse(text || "null");
 
 function textsIn(value: unknown): string[] {

@@ -8,7 +8,8 @@ import pytest
 
 from starloom.core.people.recipes import runs, saving
 from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.records.schedules import Schedule
+from starloom_protocol.vocabulary import Code, ScheduleState
 from tests.core.watched import WatchedDriver
 
 TEXT = "starloom_recipe: 1\n"
@@ -17,6 +18,11 @@ TEXT = "starloom_recipe: 1\n"
 def saved(number: int, **more: Any) -> RecipeSaved:
     fields = {"name": "mine", "text": TEXT, "title": "Mine", "base_version": number - 1, **more}
     return RecipeSaved(id=f"save-{number}-{fields['name']}", by="principal:mara", **fields)
+
+
+def scheduled(identity: str, **more: Any) -> Schedule:
+    fields = {"author": "principal:mara", "created_ms": 1, "cron": "@daily", "owner": "mara", "zone": "UTC", **more}
+    return Schedule(id=identity, **fields)
 
 
 @pytest.fixture
@@ -66,6 +72,21 @@ def test_what_is_kept_is_bounded(watched: WatchedDriver, monkeypatch: pytest.Mon
     assert not watched.do(saved(2)).faults
     full = watched.do(saved(3))
     assert [fault.code for fault in full.faults] == [Code.TOO_MANY_RECIPES]
+
+
+def test_a_recipe_that_schedules_run_is_removed_only_anyway(watched: WatchedDriver) -> None:
+    """Every later firing would fail, which nobody sees before its time."""
+    watched.do(saved(1))
+    for number, state in enumerate((ScheduleState.ACTIVE, ScheduleState.PAUSED, ScheduleState.STOPPED)):
+        one = scheduled(f"s-{number}", name=f"nightly {number}", recipe="mine", state=state)
+        watched.shard.fleet.schedules[one.id] = one
+    refused = watched.do(RecipeRemoved(id="rm", by="principal:mara", name="mine"))
+    assert [fault.code for fault in refused.faults] == [Code.CONFLICT]
+    assert refused.faults[0].reason == "mine is run by schedules: nightly 0, nightly 1"
+    assert "--anyway" in refused.faults[0].hint
+    assert kept(watched) == ["mine/1"]
+    assert not watched.do(RecipeRemoved(id="rm2", by="principal:mara", name="mine", anyway=True)).faults
+    assert kept(watched) == []
 
 
 def test_a_recipe_is_forgotten_with_all_its_versions(watched: WatchedDriver) -> None:

@@ -166,6 +166,17 @@ async def test_a_repeated_key_makes_one_token_and_shows_it_once(world: World) ->
         assert (other.status_code, other.json()["code"]) == (409, "idempotency_mismatch")
 
 
+async def test_the_list_of_tokens_tells_those_that_end_with_the_asker(world: World) -> None:
+    async with world.client() as http, world.client("") as page:
+        made = (await http.post("/api/v1/sign-in-links", json={})).json()
+        other = (await http.post("/api/v1/tokens", json={"role": "viewer"})).json()
+        identity, _, secret = made["url"].rpartition("/")[2].partition(".")
+        await page.post("/api/v1/sign-in", json={"id": identity, "secret": secret})
+        mine = (await page.get("/api/v1/session")).json()["token"]
+        rows = {item["id"]: item["ends_asker"] for item in (await page.get("/api/v1/tokens")).json()["items"]}
+    assert rows == {mine: True, made["token"]: True, other["id"]: False}
+
+
 async def test_the_local_token_is_private_and_kept_over_restarts(world: World, tmp_path: Path) -> None:
     path = tmp_path / first_run.TOKEN_FILE
     assert path.stat().st_mode & 0o777 == 0o600

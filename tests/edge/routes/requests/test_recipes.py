@@ -11,6 +11,7 @@ from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.plan import read_document
 from tests.edge.world import World, an_offer, chain
+from tests.planner.fleets import device, fleet
 
 R = "/api/v1/recipes"
 C = "/api/v1/constellations"
@@ -129,6 +130,17 @@ async def test_a_tool_that_no_device_offers_is_named_and_the_recipe_is_kept(plan
     ):
         status, found = await call(planned, "POST", path, {"recipe": text})
         assert (status, found.get("lacking", found)) == (201 if path == R else 200, lacking)
+
+
+async def test_a_preview_tells_a_gap_as_the_refusal_does(world: World) -> None:
+    seen = fleet(device("nas"))
+    object.__setattr__(world.hub, "planner", Planning(load_catalogue(), lambda: seen, list))
+    asked = {"request": "clean up temporary files"}
+    status, shown = await call(world, "POST", "/api/v1/constellations/preview", asked)
+    refused = (await call(world, "POST", "/api/v1/constellations", asked))[1]
+    assert (status, shown["understood"]["candidates"]) == (200, [])
+    assert shown["understood"]["gap"].startswith("no recipe deletes files")
+    assert shown["understood"]["gap"] in refused["reason"]
 
 
 async def test_built_in_recipes_stand_fast(planned: World) -> None:

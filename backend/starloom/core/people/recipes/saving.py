@@ -12,7 +12,7 @@ from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.entities import RecipeVersion
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, ScheduleState
 
 RECIPES_MOST = 200
 """The words of a request are compared with the phrases of each."""
@@ -58,11 +58,23 @@ def on_recipe_removed(work: Work, item: RecipeRemoved) -> None:
     kept = saved_versions(work.shard, item.name)
     if not kept:
         raise Refusal(fault(Code.UNKNOWN_RECIPE, f"nobody has saved a recipe {item.name[:64]} here", "name"))
+    if not item.anyway:
+        _check_unscheduled(work, item.name)
     puts: list[Put] = [("recipe", key_of(old), None) for old in kept]
     if item.name in work.shard.fleet.recipe_runs:
         puts.append(("recipe_runs", item.name, None))
     work.emit(work.shard.fleet, EventKind.RECIPE_REMOVED, item.name, puts, note=item.reason)
     work.answer({"name": item.name})
+
+
+def _check_unscheduled(work: Work, name: str) -> None:
+    """Refuse where schedules run the recipe: each of their firings would fail, and that is seen much later."""
+    schedules = work.shard.fleet.schedules.values()
+    users = sorted(one.name for one in schedules if one.recipe == name and one.state is not ScheduleState.STOPPED)
+    if users:
+        reason = f"{name} is run by {'a schedule' if len(users) == 1 else 'schedules'}: {', '.join(users)}"
+        hint = "Change or remove them first. To remove it anyway: starloom recipe rm NAME --anyway."
+        raise Refusal(fault(Code.CONFLICT, reason, "name", hint))
 
 
 def _check_room(work: Work, item: RecipeSaved, *, is_new: bool) -> None:

@@ -211,27 +211,29 @@ class Sessions:
         """List tokens and sessions; anyone but a full owner sees their own and those that come from it."""
         caller, access = caller_of(request), self._hub.access
         items = [
-            self._shape(token)
+            self._shape(token, caller)
             for token in sorted(access.tokens.values(), key=lambda token: (-token.created_ms, token.id))
             if may_end(caller, token, frozenset(access.ancestors(token.id)))
         ]
         return json_reply({"items": items, "next": None})
 
-    def _shape(self, token: Token) -> TokenRow:
+    def _shape(self, token: Token, caller: Caller) -> TokenRow:
         access = self._hub.access
         shape = entity_json.token_shape(token, access.last_used_ms.get(token.id, 0))
         principal = access.principals.get(token.principal)
         holder: Holder | None = {"name": principal.name, "kind": principal.kind} if principal else None
         until = access.link_until_ms(token.id) if token.kind == INVITATION else 0
-        return {**shape, "for": holder, "link_until": entity_json.iso(until)}
+        ends_asker = token.id in (caller.token, *access.ancestors(caller.token))
+        return {**shape, "for": holder, "link_until": entity_json.iso(until), "ends_asker": ends_asker}
 
     async def new_token(self, request: Request, body: NewToken) -> JsonReply[IssuedToken]:
         """Make a bearer token for oneself, or for a person, program or assistant by name; its text is shown this once.
 
         It has no more rights than the token that asks, and ends with it.
         """
-        made = await self._issue(caller_of(request), body, await asked_once(request))
-        return json_reply({**self._shape(made.token), "token": made.text}, 201)
+        caller = caller_of(request)
+        made = await self._issue(caller, body, await asked_once(request))
+        return json_reply({**self._shape(made.token, caller), "token": made.text}, 201)
 
     async def _issue(
         self, caller: Caller, body: NewToken, idempotency: tuple[str, str] | None = None, *, kind: str = BEARER

@@ -159,12 +159,15 @@ class Recipes:
 
         return await self._repeats.once(request, make)
 
-    async def remove(self, request: Request, name: str) -> Response:
-        """Remove a saved recipe with all its versions; constellations made from it go on."""
+    async def remove(self, request: Request, name: str, anyway: bool = False) -> Response:
+        """Remove a saved recipe with all its versions; constellations made from it go on.
+
+        One that schedules run is removed with `anyway` only: their firings fail from then on.
+        """
         if not self._versions(name) and self._hub.planner.recipe(name) is not None:
             raise Problem(Code.CONFLICT, f"{name} is built in; only recipes that were saved here can be removed")
         caller = caller_of(request)
-        asked = inputs.RecipeRemoved(by=caller.by, id=new_id(), name=name, scope=caller.role)
+        asked = inputs.RecipeRemoved(anyway=anyway, by=caller.by, id=new_id(), name=name, scope=caller.role)
         reply = await self._hub.inbox.ask(asked)
         if reply.faults:
             raise problem_of_faults(reply.faults)

@@ -209,6 +209,8 @@ class Submit:
                 "examples": list(planner.examples()),
                 "by_model": model_is_set(self._hub.settings) and lacking is None,
             }
+            if found.gap:
+                shown["gap"] = found.gap
             if shown["by_model"] and (most := _most_shared(self._hub.settings)) is not None:
                 shown["share"] = most
             if lacking is not None:

@@ -14,7 +14,7 @@ import { asProblem, useResource } from "../../../app/workspace/resource.ts";
 import { useSettled } from "../../../app/workspace/settled.ts";
 import type { Problem } from "../../../link/rest.ts";
 import { toolsOf } from "../../../model/fleet/tools.ts";
-import { draftOf } from "../../../model/rows/document.ts";
+import { type Draft, draftOf } from "../../../model/rows/document.ts";
 import { joinedFaults, schemaFaults } from "../../../model/rows/faults.ts";
 import { type Changes, changesOf, delta, rebased } from "../../../model/rows/live/changes.ts";
 import { planOfStream } from "../../../model/rows/live/entities.ts";
@@ -26,6 +26,7 @@ import type { GroupRecord, Head, TaskRecord } from "../../../model/types.ts";
 import { FINAL } from "../../../model/words/words.ts";
 import { Button, Empty, ProblemNote } from "../../../ui/parts.tsx";
 import { RowsEditor } from "../../rows/RowsEditor.tsx";
+import { keepLiveDraft, keptLiveDraft } from "../../rows/trials/memory.ts";
 import { useTrials } from "../../rows/trials/useTrials.ts";
 import { useDraft } from "../../rows/useDraft.ts";
 import { useHold } from "./useHold.ts";
@@ -57,11 +58,15 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const { say } = useDoing();
   const fleet = useFleet();
   const [, go] = useLocation();
-  const [base, setBase] = useState(() => ({ plan: planOfStream(model, head), version: head.version ?? 0 }));
+  const [kept] = useState(() => keptLiveDraft(id));
+  const [base, setBase] = useState(() => kept?.base ?? { plan: planOfStream(model, head), version: head.version ?? 0 });
+  // A draft over a running plan is not the draft of a new one: each constellation has its own.
   const drafting = useDraft(
-    () => draftOf(base.plan),
-    // A draft over a running plan is not the draft of a new one: it lives as long as this page.
-    useCallback(() => {}, []),
+    () => kept?.draft ?? draftOf(base.plan),
+    useCallback(
+      (draft: Draft) => keepLiveDraft(id, isChanged(changesOf(base.plan, draft.plan)) ? { base, draft } : null),
+      [id, base],
+    ),
   );
   const [problem, setProblem] = useState<Problem | null>(null);
   const [applying, setApplying] = useState(false);
@@ -103,6 +108,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     setProblem(null);
     try {
       const made = await hub.edit(id, base.version, changes.operations, "edited in rows");
+      keepLiveDraft(id, null);
       say(`Version ${made.version} is applied`);
       go(`/constellations/${id}`);
     } catch (error) {
@@ -130,7 +136,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           over version {base.version}, {atWork} running {atWork === 1 ? "task" : "tasks"} unaffected
         </span>
         <span className="grow" />
-        <Link className="btn" href={`/constellations/${id}`}>
+        <Link className="btn" href={`/constellations/${id}`} onClick={() => keepLiveDraft(id, null)}>
           Discard
         </Link>
         <Button
@@ -175,6 +181,8 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     </>
   );
 }
+
+const isChanged = (changes: Changes): boolean => changes.operations.length > 0 || changes.impossible.length > 0;
 
 const AT_WORK = new Set(["leased", "running", "cancelling"]);
 const DONE = new Set(["succeeded", "failed", "cancelled", "skipped"]);

@@ -1,20 +1,42 @@
-/** What the editor keeps in this browser: the draft, and the last real output of each tool. Never leaves it. */
-import { type Draft, isFields, type Json } from "../../../model/rows/document.ts";
+/** What the editor keeps in this browser: its drafts, and the last real output of each tool. Never leaves it. */
+import { type Draft, type Fields, isFields, type Json } from "../../../model/rows/document.ts";
 import type { Sample } from "../../../model/rows/sample.ts";
 
 const DRAFT = "starloom.rows.draft";
+const LIVE = "starloom.rows.live.";
 const SAMPLE = "starloom.rows.sample.";
 const SAMPLE_MOST = 48 * 1024;
 
 /** The draft of last time; null when there is none or it cannot be read. */
 export function keptDraft(): Draft | null {
-  const value = read(DRAFT);
+  return draftIn(read(DRAFT));
+}
+
+function draftIn(value: Json | undefined): Draft | null {
   if (!isFields(value) || !isFields(value.plan)) return null;
   return { head: isFields(value.head) ? value.head : null, plan: value.plan };
 }
 
 export function keepDraft(draft: Draft | null): void {
   write(DRAFT, draft === null ? null : JSON.stringify(draft));
+}
+
+/** A draft over a running plan, with the version that it was begun on. */
+export interface LiveDraft {
+  base: { plan: Fields; version: number };
+  draft: Draft;
+}
+
+/** The draft of last time over this constellation; null when there is none or it cannot be read. */
+export function keptLiveDraft(constellation: string): LiveDraft | null {
+  const value = read(LIVE + constellation);
+  if (!isFields(value) || !isFields(value.base) || !isFields(value.base.plan)) return null;
+  const draft = draftIn(value.draft);
+  return draft && { base: { plan: value.base.plan, version: Number(value.base.version) || 0 }, draft };
+}
+
+export function keepLiveDraft(constellation: string, kept: LiveDraft | null): void {
+  write(LIVE + constellation, kept === null ? null : JSON.stringify(kept));
 }
 
 /** The last real output of a tool, whichever row or constellation it came from. */

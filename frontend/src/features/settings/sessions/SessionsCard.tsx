@@ -6,6 +6,7 @@ import { useResource } from "../../../app/workspace/resource.ts";
 import type { TokenRow } from "../../../model/types.ts";
 import { msOf } from "../../../model/words/times.ts";
 import { age } from "../../../model/words/words.ts";
+import { Modal } from "../../../ui/Modal.tsx";
 import { Button, CopyLine, ProblemNote } from "../../../ui/parts.tsx";
 import { browserName } from "./browsers.ts";
 import { InviteDialog } from "./Invite.tsx";
@@ -67,7 +68,9 @@ export function SessionsCard() {
 function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: () => void }) {
   const { hub, session } = useWorkspace();
   const { report, say } = useDoing();
+  const [asking, setAsking] = useState(false);
   const revoke = async () => {
+    setAsking(false);
     try {
       await hub.revokeToken(token.id);
       say("Revoked");
@@ -88,9 +91,10 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
         </b>{" "}
         {token.id === session?.token && <span className="chip">this page</span>}
       </span>
-      <Button asks onClick={() => void revoke()}>
+      <Button asks onClick={() => (token.ends_asker ? setAsking(true) : void revoke())}>
         Revoke
       </Button>
+      {asking && <EndingDialog token={token} onKeep={() => setAsking(false)} onRevoke={() => void revoke()} />}
       <span className="sub small">
         {[
           invitation ? "invited, not opened yet" : token.kind,
@@ -103,5 +107,30 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
           .join(", ")}
       </span>
     </div>
+  );
+}
+
+/** Asks before a revocation that also signs this page out. */
+function EndingDialog({ token, onKeep, onRevoke }: { token: TokenRow; onKeep: () => void; onRevoke: () => void }) {
+  return (
+    <Modal label="Revoke it and sign out" className="asking" onClose={onKeep}>
+      <h2 className="head">Revoke it and sign out?</h2>
+      <p className="dim">
+        {token.kind === "session"
+          ? "This page is signed out."
+          : "This page and every other session and token that came from it are signed out, and programs that use it are refused. If it is the token of the hub’s own computer, the hub makes a new one at once."}
+      </p>
+      <p className="dim">
+        On the hub’s computer, <code className="mono">starloom open</code> makes a link to sign in again.
+      </p>
+      <div className="row">
+        <Button large onClick={onKeep}>
+          Keep it
+        </Button>
+        <Button large kind="bad" onClick={onRevoke}>
+          Revoke
+        </Button>
+      </div>
+    </Modal>
   );
 }

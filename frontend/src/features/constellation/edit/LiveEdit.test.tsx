@@ -1,0 +1,27 @@
+/** A draft over a running plan outlives the page, and goes when it is discarded. */
+import { cleanup, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+import { openPage } from "../../../../dev/openPage.tsx";
+import { CONSTELLATION } from "../../../../dev/scenario.ts";
+
+const path = `/constellations/${CONSTELLATION}/edit`;
+const draftbar = async () => screen.findByRole("region", { name: "Draft" }, { timeout: 8000 });
+
+it("keeps a draft over a running plan until it is discarded", async () => {
+  openPage(path);
+  expect((await draftbar()).textContent).toContain("draft: no changes");
+  await userEvent.click(screen.getByRole("button", { name: /^Add a row/ }));
+  const tool = await waitFor(() => document.querySelector('dialog [role="option"]') ?? expect.fail("no tool yet"));
+  await userEvent.click(tool);
+  await waitFor(async () => expect((await draftbar()).textContent).not.toContain("no changes"));
+  const before = (await draftbar()).querySelector("b")?.textContent;
+  cleanup();
+  openPage(path);
+  expect((await draftbar()).querySelector("b")?.textContent).toBe(before);
+  await userEvent.click(screen.getByRole("link", { name: "Discard" }));
+  await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
+  cleanup();
+  openPage(path);
+  expect((await draftbar()).textContent).toContain("draft: no changes");
+});

@@ -1,0 +1,34 @@
+/** Words that no recipe carries out: the page tells what helps, as the terminal does. */
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it, vi } from "vitest";
+import { Meanings } from "./Meanings.tsx";
+
+const shown = (gap: string) => {
+  const onSay = vi.fn();
+  render(
+    <Meanings
+      outcome="none"
+      candidates={[]}
+      examples={[]}
+      gap={gap}
+      onSay={onSay}
+      onAdopt={vi.fn()}
+      onBuild={vi.fn()}
+    />,
+  );
+  return onSay;
+};
+
+it("tells why no recipe does it, and takes a request that helps", async () => {
+  const onSay = shown("no recipe deletes files. *largest files on nas* shows what takes room");
+  expect(document.body.textContent).toContain("No recipe deletes files. largest files on nas shows what takes room.");
+  expect(screen.queryByText("Nothing near it was found.")).toBeNull();
+  await userEvent.click(screen.getByRole("button", { name: "largest files on nas" }));
+  expect(onSay).toHaveBeenCalledWith("largest files on nas");
+});
+
+it("says that nothing is near where no reason is known", () => {
+  shown("");
+  expect(screen.getByText("Nothing near it was found.")).toBeTruthy();
+});
