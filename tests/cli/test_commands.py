@@ -179,7 +179,7 @@ def test_a_plan_that_no_device_can_begin_is_refused_with_a_way_to_submit_it_all_
     starloom(hub, "submit", "take a picture", "--anyway")
     assert [body for _, _, body in hub.asked] == [
         {"request": "take a picture", "able": True},
-        {"request": "take a picture"},
+        {"request": "take a picture", "able": False},
     ]
 
 

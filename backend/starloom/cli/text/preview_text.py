@@ -15,7 +15,7 @@ from starloom.client.terminal.typed import typed
 from starloom_protocol.text.wording import listed
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.previews import PlanPreview, RequestPreview, SecretNeed, Understood
+    from starloom_protocol.api.previews import PlanPreview, RequestPreview, SecretNeed, TaskPreviewRow, Understood
 
 
 def preview_text(found: RequestPreview) -> RenderableType:
@@ -28,9 +28,8 @@ def preview_text(found: RequestPreview) -> RenderableType:
         table.add_column(name, no_wrap=name == "task")
     for task in found["tasks"]:
         device = task["device"] or ", ".join(task["devices"]) or "-"
-        asked = f"{'judge' if task.get('judged') else 'person'}: {task['person']}"
-        tool = task["tool"] or (f"goal: {task['goal']}" if task.get("goal") else asked)
-        table.add_row(*(escape(text) for text in (task["id"], device, tool, ", ".join(task["effects"]), task["why"])))
+        does = task["tool"] or _without_tool(task)
+        table.add_row(*(escape(text) for text in (task["id"], device, does, ", ".join(task["effects"]), task["why"])))
     parts.append(table)
     parts.extend(
         Text(f"{missing['device']} lacks {missing['grant']}; type there: {missing['line']}", style="yellow")
@@ -58,6 +57,13 @@ def preview_text(found: RequestPreview) -> RenderableType:
 def plan_text(found: PlanPreview) -> RenderableType:
     """Return a plan without the words that it was made from."""
     return preview_text(cast("RequestPreview", found))
+
+
+def _without_tool(task: TaskPreviewRow) -> str:
+    """Return the words of a task that no device carries out: a goal, or a question to a judge or a person."""
+    if task.get("goal"):
+        return f"goal: {task['goal']}"
+    return f"{'judge' if task.get('judged') else 'person'}: {task['person']}"
 
 
 def _trial(understood: Understood | None) -> list[RenderableType]:
