@@ -4914,6 +4914,8 @@ export interface components {
         /**
          * RecipeCandidate
          * @description A recipe that words may mean; `score` is thousandths. `trial` is null for one that is trusted.
+         *
+         *         `unused` are the words that it has no place for.
          */
         RecipeCandidate: {
             missing: components["schemas"]["MissingParam"][];
@@ -4922,6 +4924,7 @@ export interface components {
             score: number;
             title: string;
             trial: components["schemas"]["TrialRow"] | null;
+            unused?: string[];
         };
         /**
          * RecipeChecked

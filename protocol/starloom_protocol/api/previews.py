@@ -213,7 +213,10 @@ class TrialRow(TypedDict):
 
 
 class RecipeCandidate(TypedDict):
-    """A recipe that words may mean; `score` is thousandths. `trial` is null for one that is trusted."""
+    """A recipe that words may mean; `score` is thousandths. `trial` is null for one that is trusted.
+
+    `unused` are the words that it has no place for.
+    """
 
     recipe: str
     title: str
@@ -221,6 +224,7 @@ class RecipeCandidate(TypedDict):
     params: dict[str, Any]
     missing: list[MissingParam]
     trial: TrialRow | None
+    unused: NotRequired[list[str]]
 
 
 class RhythmRow(TypedDict):

@@ -66,3 +66,20 @@ def test_a_recipe_on_trial_says_how_far_it_is() -> None:
     assert candidate_lines(candidate)[-1] == (
         "  on trial: 1 of 3 clean runs in a row, the last on 2026-11-26T18:00:00.000Z"
     )
+
+
+def test_the_words_that_a_recipe_does_not_use_are_named() -> None:
+    candidate: RecipeCandidate = {
+        "recipe": "photo-backup",
+        "title": "Back up pictures",
+        "score": 900,
+        "params": {},
+        "missing": [],
+        "trial": None,
+        "unused": ["June", "nightly"],
+    }
+    assert candidate_lines(candidate) == [
+        "Back up pictures",
+        "starloom submit -r photo-backup",
+        "  it does not use: June and nightly",
+    ]

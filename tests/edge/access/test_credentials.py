@@ -4,7 +4,7 @@ import pytest
 
 from starloom.edge.access import credentials, issue
 from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller, Means, Scope, Tickets, may_issue
-from starloom.edge.access.rate_limits import Limits, Rate
+from starloom.edge.access.rate_limits import Limits, Rate, crowded
 from starloom_protocol.records.entities import encode_entity
 from starloom_protocol.vocabulary import Role
 
@@ -134,3 +134,11 @@ def test_tickets() -> None:
     assert tickets.redeem(first) is None
     time.s += 30
     assert tickets.redeem(second) is None
+
+
+def test_an_address_is_never_told_to_wait_no_time() -> None:
+    limits = Limits(lambda: 0.0, {"sign_in": Rate(1, 0.3)})
+    assert limits.failed("sign_in", "a") == 0
+    wait_s = limits.failed("sign_in", "a")
+    assert 0 < wait_s < 0.5
+    assert crowded(wait_s) == "too many others from this address: wait 1 s"

@@ -299,3 +299,19 @@ def test_a_device_that_stands_where_a_folder_stands_is_that_device_and_the_folde
     assert [(item.name, item.reason) for item in first.missing] == [("folder", "keller is a device; name the folder")]
     quoted = match("back up 'keller' to buero", RECIPES, view).candidates[0]
     assert quoted.params["folder"] == "keller"
+
+
+@pytest.mark.parametrize(
+    ("words", "recipe", "unused"),
+    [
+        ("back up the photos of June of my phone to the server", "photo-backup", ("June",)),
+        ("please back up some photos of the phone", "photo-backup", ()),
+        ("clean up temporary files but ask me first", "list-folder", ("clean", "temporary", "ask")),
+    ],
+)
+def test_a_near_match_names_the_words_that_it_has_no_place_for(
+    words: str, recipe: str, unused: tuple[str, ...]
+) -> None:
+    found = match(words, RECIPES, sample())
+    assert found.outcome is not Match.EXACT
+    assert {one.recipe: one.unused for one in found.candidates}[recipe] == unused, found

@@ -24,7 +24,8 @@ from starloom.client.routes import (
     post_constellations_preview,
     post_what_if,
 )
-from starloom.client.terminal.typed import say
+from starloom.client.terminal.escaping import escaped_text
+from starloom.client.terminal.typed import say, typed
 from starloom.client.terminal.values import duration_s, parameters
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
@@ -475,7 +476,9 @@ def _tell_attention(view: View) -> None:
 
     say(f"{view.constellation} is {view.state.value.replace('_', ' ')} and needs a person:", sys.stderr)
     for name, question in view.open_questions.items():
-        say(f"  {question.text}  ({how_to_answer(f'{view.constellation}:{name}', question)})", sys.stderr)
+        # The text not by `say`: a model may have written it, and no command in it is one to type.
+        how = typed(how_to_answer(f"{view.constellation}:{name}", question))
+        print(f"  {escaped_text(question.text)}  ({escaped_text(how)})", file=sys.stderr)
         if question.shown is not None:
             from starloom.cli.text.shown_text import shown_lines
             from starloom_protocol.values import parse

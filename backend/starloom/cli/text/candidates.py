@@ -6,6 +6,8 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from starloom_protocol.text.wording import listed
+
 if TYPE_CHECKING:
     from starloom_protocol.api.previews import MissingParam, RecipeCandidate, TrialRow
 
@@ -17,6 +19,8 @@ def candidate_lines(candidate: RecipeCandidate) -> list[str]:
     words = [f"-p {_filled(name, value)}" for name, value in candidate["params"].items()]
     words += [f"-p {item['name']}=..." for item in candidate["missing"]]
     lines = [candidate["title"], " ".join(["starloom submit -r", candidate["recipe"], *words])]
+    if unused := candidate.get("unused"):
+        lines.append(f"  it does not use: {listed(unused)}")
     if trial := candidate.get("trial"):
         lines.append(f"  {trial_line(trial)}")
     return [*lines, *(_needed(item) for item in candidate["missing"])]

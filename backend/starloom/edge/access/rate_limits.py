@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Final
 
 ADDRESSES_MAX = 10_000
@@ -54,6 +55,11 @@ class Limits:
         if len(self._levels) > ADDRESSES_MAX:
             self._levels.popitem(last=False)
         return (1 - level) * rate.every_s if over else 0.0
+
+
+def crowded(wait_s: float) -> str:
+    """Return the words for an address whose failures are over their rate, with the time to wait rounded up."""
+    return f"too many others from this address: wait {max(1, ceil(wait_s))} s"
 
 
 AGAIN_AFTER_S: Final = 60.0

@@ -29,7 +29,7 @@ from starlette.types import Message, Scope
 from starloom.edge.access import credentials
 from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller
 from starloom.edge.access.guard import ROUTES, V1, Door, Row
-from starloom.edge.access.rate_limits import Denied, Limits
+from starloom.edge.access.rate_limits import Denied, Limits, crowded
 from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to
@@ -205,7 +205,7 @@ class Admission:
         wait_s = self._limits.failed("bad_token", address)
         if not wait_s:
             return Problem(Code.BAD_TOKEN, reason)
-        reason += f"; so were too many others from this address: wait {wait_s:.0f} s"
+        reason += f"; so were {crowded(wait_s)}"
         return Problem(Code.RATE_LIMITED, reason, retry_after_s=wait_s)
 
     def _check_csrf(self, request: Request, caller: Caller) -> None:

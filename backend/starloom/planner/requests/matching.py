@@ -25,6 +25,7 @@ from starloom.planner.requests.gaps import gap_in
 from starloom.planner.requests.phrases import (
     Phrase,
     Word,
+    left_over,
     overlap,
     read_phrase,
     readings,
@@ -32,6 +33,7 @@ from starloom.planner.requests.phrases import (
     spelled,
     spellings,
     typed,
+    words_of,
 )
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
 from starloom.planner.requests.slots import SlotValue, Trust, is_called_a_file, take
@@ -133,7 +135,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A recipe that may be meant. `params` are the values found; `score` is thousandths."""
+    """A recipe that may be meant. `params` are the values found; `score` is thousandths.
+
+    `unused` are words with a meaning that the recipe has no place for: it would do something else than they say.
+    """
 
     recipe: str
     title: str
@@ -141,10 +146,12 @@ class Candidate:
     params: Mapping[str, Any] = field(default_factory=dict)
     missing: tuple[Missing, ...] = ()
     trial: Trial | None = None
+    unused: tuple[str, ...] = ()
 
     def plain(self) -> RecipeCandidate:
         """Return it as a JSON value."""
         return {
+            "unused": list(self.unused),
             "recipe": self.recipe,
             "title": self.title,
             "score": self.score,
@@ -329,6 +336,7 @@ def _try_recipe(
 
     best = 0.0
     phrases = [_phrase(text) for text in recipe.phrases]
+    devices = {word for device in fleet.devices for word in (device.name.casefold(), *device.words)}
     for phrase in phrases:
         for number, reading in enumerate(readings(phrase, said)):
             if number >= _READINGS_MOST:
@@ -337,14 +345,18 @@ def _try_recipe(
             if not phrase.telling and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
             fit = _fit(recipe, phrase, taken, given, fleet, -number, telling)
-            fits.append(fit)
+            # A device that is asked for in place of *June of the phone* would let June go without a word.
+            asked = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
+            words = [word for name in asked for word in words_of(reading.get(name, ""))]
+            fits.append(replace(fit, candidate=replace(fit.candidate, unused=left_over(words, phrases, devices))))
             if fit.sure:
                 break
         best = max(best, overlap(phrase, said))
     if not best:
         return fits, None
     named = mentioned(recipe, phrases, said, fleet)
-    return fits, _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
+    near = _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
+    return fits, replace(near, unused=left_over(said, phrases, devices))
 
 
 def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str]) -> bool:

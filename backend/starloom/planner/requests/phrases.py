@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -54,6 +54,8 @@ _SAME = {
 _SMALL = frozenset(
     {"what", "where", "how", "is", "are", "do", "does", "of", "to", "on", "in", "at", "for", "from", "with", "and"}
 ) | {"or", "all"}
+_IDLE = word_set("some any there them these those then but so also")
+"""Words whose absence changes nothing that a recipe does."""
 _PARTICLES = word_set(
     "up down last first time one two by be can it its that i have put get send show which when why new newest not as"
     " if take check find search for where"
@@ -257,3 +259,14 @@ def overlap(phrase: Phrase, words: list[Word]) -> float:
 
 def _weight(forms: set[str]) -> float:
     return sum(0.2 if form in _SMALL else 0.4 if form in _PARTICLES else 1.0 for form in forms)
+
+
+def left_over(words: Iterable[Word], phrases: Iterable[Phrase], names: Collection[str]) -> tuple[str, ...]:
+    """Return the words with a meaning that no phrase has, as typed; `names` are words for devices, which are values."""
+    own = {form for phrase in phrases for form in phrase.literals}
+    said = (word for word in words if word.forms and own.isdisjoint(word.forms))
+    return tuple(
+        word.text
+        for word in said
+        if not any(form in _SMALL or form in _PARTICLES or form in _IDLE or form in names for form in word.forms)
+    )

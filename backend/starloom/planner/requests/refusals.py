@@ -16,7 +16,7 @@ from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.requests.matching import Candidate, Match, Matched
 from starloom.planner.requests.rhythm import Rhythm
 from starloom_protocol.records.entities import Fault
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.wording import listed, quoted
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, Code
 
@@ -109,7 +109,8 @@ def _is_phone(device: DeviceSnapshot) -> bool:
 
 def _may_mean(candidates: tuple[Candidate, ...]) -> str:
     meant, *others = candidates
-    also = "".join(f", or {quoted(other.title)}" for other in others)
+    without = f" without {listed([quoted(word) for word in meant.unused])}" if meant.unused else ""
+    also = without + "".join(f", or {quoted(other.title)}" for other in others)
     if not meant.missing:
         return f"they may mean {quoted(meant.title)}{also}; start it, or say it another way"
     needed = ", ".join(

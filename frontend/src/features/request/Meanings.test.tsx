@@ -2,6 +2,8 @@
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
+import { WorkspaceContext } from "../../app/workspace/context.ts";
+import type { Workspace } from "../../app/workspace/workspace.ts";
 import { Meanings } from "./Meanings.tsx";
 
 const shown = (gap: string) => {
@@ -31,4 +33,23 @@ it("tells why no recipe does it, and takes a request that helps", async () => {
 it("says that nothing is near where no reason is known", () => {
   shown("");
   expect(screen.getByText("Nothing near it was found.")).toBeTruthy();
+});
+
+it("names the words that a recipe has no place for", async () => {
+  const hub = { recipes: async () => ({ items: [] }) };
+  const candidate = { recipe: "photo-backup", title: "Back up", score: 900, params: {}, missing: [], trial: null };
+  render(
+    <WorkspaceContext value={{ hub } as unknown as Workspace}>
+      <Meanings
+        outcome="near"
+        candidates={[{ ...candidate, unused: ["June"] }]}
+        examples={[]}
+        gap=""
+        onSay={vi.fn()}
+        onAdopt={vi.fn()}
+        onBuild={vi.fn()}
+      />
+    </WorkspaceContext>,
+  );
+  expect(await screen.findByText("It does not use: June")).toBeTruthy();
 });

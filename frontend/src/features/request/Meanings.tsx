@@ -132,6 +132,9 @@ function CandidateForm({
       <span className="sub row wrap">
         <Slots params={ordered(values, types)} types={{ ...asked, ...types }} onChange={setParams} />
       </span>
+      {candidate.unused && candidate.unused.length > 0 && (
+        <span className="sub small strong">It does not use: {candidate.unused.join(", ")}</span>
+      )}
       {candidate.trial && <span className="sub small dim">{trialWords(candidate.trial)}</span>}
       {missing.map(
         (slot) =>

@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, Response
 
 from starloom.core.state import inputs
 from starloom.edge.access.credentials import code_hash, new_id
+from starloom.edge.access.rate_limits import crowded
 from starloom.edge.access.refusals import Refused
 from starloom.edge.agents.hub_keys import public_key
 from starloom.edge.hub import Hub
@@ -56,7 +57,7 @@ class Joining:
         wait_s = self._hub.limits.failed(door, address)
         if not wait_s:
             return problem
-        reason = f"{problem.reason}; so it was with too many others from this address: wait {wait_s:.0f} s"
+        reason = f"{problem.reason}; so it was with {crowded(wait_s)}"
         return Problem(Code.RATE_LIMITED, reason, hint=problem.hint, retry_after_s=wait_s)
 
     async def join(self, request: Request, body: Join) -> JsonReply[JoinState]:

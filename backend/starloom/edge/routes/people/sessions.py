@@ -9,6 +9,7 @@ from starloom.edge.access import issue
 from starloom.edge.access.callers import BEARER, INVITATION, Caller, Means, Scope, may_end, may_issue
 from starloom.edge.access.credentials import SESSION_PREFIX, csrf_of, new_id, split
 from starloom.edge.access.guard import V1
+from starloom.edge.access.rate_limits import crowded
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import NewLink, NewToken, SignInBody
@@ -120,7 +121,7 @@ class Sessions:
         more = self._here.more(request)
         if not wait_s:
             return Problem(Code.NOT_SIGNED_IN, reason, hint=hint, more=more)
-        reason += f"; so were too many others from this address: wait {wait_s:.0f} s"
+        reason += f"; so were {crowded(wait_s)}"
         return Problem(Code.RATE_LIMITED, reason, hint=hint, retry_after_s=wait_s, more=more)
 
     async def sign_out(self, request: Request) -> JsonReply[SignedOut]:
