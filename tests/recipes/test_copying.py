@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 import subprocess
@@ -28,6 +29,17 @@ def test_copy_folder_sends_what_differs_and_says_so(fleet: Fleet) -> None:
     assert answer.value("Already there") == 1
     assert laptop.started(answer) == {"send.0": 1}
     assert server.started(answer) == {"copy.0": 1, "folders": 1}
+
+
+def test_the_room_is_looked_for_where_the_copy_goes(fleet: Fleet) -> None:
+    # A folder below a granted one may be a disk of its own.
+    laptop, server = fleet.device("laptop"), fleet.device("server")
+    laptop.write("results/a.txt", "one")
+    server.write("shelf/there.txt", "x")
+    answer = fleet.submit("copy results from laptop to shelf on server")
+    assert answer.state == "succeeded", answer.told()
+    (space,) = answer.attempts("space")
+    assert json.loads(space.value or "{}")["path"].endswith("/shelf"), space.value
 
 
 def test_a_file_that_grows_holds_up_no_other_and_comes_with_a_retry(fleet: Fleet) -> None:
