@@ -102,3 +102,20 @@ def found_by(task: str, by: str, device: str, *, stranger: bool) -> str:
     goal = f" (of {by})" if by != task else ""
     where = f" on {device}" if device else ""
     return f"{task}{goal}{where}" + (" (a stranger may have written it)" if stranger else "")
+
+
+_SHORT_MS: Final = 100
+"""Below it one decimal tells nothing: *0.0 s* looks like no time at all."""
+
+
+def seconds(milliseconds: int) -> str:
+    """Return a duration for people."""
+    total = milliseconds / 1000
+    if 0 < milliseconds < _SHORT_MS:
+        return "under 0.1 s"
+    if total < 60:
+        return f"{total:.1f} s"
+    minutes, rest = divmod(round(total), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

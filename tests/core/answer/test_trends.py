@@ -62,3 +62,4 @@ def test_a_small_difference_of_short_runs_is_none() -> None:
 
 def test_long_times_are_in_minutes() -> None:
     assert "10 min 1 s" in sentence([run(601_000), *BEFORE])
+    assert "1 min 40 s" in sentence([run(99_600), *BEFORE])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom_protocol.text.wording import few, listed, place_words, quoted, size_words, value_words
+from starloom_protocol.text.wording import few, listed, place_words, quoted, seconds, size_words, value_words
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,11 @@ def test_a_long_list_says_how_many_more_there_are() -> None:
 )
 def test_sizes_have_a_unit_whatever_a_result_holds(count: int, words: str) -> None:
     assert size_words(count) == words
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "said"),
+    [(0, "0.0 s"), (1, "under 0.1 s"), (99, "under 0.1 s"), (100, "0.1 s"), (59_940, "59.9 s"), (61_000, "1 min 1 s")],
+)
+def test_a_duration_below_a_tenth_of_a_second_is_told_as_such(milliseconds: int, said: str) -> None:
+    assert seconds(milliseconds) == said

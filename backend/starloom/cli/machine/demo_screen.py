@@ -14,11 +14,11 @@ from rich.text import Text
 from starloom.cli.text.constellation_text import Changes, answer_text, progress, task_table, title
 from starloom.cli.text.matrix import family_members, family_table
 from starloom.client.terminal import style
-from starloom.client.terminal.style import seconds
 from starloom.client.terminal.typed import in_this_folder, typed
 from starloom.client.view import View
 from starloom.lab.sample.facts import Figures
 from starloom_protocol.stream.feed import Event
+from starloom_protocol.text.wording import seconds
 
 
 class DemoScreen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from starloom.client.terminal.style import seconds
+from starloom_protocol.text.wording import seconds
 
 if TYPE_CHECKING:
     from starloom_protocol.api.previews import Estimate, RunCourse, RunWhatIf, WhatIf

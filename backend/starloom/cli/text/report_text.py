@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from starloom.cli.text.task_names import task_name
-from starloom.client.terminal.style import seconds
 from starloom_protocol.records.run_report import (
     WAITS,
     PathStep,
@@ -20,7 +19,7 @@ from starloom_protocol.records.run_report import (
     TrendRun,
     Wait,
 )
-from starloom_protocol.text.wording import counted, size_words
+from starloom_protocol.text.wording import counted, seconds, size_words
 from starloom_protocol.vocabulary import ConstellationState
 
 PATH_MOST = 20

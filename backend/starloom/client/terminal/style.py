@@ -83,23 +83,6 @@ def state_text(state: str) -> Text:
     return Text(known.value.replace("_", " "), style=COLOURS[_STATE_TONES[known]])
 
 
-_SHORT_MS = 100
-"""Below it one decimal tells nothing: *0.0 s* looks like no time at all."""
-
-
-def seconds(milliseconds: int) -> str:
-    """Return a duration for people."""
-    total = milliseconds / 1000
-    if 0 < milliseconds < _SHORT_MS:
-        return "under 0.1 s"
-    if total < 60:
-        return f"{total:.1f} s"
-    minutes, rest = divmod(round(total), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
 def clock(at: int | str | None) -> str:
     """Return the local time of milliseconds or of an RFC 3339 text."""
     if not at:

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Final
 
 from starloom_protocol.records.run_report import WAITS, Phase, RunReport, TrendRun
-from starloom_protocol.text.wording import counted
+from starloom_protocol.text.wording import counted, seconds
 from starloom_protocol.vocabulary import ConstellationState
 
 COMPARED_LEAST: Final = 3
@@ -57,16 +57,17 @@ def sentence(runs: Sequence[TrendRun]) -> str:
         return _failing(bad, len(runs))
     good = [run for run in before if run.state is _GOOD]
     if len(good) < COMPARED_LEAST:
-        return f"{counted(len(runs), 'run')} so far, which is too few to compare. The last took {_s(last.makespan_ms)}."
+        so_far = f"{counted(len(runs), 'run')} so far, which is too few to compare."
+        return f"{so_far} The last took {seconds(last.makespan_ms)}."
     times = [run.makespan_ms for run in good]
     usual = median(times)
     apart = median(abs(time - usual) for time in times)
-    spread = f"{_s(round(usual))} is usual, {_s(min(times))} to {_s(max(times))} were seen"
+    spread = f"{seconds(round(usual))} is usual, {seconds(min(times))} to {seconds(max(times))} were seen"
     if abs(last.makespan_ms - usual) <= max(DISTANCES * apart, LEAST_PART * usual, LEAST_MS):
-        return f"The last run took about as long as those before: {_s(last.makespan_ms)}, where {spread}."
+        return f"The last run took about as long as those before: {seconds(last.makespan_ms)}, where {spread}."
     how = "longer" if last.makespan_ms > usual else "less time"
     why = _why(last, good) if last.makespan_ms > usual else ""
-    return f"The last run took {how} than those before: {_s(last.makespan_ms)}, where {spread}.{why}"
+    return f"The last run took {how} than those before: {seconds(last.makespan_ms)}, where {spread}.{why}"
 
 
 def _failing(bad: int, runs: int) -> str:
@@ -84,13 +85,8 @@ def _why(last: TrendRun, good: Sequence[TrendRun]) -> str:
     worked = median(run.work_ms for run in good)
     grew = last.wait_ms - waited
     if last.wait in WAITS and grew * 2 > more_ms:
-        return f" It waited {_s(last.wait_ms)} {WAITS[Phase(last.wait)]}, {_s(round(grew))} more than usual."
+        return f" It waited {seconds(last.wait_ms)} {WAITS[Phase(last.wait)]}, {seconds(round(grew))} more than usual."
     if (last.work_ms - worked) * 2 > more_ms:
-        return f" Its tasks worked {_s(last.work_ms)} on devices, {_s(round(last.work_ms - worked))} more than usual."
+        more = seconds(round(last.work_ms - worked))
+        return f" Its tasks worked {seconds(last.work_ms)} on devices, {more} more than usual."
     return ""
-
-
-def _s(ms: int) -> str:
-    if ms < 60_000:
-        return f"{ms / 1000:.1f} s"
-    return f"{ms // 60_000} min {ms % 60_000 // 1000} s"

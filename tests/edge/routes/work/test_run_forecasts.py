@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from starloom.cli.text.forecast_text import bound_lines
-from starloom.client.terminal.style import seconds
 from starloom.core.placement.pace import key_of, with_sample
 from starloom.core.state.apply import load
 from starloom.core.step import step
@@ -24,6 +23,7 @@ from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.text.wording import seconds
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, an_offer, chain, settle
