@@ -212,14 +212,14 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
           </Button>
           {sure ? (
             // The way back stands where the first press was: a double press removes nothing.
-            <>
+            <span className="sure">
               <Button autoFocus onClick={() => setSure(false)}>
                 Keep it
               </Button>
               <Button asks kind="bad" onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
                 Remove this schedule
               </Button>
-            </>
+            </span>
           ) : (
             <Button asks icon="close" onClick={() => setSure(true)}>
               Remove

@@ -41,8 +41,14 @@ describe("the calls of a device", () => {
     ]);
   });
 
-  it("leave out one whose beginning is not told", () => {
-    expect(callsOf([deed("task_succeeded", 3)])).toEqual([]);
+  it("stand at their end where the beginning is not told, without a length", () => {
+    const calls = callsOf([deed("task_succeeded", 3), deed("task_failed", 4, "list"), deed("task_leased", 2)]);
+    expect(calls.map(({ task, fromMs, toMs, whole }) => [task, fromMs, toMs, whole])).toEqual([
+      ["send", ms(3), ms(3), false],
+      ["list", ms(4), ms(4), false],
+    ]);
+    expect(callsWords(calls, ms(9))).toBe("send done; list failed");
+    expect(callsSentence(calls, ms(9))).toMatch(/^Calls: 2 calls, 1 failed, failed at/);
   });
 
   it("say what was under way at a moment, failures first, and count the rest", () => {

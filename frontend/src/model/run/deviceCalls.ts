@@ -14,6 +14,8 @@ export interface DeviceCall {
   /** 0 while it goes on. */
   toMs: number;
   end: CallEnd | null;
+  /** False where its beginning is not told: it stands at its end, and nobody knows how long it took. */
+  whole: boolean;
 }
 
 const ENDS: Record<string, CallEnd> = {
@@ -26,7 +28,10 @@ const ENDS: Record<string, CallEnd> = {
 const END_WORDS: Record<CallEnd, string> = { done: "done", failed: "failed", stopped: "stopped", unknown: "unknown" };
 const SAID_MOST = 3;
 
-/** The calls in the order in which they began, from deeds in any order. One whose beginning is not told is left out. */
+/**
+ * The calls in the order in which they began, from deeds in any order. The record gives the newest deeds: after many
+ * tasks at once these are ends alone.
+ */
 export function callsOf(deeds: readonly Deed[]): DeviceCall[] {
   const found: DeviceCall[] = [];
   const open = new Map<string, DeviceCall>();
@@ -40,10 +45,12 @@ export function callsOf(deeds: readonly Deed[]): DeviceCall[] {
       running.end = end;
       open.delete(key);
     }
+    const call = { task: about, constellation: stream, of: stream_name, fromMs: atMs };
+    if (!running && end) found.push({ ...call, toMs: atMs, end, whole: false });
     if (kind !== "task_started") continue;
-    const call: DeviceCall = { task: about, constellation: stream, of: stream_name, fromMs: atMs, toMs: 0, end: null };
-    open.set(key, call);
-    found.push(call);
+    const begun: DeviceCall = { ...call, toMs: 0, end: null, whole: true };
+    open.set(key, begun);
+    found.push(begun);
   }
   return found;
 }
@@ -58,6 +65,7 @@ export function callsAt(calls: readonly DeviceCall[], fromMs: number, toMs: numb
 /** `done in 1.2 s`, `running for 3.0 s`. */
 export function callEndWords(call: DeviceCall, nowMs: number): string {
   if (!call.end) return `running for ${duration(nowMs - call.fromMs)}`;
+  if (!call.whole) return END_WORDS[call.end];
   return `${END_WORDS[call.end]} ${call.end === "done" ? "in" : "after"} ${duration(call.toMs - call.fromMs)}`;
 }
 
@@ -76,8 +84,9 @@ export function callCounts(calls: readonly DeviceCall[]): string {
 
 /** The times of the calls in one sentence, for a person who does not see them. */
 export function callsSentence(calls: readonly DeviceCall[], nowMs: number): string {
-  const took = calls.map((call) => (call.toMs || nowMs) - call.fromMs);
+  const took = calls.filter((call) => call.whole).map((call) => (call.toMs || nowMs) - call.fromMs);
   const failed = calls.filter((call) => call.end === "failed").map((call) => timeOfDay(call.fromMs).slice(0, 5));
-  const range = `Calls: ${callCounts(calls)}, from ${duration(Math.min(...took))} to ${duration(Math.max(...took))}`;
+  const span = took.length ? `, from ${duration(Math.min(...took))} to ${duration(Math.max(...took))}` : "";
+  const range = `Calls: ${callCounts(calls)}${span}`;
   return failed.length ? `${range}, failed at ${[...new Set(failed)].slice(0, 5).join(", ")}` : range;
 }

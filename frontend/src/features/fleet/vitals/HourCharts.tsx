@@ -17,6 +17,8 @@ interface Props {
   away: readonly Absence[];
 }
 
+const ONE_S_MS = 1_000;
+
 interface Row {
   key: string;
   title: string;
@@ -200,8 +202,8 @@ function rowsOf(
     };
   });
   if (calls.length === 0) return drawn;
-  const took = calls.map((call) => (call.toMs || untilMs) - call.fromMs);
-  const [least, most] = decades(took);
+  const took = calls.filter((call) => call.whole).map((call) => (call.toMs || untilMs) - call.fromMs);
+  const [least, most] = decades(took.length ? took : [ONE_S_MS]);
   const of: Row = {
     key: "calls",
     title: "Calls",
