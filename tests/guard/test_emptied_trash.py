@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +25,7 @@ from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
+from tests.killed_steps import KILLED, run_killed
 from tests.waiting import PATIENCE_S
 
 LATER_S = 40 * DAY_S
@@ -67,34 +69,18 @@ def restorable(device: Device, ticket: str) -> bool:
     return True
 
 
-KILLED = """
-import os, pathlib, sys, time
+EMPTYING_ALL = """
+import pathlib, time
 from starloom_agent.platforms import exchange
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files.emptying import Bounds, empty_by_bounds
-folder, last = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-steps = 0
-def counted(run):
-    def step(*args, **named):
-        global steps
-        steps += 1
-        if steps == last:
-            os._exit(9)
-        return run(*args, **named)
-    return step
+folder = pathlib.Path(sys.argv[1])
 exchange._rename = counted(exchange._rename)
 for name in ("unlink", "rmdir", "mkdir", "utime", "rename"):
     setattr(os, name, counted(getattr(os, name)))
 empty_by_bounds(Beneath((), (folder,)), folder, Bounds(), lambda line: None, now_s=time.time() + 40 * 86400)
 print(steps)
 """
-
-
-def killed(device: Device, last: int) -> tuple[int, str]:
-    words = [sys.executable, "-c", KILLED, str(device.folder), str(last)]
-    ran = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    assert ran.returncode in (0, 9), ran.stderr
-    return ran.returncode, ran.stdout
 
 
 def test_t154_a_kill_at_any_step_leaves_whole_tickets_or_none(tmp_path: Path) -> None:
@@ -104,12 +90,12 @@ def test_t154_a_kill_at_any_step_leaves_whole_tickets_or_none(tmp_path: Path) ->
         made = Device(home)
         return made, trashed(made, "a", "b")
 
-    code, said = killed(laid("whole")[0], 0)
+    code, said = run_killed(EMPTYING_ALL, 0, str(laid("whole")[0].folder))
     assert code == 0
     assert int(said) > 12
     for last in range(1, int(said) + 1):
         device, tickets = laid(str(last))
-        assert killed(device, last)[0] == 9
+        assert run_killed(EMPTYING_ALL, last, str(device.folder))[0] == KILLED
         kept = [restorable(device, ticket) for ticket in tickets]
         assert kept != [True, False], "the oldest goes first"
         emptied(device)
@@ -272,10 +258,9 @@ def test_t154_names_of_any_length_and_depth_go(device: Device) -> None:
 
 def test_t154_two_agents_empty_one_trash(device: Device) -> None:
     trashed(device, *(f"f{number}" for number in range(12)))
-    words = [sys.executable, "-c", KILLED, str(device.folder), "0"]
-    both = [subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) for _ in range(2)]
-    errors = [process.communicate(timeout=PATIENCE_S)[1] for process in both]
-    assert ([process.returncode for process in both], errors) == ([0, 0], ["", ""])
+    with ThreadPoolExecutor(2) as pool:
+        both = pool.map(lambda _: run_killed(EMPTYING_ALL, 0, str(device.folder)), range(2))
+    assert [code for code, _ in both] == [0, 0]
     assert left(device) == [".emptied"]
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
-from tests.waiting import PATIENCE_S
+from tests.killed_steps import KILLED, run_killed
 
 OLD, NEW = "the old contents", "the new contents"
 
@@ -31,21 +29,12 @@ def device(tmp_path: Path) -> Device:
     return Device(tmp_path)
 
 
-KILLED = """
-import errno, os, pathlib, shutil, sys
+REPLACING = """
+import errno, pathlib, shutil
 from starloom_agent.platforms import exchange
 from starloom_agent.toolkit.files.placing import place
 from starloom_agent.toolkit.interface import Folders, ToolContext
-folder, private, system, last = *map(pathlib.Path, sys.argv[1:3]), sys.argv[3], int(sys.argv[4])
-steps = 0
-def counted(run):
-    def step(*args, **named):
-        global steps
-        steps += 1
-        if steps == last:
-            os._exit(9)
-        return run(*args, **named)
-    return step
+folder, private, system = *map(pathlib.Path, sys.argv[1:3]), sys.argv[3]
 def as_system(rename):
     def renamed(before, name, after, wanted, flags):
         if system == "plain" and flags == 2:
@@ -60,7 +49,7 @@ for module, name in ((os, "rename"), (os, "unlink"), (os, "fsync"), (os, "mkdir"
     setattr(module, name, counted(getattr(module, name)))
 context = ToolContext(workdir=private, artifacts=None, output=None, folders=Folders.of(write=[str(folder)]))
 made = private / "made"
-made.write_text(sys.argv[5])
+made.write_text(sys.argv[4])
 place(context, made, folder / "deep/file")
 print(steps)
 """
@@ -72,15 +61,7 @@ def replaced_in(home: Path, system: str, last: int) -> tuple[int, str]:
     for path in (folder / "deep", private):
         path.mkdir(parents=True, exist_ok=True)
     (folder / "deep/file").write_text(OLD)
-    ran = subprocess.run(
-        [sys.executable, "-c", KILLED, str(folder), str(private), system, str(last), NEW],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert ran.returncode in (0, 9), ran.stderr
-    return ran.returncode, ran.stdout
+    return run_killed(REPLACING, last, str(folder), str(private), system, NEW)
 
 
 def texts(folder: Path) -> dict[str, str]:
@@ -95,7 +76,7 @@ def test_t150_a_kill_at_any_step_loses_neither_file(system: str, tmp_path: Path)
     assert steps > 5
     for last in range(1, steps + 1):
         home = tmp_path / str(last)
-        assert replaced_in(home, system, last)[0] == 9
+        assert replaced_in(home, system, last)[0] == KILLED
         folder = home / "folder"
         found = {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
         assert OLD in found.values(), (system, last, found)

@@ -16,10 +16,10 @@ from starloom_agent.policy.file import read_policy
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files.emptying import Entry, emptied_of, empty_tickets, entries_of
 from starloom_agent.toolkit.files.trash import TRASH, note_in, read_note
+from starloom_protocol.text.wording import size_words
 
 Show = Callable[[str], None]
 Ask = Callable[[str], str]
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 class TrashFault(Exception):
@@ -42,9 +42,10 @@ def trash(home: AgentHome, options: argparse.Namespace, show: Show, ask: Ask | N
     if options.json:
         show(json.dumps({"trash": rows}))
         return 0
-    for row in rows:
-        show(f"{row['ticket']}  {_when(row['since_s'])}  {_size(row['bytes']):>10}  {row['path'] or 'unknown place'}")
-    show(f"{len(rows)} in the trash, {_size(sum(entry.bytes for _, entry in found))}")
+    for (_, entry), row in zip(found, rows, strict=True):
+        size = size_words(entry.bytes)
+        show(f"{row['ticket']}  {_when(row['since_s'])}  {size:>10}  {row['path'] or 'unknown place'}")
+    show(f"{len(rows)} in the trash, {size_words(sum(entry.bytes for _, entry in found))}")
     return 0
 
 
@@ -84,7 +85,7 @@ def _empty(found: list[tuple[Path, Entry]], options: argparse.Namespace, show: S
     if unknown:
         raise TrashFault(f"no trash has the ticket {unknown[0]}; `starloom-agent trash` lists them")
     chosen = [(root, entry) for root, entry in found if not options.tickets or entry.ticket in options.tickets]
-    size = _size(sum(entry.bytes for _, entry in chosen))
+    size = size_words(sum(entry.bytes for _, entry in chosen))
     if chosen and not options.yes:
         if ask is None:
             raise TrashFault(f"nobody can be asked here; to remove {len(chosen)} from the trash for good, add --yes")
@@ -108,10 +109,3 @@ def _empty(found: list[tuple[Path, Entry]], options: argparse.Namespace, show: S
 
 def _when(at_s: float | str) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(float(at_s)))
-
-
-def _size(count: float | str) -> str:
-    size, unit = float(count), 0
-    while size >= 1024 and unit < len(_UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"

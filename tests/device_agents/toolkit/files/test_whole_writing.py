@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +23,7 @@ from starloom_agent.toolkit.files.placing import new_draft, place
 from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.toolkit.interface import Folders, ToolContext, ToolFailed
 from tests.device_agents.tools.conftest import Device
-from tests.waiting import PATIENCE_S
+from tests.killed_steps import KILLED, run_killed
 
 OLD, NEW = b"the old contents", b"the new contents"
 NOBODY = 65534
@@ -168,26 +166,16 @@ def test_a_link_in_the_place_is_replaced_and_not_followed(ground: Ground, tmp_pa
     assert not ground.it.is_symlink()
 
 
-KILLED = """
-import os, sys, tempfile
+WRITING = """
 from pathlib import Path
 from starloom_agent.home.directory import write_private
 from starloom_agent.platforms import exchange
 from starloom_agent.toolkit.files.placing import new_draft, place
 from starloom_agent.toolkit.interface import Folders, ToolContext
-folder, private, kind, last = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+folder, private, kind = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 context = ToolContext(workdir=private, artifacts=None, output=None, folders=Folders.of(write=[str(folder)]))
 draft = new_draft(context)
 draft.write_text("the new contents")
-steps = 0
-def counted(run):
-    def step(*args, **named):
-        global steps
-        steps += 1
-        if steps == last:
-            os._exit(9)
-        return run(*args, **named)
-    return step
 exchange._rename = counted(exchange._rename)
 for name in ("replace", "rename", "unlink", "fsync", "mkdir", "open", "link"):
     setattr(os, name, counted(getattr(os, name)))
@@ -204,10 +192,9 @@ def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one(kind: str, tmp_pa
             path.mkdir(parents=True)
         if kind == "own":
             (home / "folder/it").write_bytes(OLD)
-        words = [sys.executable, "-c", KILLED, str(home / "folder"), str(home / "private"), kind, str(last)]
-        ran = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        assert ran.returncode == (9 if last else 0), ran.stderr
-        return home / "folder/it", ran.stdout
+        code, said = run_killed(WRITING, last, str(home / "folder"), str(home / "private"), kind)
+        assert code == (KILLED if last else 0)
+        return home / "folder/it", said
 
     steps = int(killed(0)[1])
     assert steps > 3
