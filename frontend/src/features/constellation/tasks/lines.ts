@@ -1,6 +1,7 @@
 /**
  * The lines of the list that are in view, by arithmetic: every row is as high as every other, and so is every heading.
- * What is not in view costs nothing. Pure.
+ * What is not in view costs nothing: a library for such lists works out the place of each row again when one task moves.
+ * Pure.
  */
 import type { Section } from "../../../model/tasks/sections.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
