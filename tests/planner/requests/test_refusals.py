@@ -122,3 +122,11 @@ def test_a_rhythm_of_words_that_lack_a_value_is_told_the_line_of_the_recipe() ->
     fault = refused(found, FLEETS["demo"])
     line = "starloom schedule add -r restart-and-check -p service=nginx -p where=... --cron '0 2 * * *'"
     assert fault.reason.endswith(f"to repeat it: {line}")
+
+
+def test_the_refusal_names_the_words_that_the_recipe_has_no_place_for() -> None:
+    here = fleet(device("phone", labels=["phone"]), device("server", labels=["server"]))
+    found = match("back up the photos of June of my phone to the server", RECIPES, here)
+    said = refused(found, here).reason
+    first = f"they may mean '{found.candidates[0].title}' without 'June', which still needs "
+    assert first in said, said

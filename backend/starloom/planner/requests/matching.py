@@ -290,8 +290,9 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     fits: list[_Fit] = []
     nears: list[Candidate] = []
     telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
+    devices = {word for device in fleet.devices for word in (device.name.casefold(), *device.words)}
     for recipe in recipes:
-        fitting, near = _try_recipe(recipe, said, fleet, given, telling)
+        fitting, near = _try_recipe(recipe, said, fleet, given, telling, devices)
         fits.extend(fitting)
         if near is not None:
             nears.append(near)
@@ -323,9 +324,14 @@ def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _try_recipe(
-    recipe: Recipe, said: list[Word], fleet: FleetSnapshot, given: Mapping[str, Any], telling: Collection[str]
+    recipe: Recipe,
+    said: list[Word],
+    fleet: FleetSnapshot,
+    given: Mapping[str, Any],
+    telling: Collection[str],
+    devices: Collection[str],
 ) -> tuple[list[_Fit], Candidate | None]:
-    """Return the whole fits, and the best partial one."""
+    """Return the whole fits, and the best partial one. `devices` are the words by which people call devices."""
     fits: list[_Fit] = []
     known: dict[tuple[str, str], SlotValue] = {}
 
@@ -336,7 +342,6 @@ def _try_recipe(
 
     best = 0.0
     phrases = [_phrase(text) for text in recipe.phrases]
-    devices = {word for device in fleet.devices for word in (device.name.casefold(), *device.words)}
     for phrase in phrases:
         for number, reading in enumerate(readings(phrase, said)):
             if number >= _READINGS_MOST:

@@ -110,13 +110,14 @@ def _is_phone(device: DeviceSnapshot) -> bool:
 def _may_mean(candidates: tuple[Candidate, ...]) -> str:
     meant, *others = candidates
     without = f" without {listed([quoted(word) for word in meant.unused])}" if meant.unused else ""
-    also = without + "".join(f", or {quoted(other.title)}" for other in others)
+    title = f"{quoted(meant.title)}{without}"
+    also = "".join(f", or {quoted(other.title)}" for other in others)
     if not meant.missing:
-        return f"they may mean {quoted(meant.title)}{also}; start it, or say it another way"
+        return f"they may mean {title}{also}; start it, or say it another way"
     needed = ", ".join(
         f"{quoted(item.title)} ({item.reason})" if item.reason else quoted(item.title) for item in meant.missing
     )
-    return f"they may mean {quoted(meant.title)}, which still needs {needed}{also}"
+    return f"they may mean {title}, which still needs {needed}{also}"
 
 
 def _schedule_line(meant: Candidate, rhythm: Rhythm) -> str:
