@@ -5,6 +5,8 @@ The edge checks a recipe's text; this module decides whether it may become the n
 
 from __future__ import annotations
 
+from shlex import quote
+
 from starloom.core.people.recipes import proposals, runs
 from starloom.core.people.recipes.runs import giving_way, key_of, saved_versions
 from starloom.core.rights.authorship import check_recipe
@@ -73,7 +75,7 @@ def _check_unscheduled(work: Work, name: str) -> None:
     users = sorted(one.name for one in schedules if one.recipe == name and one.state is not ScheduleState.STOPPED)
     if users:
         reason = f"{name} is run by {'a schedule' if len(users) == 1 else 'schedules'}: {', '.join(users)}"
-        hint = "Change or remove them first. To remove it anyway: starloom recipe rm NAME --anyway."
+        hint = f"Change or remove them first. To remove it anyway: starloom recipe rm {quote(name)} --anyway."
         raise Refusal(fault(Code.CONFLICT, reason, "name", hint))
 
 
