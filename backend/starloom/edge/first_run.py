@@ -61,8 +61,9 @@ async def ensure_local_token(home: Path, access: AccessView, inbox: Inbox, now_m
 
 
 class LocalToken:
-    """This machine's own token while the hub runs. One that ends is replaced at once: the commands and processes of
-    this machine have no other way in, and nobody may have meant more than to end the old text.
+    """This machine's own token while the hub runs. One that ends is replaced at once.
+
+    The commands and processes of this machine have no other way in. A token that leaked is of no use afterwards.
     """
 
     def __init__(self, home: Path, text: str, access: AccessView, make: Callable[[], Awaitable[str]]) -> None:

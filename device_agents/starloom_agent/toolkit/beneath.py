@@ -39,7 +39,7 @@ _FILE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FILE
 _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
 EMPTYING: Final = ".emptying-"
-"""Begins the name of what is being erased, beside its old place: who finds one may erase it."""
+"""Begins the name of an entry that is being erased, beside its old place. Any emptying that finds one may erase it."""
 _DEPTH_MOST: Final = 64
 """A folder below is erased beside the top one, so that no depth uses up the descriptors of the process."""
 _DEFAULT_ACL: Final = "system.posix_acl_default"

@@ -80,7 +80,7 @@ export class Hub {
 
   /**
    * The log from after `after`, page by page, up to the event `through` or as far as the hub has it. A log that grows as
-   * fast as it is read has no end: who hears its newest events anyway says how far.
+   * fast as it is read has no end, so a caller that hears its newest events anyway says how far.
    */
   async events(
     id: string,

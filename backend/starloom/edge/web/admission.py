@@ -331,7 +331,7 @@ class Readings:
         if not row.whole:
             yield
             return
-        # Who holds or awaits a turn keeps the semaphore, so no second one for the same caller is made.
+        # A request that holds or awaits a turn keeps the semaphore, so no second one for the same caller is made.
         turns = self._turns.setdefault(caller_of(request).token, asyncio.Semaphore(READS_AT_ONCE))
         async with turns:
             yield
