@@ -38,7 +38,7 @@ class Identity:
 
 
 def load_or_make(path: Path) -> Identity:
-    """Read the key file, or make key and file (0600) when there is none; of two processes that make it, the first counts.
+    """Read the key file, or make key and file (0600) when there is none; of two makers the first counts.
 
     Raises:
         ValueError: if the file is not a key of 32 bytes; it is never overwritten.
