@@ -172,7 +172,7 @@ class RunForecasts:
 
 
 def _in_short(found: RunWhatIf) -> RunWhatIf:
-    """Return a forecast with the task alone that should end first, by which a late run is seen: tasks are most of it."""
+    """Return a forecast with only the task that should end first, by which a late run is seen."""
     course = found["now"]
     if course is None or not course["tasks"]:
         return found
