@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,7 @@ def test_agents_that_are_older_than_the_hub_are_named_with_the_line(tmp_path: Pa
 def test_a_python_with_known_faults_is_named_and_serves(
     version: tuple[int, int, int], first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor.sys, "version_info", version)
+    monkeypatch.setattr(sys, "version_info", version)
     found = doctor._python()
     assert found.good
     assert ("CVE-2024-7592" in found.told) == bool(first)
