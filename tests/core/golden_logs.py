@@ -446,7 +446,7 @@ def fleet_at_work() -> Driver:
     driver = Driver("one", "two")
     for number in range(6):
         driver.submit(plan(task("a", tool="t.never", device="one")), name=f"f{number}")
-        driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.NO_SPACE, effect=MAYBE)
+        driver.result(driver.take()[0], outcome=Outcome.INTERRUPTED, effect=MAYBE)
     driver.fire(next(timer for timer in driver.timers if timer.kind == "probe"))
     driver.submit(plan(task("p", device="one"), task("q", device="one")), name="probes")
     driver.run("probes", value=1)

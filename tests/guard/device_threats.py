@@ -226,4 +226,12 @@ DEVICE_THREATS = (
         ),
         part="requests that wait take a connection each",
     ),
+    Threat(
+        "T161",
+        "a device that joins takes a name, a label or a system that reads as a sentence of Starloom, ends a quotation, "
+        "turns the text behind it, or cannot be told from another by its spaces",
+        "such texts are refused before anybody is asked, in a join code and in a new name, too",
+        ("tests/guard/test_misleading_names.py",),
+        part="a name of plain words, as *nas is safe*, is taken: a person lets the device in and sees it",
+    ),
 )

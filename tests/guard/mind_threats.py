@@ -352,4 +352,16 @@ MIND_THREATS = (
         ),
         part="a model may be talked into another of the results; the vote gives no value that no call gave",
     ),
+    Threat(
+        "T162",
+        "a model, or a text that it obeys, says in words without a figure or a name that all went well where a task "
+        "failed",
+        "words that cite none of the failed tasks without which the work is not done are asked for again, then left "
+        "away; the sentence of the hub stands beside any words",
+        (
+            "tests/jobs/kinds/test_answering.py::test_t162_a_claim_of_success_over_failed_work_is_left_away",
+            "tests/planner/model/conversations/test_answer_talk.py",
+        ),
+        part="a sentence that cites a failed task and says that it went well is believed, as words are not understood",
+    ),
 )

@@ -183,6 +183,22 @@ def test_photo_backup_keeps_each_picture_once(fleet: Fleet) -> None:
     assert b"<img" in laptop.files("Pictures")["index.html"]
 
 
+def test_a_photo_backup_that_was_undone_calls_no_picture_safe(fleet: Fleet) -> None:
+    phone, server = fleet.device("phone"), fleet.device("server")
+    phone.write("Pictures/a.png", encode(speckled(1)))
+    answer = fleet.run("photo-backup", {"source": "phone", "target": "server"})
+    assert answer.value("Outcome").startswith("Your pictures are safe")
+    fleet.cli("undo", answer.id)
+    assert answer.wait().state == "succeeded", answer.told()
+    assert not [path for path in server.files("Pictures") if path.endswith(".png")]
+    assert answer.sentence.startswith("Photo backup was done and then taken back: copy")
+    told = answer.view.answer
+    assert told is not None
+    shown = {item.title: item.show for item in told.items}
+    assert (shown.get("Outcome"), shown["Outcome, before it was undone"]) == (None, "value")
+    assert "text" not in shown.values()
+
+
 def test_a_backup_of_a_folder_and_of_one_below_it_both_succeed(fleet: Fleet) -> None:
     phone, server = fleet.device("phone"), fleet.device("server")
     for path, seed in {"June/a.png": 1, "June/b.png": 2, "July/c.png": 3}.items():

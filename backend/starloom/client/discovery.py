@@ -51,13 +51,17 @@ class OwnHub:
 
 @dataclass(frozen=True, slots=True)
 class HubAddress:
-    """The address of a hub. `ca` is a file of extra certificates to trust; `own` the hub's file on this computer."""
+    """The address of a hub. `ca` is a file of extra certificates to trust; `own` the hub's file on this computer.
+
+    `renews`: the token is that of this file, in which the hub puts another one when it ends.
+    """
 
     url: str
     token: str | None
     source: str
     ca: Path | None = None
     own: OwnHub | None = None
+    renews: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def read_local(home: Path) -> HubAddress | None:
             int(said["pid"]),
             float(said["started_s"]),
         )
-        return HubAddress(url=url, token=said.get("token"), source=str(path), own=own)
+        return HubAddress(url=url, token=said.get("token"), source=str(path), own=own, renews=True)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
@@ -141,13 +145,32 @@ def find(hub: str | None, around: Surroundings | None = None) -> HubAddress:
     for home in homes(around):
         local = read_local(home)
         if local is not None:
-            return replace(local, token=token or local.token)
+            return _with_token(local, token)
         looked.append(str(home))
     hubs = _hubs(around)
     chosen = hubs.get("default")
     if isinstance(chosen, str):
         return _named(chosen, token, around, said_by="hubs.toml")
     raise _nothing_found(looked, around)
+
+
+def _with_token(local: HubAddress, token: str | None) -> HubAddress:
+    """Return the address with the token that was given, if one was."""
+    return replace(local, token=token, renews=False) if token else local
+
+
+def renewed_token(address: HubAddress) -> str | None:
+    """Return the token that the same hub has put in the place of the one of this address, if it has.
+
+    Raises:
+        Problem: its file cannot be used.
+    """
+    if not address.renews or address.own is None:
+        return None
+    # The file lies at `LOCAL_FILE` below the home.
+    now = read_local(address.own.file.parent.parent)
+    same = now is not None and now.own is not None and now.own.socket == address.own.socket
+    return now.token if now is not None and same and now.token != address.token else None
 
 
 def _nothing_found(looked: list[str], around: Surroundings) -> Problem:
@@ -163,7 +186,7 @@ def _named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -
         url = _clean(hub)
         own = _own(url, around)
         if own is not None:
-            return replace(own, token=token or own.token, source=said_by)
+            return replace(_with_token(own, token), source=said_by)
         return HubAddress(url, token, said_by)
     entry = _hubs(around).get("hubs", {}).get(hub)
     if isinstance(entry, dict) and isinstance(entry.get("url"), str):
@@ -177,7 +200,7 @@ def _named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -
         for home in (folder, folder / ".starloom"):
             local = read_local(home)
             if local is not None:
-                return replace(local, token=token or local.token)
+                return _with_token(local, token)
         start = f"starloom up --home {shlex.quote(str(folder))}"
         raise unreachable(f"no hub runs on the data in {folder}", f"Start it: {start}")
     raise usage(

@@ -20,7 +20,7 @@ import httpx
 import msgspec
 
 from starloom.client.calls import Call, Delete, Get, Patch, Post, Put, Said, lacks
-from starloom.client.discovery import HubAddress
+from starloom.client.discovery import HubAddress, renewed_token
 from starloom.client.exits import Exit
 from starloom.client.own_socket import OwnSocket
 from starloom.client.problems import Problem, problem_of, unreachable, usage
@@ -40,6 +40,8 @@ CREATE_TRIES = 4
 PATIENCE_S = 60.0
 """The time for which a person's command repeats reads while the hub is away, for example during a takeover."""
 PAUSE_S = (0.2, 2.0)
+RENEWAL_PAUSES_S = (0.1, 0.3, 0.6)
+"""The hub writes its new token as soon as the old one has ended."""
 
 
 class _EventPage(msgspec.Struct):
@@ -330,22 +332,40 @@ class Client:
         if method in ("POST", "PATCH", "PUT"):
             headers["Content-Type"] = "application/json"
             content = json.dumps({} if json_body is None else json_body).encode()
-        request = self._http.build_request(
-            method,
-            path,
-            params=params or {},
-            content=content,
-            headers=headers,
-            timeout=httpx.Timeout(timeout, connect=CONNECT_S),
-        )
+
+        def build() -> httpx.Request:
+            limits = httpx.Timeout(timeout, connect=CONNECT_S)
+            return self._http.build_request(
+                method, path, params=params or {}, content=content, headers=headers, timeout=limits
+            )
+
         try:
-            response = self._answer(request)
+            response = self._answer(build())
+            # The hub did nothing with a request whose token it does not know, so it may be sent again.
+            if response.status_code == HTTPStatus.UNAUTHORIZED and self._has_renewed():
+                response = self._answer(build())
         except httpx.HTTPError as error:
             raise self._no_answer(error) from error
         self._heard = True
         if raises and response.status_code >= 400:
             raise problem_of(response.status_code, _document(response))
         return response
+
+    def _has_renewed(self) -> bool:
+        """Take the token by which the hub on this computer replaced its own, and tell whether there is one.
+
+        The hub replaces it at once after it has ended.
+        """
+        for pause_s in (*RENEWAL_PAUSES_S, 0.0):
+            token = renewed_token(self.address)
+            if token is not None:
+                self.address = replace(self.address, token=token)
+                self._http.headers["Authorization"] = f"Bearer {token}"
+                return True
+            if not self.address.renews:
+                return False
+            self._sleep(pause_s)
+        return False
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         """Send it; repeat a read once on a new connection, because the hub may have just closed an idle one."""

@@ -279,8 +279,8 @@ def get_constellation_versions(constellation: str) -> Get[Items[VersionRow]]:
     return Get(f"/constellations/{_part(constellation)}/versions")
 
 
-def get_constellation_what_if(constellation: str) -> Get[RunWhatIf]:
-    return Get(f"/constellations/{_part(constellation)}/what-if")
+def get_constellation_what_if(constellation: str, *, tasks: bool | None = None) -> Get[RunWhatIf]:
+    return Get(f"/constellations/{_part(constellation)}/what-if", {"tasks": tasks})
 
 
 def post_constellation_what_if(constellation: str) -> Post[RunWhatIf]:

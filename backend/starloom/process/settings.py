@@ -311,10 +311,13 @@ class Loaded:
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return (name, value, source) of each setting, for `config show`; a URL's password is not shown."""
-        return [(name, _shown(getattr(self.settings, name)), self.sources[name]) for name in Settings.model_fields]
+        return [
+            (name, shown_setting(getattr(self.settings, name)), self.sources[name]) for name in Settings.model_fields
+        ]
 
 
-def _shown(value: Any) -> str:
+def shown_setting(value: Any) -> str:
+    """Return a setting as it is shown: without a secret, and without the password of an address."""
     if value is None:
         return "-"
     if isinstance(value, SecretStr):

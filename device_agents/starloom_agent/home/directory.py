@@ -6,12 +6,14 @@ Everything is 0700 or 0600. Nothing here talks to a hub.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shlex
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +21,8 @@ import msgspec
 
 from starloom_protocol.vocabulary import Profile
 
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EACCES, errno.ENOSYS})
+"""The answers of file systems without hard links, among them those of phones."""
 _COMMAND = re.compile(r"(?<![\w./~-])starloom-agent ([a-z][a-z-]*)")
 
 
@@ -43,18 +47,50 @@ class NotJoined(Exception):
 
 def write_private(path: Path, data: bytes) -> None:
     """Replace a 0600 file in one step; it is the whole old one or the whole new one, also after a power cut."""
+    with _written_beside(path, data) as part:
+        part.replace(path)
+        _sync_folder(path.parent)
+
+
+def is_made_private(path: Path, data: bytes) -> bool:
+    """Make a 0600 file, whole or not at all, also after a power cut; False if it is there already, as it was."""
+    with _written_beside(path, data) as part:
+        if not _is_named(part, path):
+            return False
+        _sync_folder(path.parent)
+        return True
+
+
+@contextlib.contextmanager
+def _written_beside(path: Path, data: bytes) -> Iterator[Path]:
+    """Give a file with these contents in the same folder, on the disk; it is gone afterwards unless it was renamed."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    part = Path(temporary)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).replace(path)
-        _sync_folder(path.parent)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        yield part
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _is_named(part: Path, path: Path) -> bool:
+    """Give a file its name if that is free; False if it is not."""
+    try:
+        if os.name == "nt":
+            part.rename(path)  # refuses a name that is taken
+        else:
+            os.link(part, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS or path.exists():
+            raise
+        part.rename(path)
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

@@ -6,7 +6,6 @@ Signs the proof of a connection and checks the hub's own key, which is pinned at
 from __future__ import annotations
 
 import base64
-import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from starloom_agent.home.directory import is_made_private
 from starloom_protocol.wire.session import device_id
 
 
@@ -38,7 +38,7 @@ class Identity:
 
 
 def load_or_make(path: Path) -> Identity:
-    """Read the key file, or make key and file (0600) when there is none.
+    """Read the key file, or make key and file (0600) when there is none; of two makers the first counts.
 
     Raises:
         ValueError: if the file is not a key of 32 bytes; it is never overwritten.
@@ -50,12 +50,8 @@ def load_or_make(path: Path) -> Identity:
         private = Ed25519PrivateKey.from_private_bytes(raw)
     else:
         private = Ed25519PrivateKey.generate()
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption()))
-            file.flush()
-            os.fsync(file.fileno())
+        if not is_made_private(path, private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())):
+            return load_or_make(path)
     public = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     return Identity(private=private, key=b64(public), device=device_id(public), instance=secrets.token_hex(8))
 

@@ -49,9 +49,13 @@ class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AddedRef(FileRef, frozen=True, kw_only=True, omit_defaults=True):
-    """An item that a call added: `wrote` is the hash of its file, or it made a `folder`."""
+    """An item that a call added: `wrote` is the hash of its file, or it made a `folder`, which `holds` its files.
+
+    `holds` is the hash of the names and contents of these files; "" of a folder that was made empty.
+    """
 
     folder: bool = False
+    holds: Sha256 = ""
     wrote: Sha256 = ""
 
 

@@ -857,7 +857,7 @@ export interface paths {
         };
         /**
          * Forecast
-         * @description Say when a constellation should end, and the chance that it meets its deadline.
+         * @description Say when a constellation should end, and the chance of its deadline; without `tasks` only the next end.
          */
         get: operations["forecast_api_v1_constellations__constellation__what_if_get"];
         put?: never;
@@ -5412,7 +5412,8 @@ export interface components {
          * @description The rest of a run after event `seq`, at the hub's time `at_ms`, now and after a change.
          *
          *         `by_ms` is the moment of the chance. `now` and `then` are null where there is no forecast, and `said` says
-         *         why; without a `change` there is no `then`. `budget` is absent where nothing bounds the cost of the model.
+         *         why; without a `change` there is no `then`. `budget` is absent where nothing bounds the cost of the model. An
+         *         answer within `stands_ms` is the same.
          */
         RunWhatIf: {
             at_ms: number;
@@ -5423,6 +5424,7 @@ export interface components {
             now: components["schemas"]["RunCourse"] | null;
             said: string;
             seq: number;
+            stands_ms: number;
             then: components["schemas"]["RunCourse"] | null;
         };
         /**
@@ -8326,7 +8328,9 @@ export interface operations {
     };
     forecast_api_v1_constellations__constellation__what_if_get: {
         parameters: {
-            query?: never;
+            query?: {
+                tasks?: boolean;
+            };
             header?: never;
             path: {
                 constellation: string;

@@ -130,8 +130,12 @@ export class Hub {
       signal,
     });
   /** When a run should end, and the chance of its deadline. */
-  runForecast = (id: string, signal?: AbortSignal) =>
-    this.rest.get("/constellations/{constellation}/what-if", { path: { constellation: id }, signal });
+  runForecast = (id: string, tasks: boolean, signal?: AbortSignal) =>
+    this.rest.get("/constellations/{constellation}/what-if", {
+      path: { constellation: id },
+      query: { tasks },
+      signal,
+    });
   /** The same after a change that is only asked about. */
   runWhatIf = (id: string, body: Partial<BodyOf<"post", "/constellations/{constellation}/what-if">>) =>
     this.rest.post("/constellations/{constellation}/what-if", {

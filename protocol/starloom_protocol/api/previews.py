@@ -81,7 +81,8 @@ class RunWhatIf(TypedDict):
     """The rest of a run after event `seq`, at the hub's time `at_ms`, now and after a change.
 
     `by_ms` is the moment of the chance. `now` and `then` are null where there is no forecast, and `said` says
-    why; without a `change` there is no `then`. `budget` is absent where nothing bounds the cost of the model.
+    why; without a `change` there is no `then`. `budget` is absent where nothing bounds the cost of the model. An
+    answer within `stands_ms` is the same.
     """
 
     id: str
@@ -92,6 +93,7 @@ class RunWhatIf(TypedDict):
     now: RunCourse | None
     then: RunCourse | None
     said: str
+    stands_ms: int
     budget: NotRequired[BudgetChance]
 
 

@@ -1,4 +1,4 @@
-"""Names that look alike: letters of other alphabets that a reader takes for Latin ones. Pure; gives no device a name.
+"""Names that mislead: letters of other alphabets that look Latin, names that read on as a sentence. Pure.
 
 The letters are the single-letter look-alikes of Cyrillic and Greek in the table of Unicode Technical Standard 39.
 """
@@ -21,9 +21,22 @@ _SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
+_CLAUSE: Final = re.compile(
+    r"[.!?;:\u2026](?=\s|$)|[\u037e\u06d4\u061f\u0964\u3002\uff01\uff0e\uff1a\uff1b\uff1f\uff61]"
+)
+"""A mark that ends a clause, where it ends one: `srv.example.org` and `10:30` have none."""
+_QUOTES: Final = frozenset('"`<>\u00ab\u00bb\u201c\u201d\u201e')
+_UNSEEN: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and marks that draw nothing, though Unicode counts them as neither spaces nor formats."""
+
+
 def device_name_fault(name: str, *, most: int) -> str | None:
-    """Return why a name is refused for a device, or None: those of `name_fault`, and a word of several alphabets."""
-    wrong = name_fault(name, most=most)
+    """Return why a name is refused for a device, or None.
+
+    Refused are those of `name_fault`, a name that a sentence around it would not end at, and a word of several
+    alphabets: names stand in sentences, notifications and prompts as they are.
+    """
+    wrong = name_fault(name, most=most) or _runs_on(name)
     if wrong is not None or name.isascii():
         return wrong
     for word in _WORD.findall(name):
@@ -31,6 +44,19 @@ def device_name_fault(name: str, *, most: int) -> str | None:
         if len(found) > 1:
             alphabets = " and ".join(script.capitalize() for script in _SCRIPTS if script in found)
             return f"the word {word} has {alphabets} letters, so it may look like another name"
+    return None
+
+
+def _runs_on(name: str) -> str | None:
+    """Return why a name would not stand as one name within a sentence, or None."""
+    if name != name.strip() or re.search(r"\s\s|[^\S ]", name):
+        return "a name of a device has no space at its ends, none beside another, and no other kind of space"
+    for char in name:
+        if char in _UNSEEN or char in _QUOTES:
+            return f"a name of a device may not contain U+{ord(char):04X}"
+    found = _CLAUSE.search(name)
+    if found is not None:
+        return f"a name of a device may not read as a sentence: {found[0]} ends one"
     return None
 
 

@@ -9,7 +9,7 @@ import pytest
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
 from starloom_protocol.records.entities import Answer as AnswerRecord
-from starloom_protocol.records.entities import UndoCall
+from starloom_protocol.records.entities import ResultSpec, UndoCall
 from starloom_protocol.vocabulary import Attention, Code, Outcome
 from tests.builders import Driver, edge, plan, task
 
@@ -22,9 +22,9 @@ def undo(driver: Driver, *tasks: str, name: str = "c1", by: str = "person:ann") 
     )
 
 
-def moved(*parts: Any) -> Driver:
+def moved(*parts: Any, **fields: Any) -> Driver:
     driver = Driver("one", "two")
-    driver.submit(plan(*parts))
+    driver.submit(plan(*parts, **fields))
     while taken := driver.take():
         for dispatch in taken:
             driver.now_ms += 1_000
@@ -74,6 +74,26 @@ def test_work_that_is_taken_back_in_part_is_still_done() -> None:
     assert isinstance(told, AnswerRecord)
     assert told.sentence.startswith("test is done: ")
     assert "Taken back afterwards: b." in told.sentence
+
+
+def test_the_answer_claims_nothing_of_work_that_was_undone() -> None:
+    """A text of the plan's results, as *Your pictures are safe*, opens the answer while it is true."""
+    results = [ResultSpec(output="/moved", show="text", source=source, title=source) for source in ("look", "other")]
+    driver = moved(task("other"), task("kept", tool="t.never"), *CHAIN, results=results)
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, AnswerRecord)
+    assert [(item.title, item.show) for item in told.items] == [("look", "text"), ("other", "text")]
+    undo(driver)
+    driver.run()
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, AnswerRecord)
+    assert [(item.title, item.show) for item in told.items] == [
+        ("look, before it was undone", "value"),
+        ("other", "text"),
+    ]
+    assert told.sentence.startswith("test was done and then taken back: b, a.")
+    assert "Left as it is, without a way back: kept." in told.sentence
+    driver.folded_equals_state()
 
 
 def test_work_that_changed_something_and_says_no_way_back_is_named() -> None:

@@ -11,11 +11,11 @@ from tests.core.watched import WatchedDriver
 
 
 def fails(driver: Driver, name: str, times: int, start: int = 0) -> None:
-    """Let a device time out on so many tasks that are for it alone."""
+    """Let a device be interrupted on so many tasks that are for it alone."""
     for number in range(start, start + times):
         driver.submit(plan(task("a", tool="t.never", device=name)), name=f"f-{name}-{number}")
         (dispatch,) = driver.take()
-        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.NO_SPACE, effect=EffectSeen.MAYBE)
+        driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=EffectSeen.MAYBE)
 
 
 def state(driver: Driver, name: str) -> str:
@@ -174,6 +174,32 @@ def test_a_device_without_a_desktop_is_as_sound_as_its_peers() -> None:
         driver.submit(plan(task("tell", tool="t.never", device="one", optional=True)), name=f"n{number}")
         driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.TOOL_UNAVAILABLE, effect=EffectSeen.NONE)
     assert state(driver, "one") == "sound"
+
+
+def test_a_full_folder_is_no_fault_of_the_device_that_has_it() -> None:
+    driver = WatchedDriver("one", "two", slots=1)
+    for number in range(7):
+        driver.submit(plan(task("write", tool="t.never", device="one")), name=f"w{number}")
+        driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.NO_SPACE, effect=EffectSeen.MAYBE)
+    assert (state(driver, "one"), driver.shard.fleet.devices["d-one"].quarantined) == ("sound", False)
+    # Other work has the device as before.
+    driver.submit(plan(task("a"), task("b")), name="other")
+    assert sorted(item.device for item in driver.take()) == ["d-one", "d-two"]
+
+
+def test_a_call_that_found_no_room_on_a_device_is_no_probe_of_it() -> None:
+    driver = WatchedDriver("one", "two")
+    fails(driver, "one", 5)
+    driver.submit(plan(task("full", device="one", retry=Retry(max_attempts=5))), name="full")
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.NO_SPACE, effect=EffectSeen.NONE)
+    backoff = next(timer for timer in driver.timers if timer.kind == "backoff")
+    fails(driver, "one", 2, start=5)
+    assert state(driver, "one") == "quarantined"
+    driver.submit(plan(task("good", device="one")), name="good")
+    driver.fire(backoff)
+    driver.fire(next(timer for timer in reversed(driver.timers) if timer.kind == "probe"))
+    (probe,) = driver.take()
+    assert probe.at.task == "good"
 
 
 def test_revoking_a_device_forgets_its_faults() -> None:

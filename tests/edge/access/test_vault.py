@@ -10,6 +10,7 @@ import pytest
 
 from starloom.edge.access.vault import CannotOpen, Sealer, Vault, load_or_make
 from starloom_protocol.records.entities import Secret
+from tests.killed_steps import KILLED, run_killed
 from tests.store.memory import MemoryStore
 
 ONE, TWO = b"1" * 32, b"2" * 32
@@ -59,6 +60,26 @@ def test_the_file_of_keys_is_made_once_and_guarded(tmp_path: Path) -> None:
         path.write_bytes(wrong)
         with pytest.raises(ValueError, match="restore it from a backup"):
             load_or_make(path)
+
+
+MAKING = """
+from pathlib import Path
+from starloom.edge.access.vault import load_or_make
+for name in ("unlink", "fsync", "open", "fdopen", "link"):
+    setattr(os, name, counted(getattr(os, name)))
+load_or_make(Path(sys.argv[1]))
+print(steps)
+"""
+
+
+def test_a_kill_at_any_step_leaves_no_file_of_keys_or_a_whole_one(tmp_path: Path) -> None:
+    steps = int(run_killed(MAKING, 0, str(tmp_path / "whole" / "secrets.key"))[1])
+    assert steps > 3
+    for last in range(1, steps + 1):
+        path = tmp_path / str(last) / "secrets.key"
+        assert run_killed(MAKING, last, str(path))[0] == KILLED
+        sealed = load_or_make(path).seal("v", name="key", version=1, identity="s-1")
+        assert load_or_make(path).open(sealed, name="key", version=1, identity="s-1") == "v"
 
 
 async def test_a_vault_keeps_opens_forgets_and_sweeps(caplog: pytest.LogCaptureFixture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,17 @@ def test_agents_that_are_older_than_the_hub_are_named_with_the_line(tmp_path: Pa
     finally:
         hub.close()
     assert found == ["older than this hub: nas 0.1.0. Type there: starloom-agent upgrade"]
+
+
+@pytest.mark.parametrize(
+    ("version", "first"),
+    [((3, 11, 2), "3.11.10"), ((3, 11, 9), "3.11.10"), ((3, 12, 5), "3.12.6"), ((3, 11, 10), ""), ((3, 13, 0), "")],
+)
+def test_a_python_with_known_faults_is_named_and_serves(
+    version: tuple[int, int, int], first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "version_info", version)
+    found = doctor._python()
+    assert found.good
+    assert ("CVE-2024-7592" in found.told) == bool(first)
+    assert first in found.told

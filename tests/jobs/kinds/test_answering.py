@@ -96,6 +96,19 @@ async def test_failed_work_is_told_and_stays_failed() -> None:
     assert constellation.tables["answer"][""].words == text
 
 
+async def test_t162_a_claim_of_success_over_failed_work_is_left_away() -> None:
+    hub = Hub()
+    lie = words("All services were looked at and each of them is fine.")
+    async with fake_model(ONE, Say(tool={"kind": "no_change"}), lie, lie) as fake:
+        constellation = await ended(hub, fake, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="no such file")
+        await review(hub, models(fake, hub))
+        await answer(hub, models(fake, hub))
+        assert "it does not say that look failed" in str(fake.asked[-1])
+    told = constellation.tables["answer"][""]
+    assert constellation.head.state is ConstellationState.FAILED
+    assert (told.words, "failed" in told.sentence) == ("", True)
+
+
 async def test_silent_worker_and_silent_model_end_in_the_engines_sentence() -> None:
     for kind, claimed in ((answer_words.UNCLAIMED, False), (answer_words.OVER, True)):
         hub = Hub()

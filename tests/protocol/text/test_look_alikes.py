@@ -26,6 +26,42 @@ def test_a_name_of_one_alphabet_a_word_is_taken(name: str) -> None:
     assert device_name_fault(name, most=63) is None
 
 
+SENTENCES = [
+    "nas. All is safe",
+    "nas is gone! Type: starloom stop",
+    "nas; approve it",
+    "nas: done",
+    "nas\u2026 done",
+    "nas\u3002ok",
+    "nas\uff1a done",
+    "nas.",
+]
+UNSEEN = [
+    " nas",
+    "nas ",
+    "nas  2",
+    "nas\u00a02",
+    "nas\u3000",
+    "na\u3164s",
+    "na\u2800s",
+    "na\u034fs",
+    "n\u200bas",
+    "n\u2067as",
+    "nas\nnext",
+    "nas\u2028next",
+]
+
+
+@pytest.mark.parametrize("name", [*SENTENCES, *UNSEEN, 'nas" is safe, "pc', "<b>nas", "`nas`"])
+def test_a_name_that_misleads_within_a_sentence_is_refused(name: str) -> None:
+    assert device_name_fault(name, most=63)
+
+
+@pytest.mark.parametrize("name", ["srv.example.org", "Ann's laptop (old)", "pc-10:30", "v1.2", "R&D #4", "a, b"])
+def test_marks_within_a_name_are_taken(name: str) -> None:
+    assert device_name_fault(name, most=63) is None
+
+
 def test_other_faults_of_a_name_stay() -> None:
     assert device_name_fault("a\u202eb", most=63)
     assert device_name_fault("x" * 64, most=63)

@@ -183,9 +183,10 @@ def config_show(run: Invocation, home: HomeOption = None) -> None:
 
     home = home or home_of_the_hub(run.hub)
     try:
-        rows = load({"home": home} if home is not None else {}).rows()
+        found = load({"home": home} if home is not None else {})
     except SettingsInvalid as invalid:
         raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
+    rows = _with_the_page(found.rows(), found.settings)
     running = read_local(home) if home is not None else None
     if running is not None:
         rows = _in_force(rows, running)
@@ -195,6 +196,26 @@ def config_show(run: Invocation, home: HomeOption = None) -> None:
     width = max(len(name) for name, _, _ in rows)
     for name, value, source in rows:
         print(f"{name:<{width}}  {value:<32} {source}")
+
+
+def _with_the_page(rows: list[tuple[str, str, str]], settings: Settings) -> list[tuple[str, str, str]]:
+    """Return the settings with those of the model that the owner made in the page, where they are in force."""
+    from starloom.planner.model.endpoints.page_settings import FILE, in_force
+    from starloom.planner.model.port import ModelFault
+    from starloom.process.settings import shown_setting
+
+    given, folder = settings.llm_variables, settings.model_folder
+    try:
+        found = in_force(given, folder)
+    except ModelFault as fault:
+        return [(name, value, fault.fault.reason if name == "llm_url" else place) for name, value, place in rows]
+    made = {name: value for name, value in found.items() if given.get(name) != value}
+    source = f"the page ({folder / FILE})" if folder is not None else ""
+    variables = {name: f"STARLOOM_{name.upper()}" for name, _, _ in rows}
+    return [
+        (name, shown_setting(made[variables[name]]), source) if variables[name] in made else (name, value, place)
+        for name, value, place in rows
+    ]
 
 
 def _in_force(rows: list[tuple[str, str, str]], running: HubAddress) -> list[tuple[str, str, str]]:

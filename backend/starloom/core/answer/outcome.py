@@ -6,13 +6,13 @@ does. An end waits for reviews, the judge and the answer in words, and opens the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
 from starloom.core.answer.report import covered
-from starloom.core.answer.story import sentence, so_far, statement
+from starloom.core.answer.story import sentence, so_far, statement, taken_back
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
 from starloom.core.plan import review
@@ -21,6 +21,7 @@ from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import SendOver
 from starloom.core.state.tasks.gates import fact, size_left_out
+from starloom.core.state.tasks.graph import downstream
 from starloom.core.state.tasks.roles import called, successor
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, ResultSpec
@@ -246,7 +247,7 @@ def grow(work: Work, constellation: Constellation, task: str) -> None:
         return
     answer = Answer(
         ended=ended,
-        items=[item for result in head.results for item in _items(constellation, work.shard.fleet, result)],
+        items=_items_of(constellation, work.shard.fleet, head.results),
         sentence=so_far(constellation, work.shard.fleet),
         state="partial",
     )
@@ -256,7 +257,7 @@ def grow(work: Work, constellation: Constellation, task: str) -> None:
 def answer_of(work: Work, constellation: Constellation, state: ConstellationState) -> Answer:
     """Return the final answer: items in the plan's order, and the sentence."""
     results = constellation.head.results or _leaves(constellation)
-    items = [item for result in results for item in _items(constellation, work.shard.fleet, result)]
+    items = _items_of(constellation, work.shard.fleet, results)
     said = sentence(constellation, work.shard.fleet, state, work.at_ms)
     asked = constellation.tables["question"].values()
     waited_ms, _ = covered((question.opened_ms, question.answered_ms or work.at_ms) for question in asked)
@@ -282,6 +283,24 @@ def _leaves(constellation: Constellation) -> list[ResultSpec]:
 def _results_of(constellation: Constellation) -> list[str]:
     """Return the tasks and groups whose results are the answer."""
     return [result.source for result in constellation.head.results or _leaves(constellation)]
+
+
+def _items_of(constellation: Constellation, fleet: Fleet, results: Iterable[ResultSpec]) -> list[AnswerItem]:
+    """Return the items of an answer. One that rests on work which was undone says so, and its text opens no answer."""
+    items = [item for result in results for item in _items(constellation, fleet, result)]
+    undone = taken_back(constellation)
+    if not undone:
+        return items
+    rests = downstream(constellation, undone)
+    # A child reaches its family, whose other children may stand.
+    families = {constellation.specs[task].group for task in undone}
+    stands = {task for task in rests if task not in undone and constellation.specs[task].group in families - {None}}
+    return [
+        replace(item, show="value" if item.show == "text" else item.show, title=f"{item.title}, before it was undone")
+        if item.task in rests and item.task not in stands
+        else item
+        for item in items
+    ]
 
 
 def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:

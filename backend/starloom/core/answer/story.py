@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starloom.core.answer import goal_story
 from starloom.core.answer.stated import stated
+from starloom.core.people.compensation import leaves_something
 from starloom.core.people.controls import DEADLINE, is_word_of_person
 from starloom.core.placement import left_out
 from starloom.core.rights.first_folders import WRITTEN, first_folders
@@ -43,7 +44,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     unseen = left_out.clause(constellation, fleet, now_ms)
     if state is ConstellationState.SUCCEEDED and failed:
         unseen += f"; failed: {_few(constellation, fleet, failed)}"
-    undone = _taken_back(constellation)
+    undone = taken_back(constellation)
     nothing = [task for task in undone if _left_nothing(constellation, task)]
     gone = [task for task, undo in undone.items() if task not in nothing and _found_nothing(constellation, undo)]
     back = [task for task in undone if task not in nothing and task not in gone]
@@ -59,6 +60,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
         [f"Nothing to take back, since it added nothing: {_few(constellation, fleet, nothing)}."] if nothing else []
     )
     parts.extend([f"Nothing was there any more to take back: {_few(constellation, fleet, gone)}."] if gone else [])
+    parts.extend(_left(constellation, fleet, [task for task in done if undone and task not in undone]))
     parts.extend(_checks(checked))
     parts.extend(_folders(constellation, fleet, [task for task in done if task not in undone]))
     parts.extend(_reused(constellation.progress.reused))
@@ -83,7 +85,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
 
 def statement(constellation: Constellation, fleet: Fleet, state: ConstellationState) -> str | None:
     """Return the plan's own sentence that opens the answer; None where it has none that holds, or work was undone."""
-    if state is not ConstellationState.SUCCEEDED or _taken_back(constellation):
+    if state is not ConstellationState.SUCCEEDED or taken_back(constellation):
         return None
     return stated(constellation, fleet) if constellation.progress.succeeded else None
 
@@ -131,7 +133,7 @@ def _superseded(constellation: Constellation, fleet: Fleet, tasks: list[str]) ->
     return [*told, f"So it went with {len(tasks) - 3} more."] if len(tasks) > 3 else told
 
 
-def _taken_back(constellation: Constellation) -> dict[str, str]:
+def taken_back(constellation: Constellation) -> dict[str, str]:
     """Return the tasks whose work was undone afterwards, with their undo. One that failed is among the failures."""
     if constellation.head.undone_from is None:
         return {}
@@ -140,6 +142,16 @@ def _taken_back(constellation: Constellation) -> dict[str, str]:
         for task, spec in constellation.specs.items()
         if spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED
     }
+
+
+def _left(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
+    """Return the sentence on changes that stay after an undo, since nothing says how they are taken back."""
+    stays = [
+        task
+        for task in tasks
+        if constellation.specs[task].undoes is None and leaves_something(fleet, constellation, task)
+    ]
+    return [f"Left as it is, without a way back: {_few(constellation, fleet, stays)}."] if stays else []
 
 
 def _left_nothing(constellation: Constellation, task: str) -> bool:
@@ -165,7 +177,7 @@ def _found_nothing(constellation: Constellation, undo: str) -> bool:
 
 def _stands(constellation: Constellation) -> bool:
     """Tell whether work that its plan says how to undo is done and not undone."""
-    undone = _taken_back(constellation)
+    undone = taken_back(constellation)
     return any(
         spec.undo is not None and task not in undone and constellation.tasks[task].state is _SUCCEEDED
         for task, spec in constellation.specs.items()

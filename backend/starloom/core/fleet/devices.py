@@ -69,6 +69,9 @@ def _put_device(work: Work, kind: EventKind, device: Device, note: str = "", als
 def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
     """Keep a join code that a person made, for a further device or to replace one."""
     enrollment = item.enrollment
+    wrong = device_name_fault(enrollment.label, most=63) if enrollment.label else None
+    if wrong is not None:
+        raise Refusal(fault(Code.BAD_REQUEST, wrong, "label"))
     before = _replaced(work, enrollment)
     if enrollment.replaces and before is None:
         raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {enrollment.replaces} to replace", "replaces"))
@@ -94,9 +97,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     if existing is not None:
         why = f"this key has joined as {existing.name}; type here: starloom-agent leave, then join again"
         raise Refusal(fault(Code.CONFLICT, why))
-    wrong = device_name_fault(item.name, most=63)
-    if wrong is not None:
-        raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
+    _refuse_misleading(item)
     if enrollment.devices > 1:
         enrollment = _use_of(work, enrollment, item)
     before = _replaced(work, enrollment)
@@ -121,6 +122,20 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     work.answer(
         {"device": item.device, "name": asking.name, "state": "approved" if enrollment.preapproved else "asking"}
     )
+
+
+def _refuse_misleading(item: EnrollmentAsked) -> None:
+    """Refuse texts of a device that a person would not read as one name: these stand where its request is decided.
+
+    Raises:
+        Refusal: with every such text.
+    """
+    told = [("name", item.name), *((f"labels[{at}]", label) for at, label in enumerate(item.labels))]
+    told += [("os", item.os)] if item.os else []
+    found = [(place, device_name_fault(text, most=64 if place == "os" else 63)) for place, text in told]
+    faults = [fault(Code.BAD_REQUEST, wrong, place) for place, wrong in found if wrong is not None]
+    if faults:
+        raise Refusal(*faults)
 
 
 def _use_of(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:

@@ -12,7 +12,7 @@ from starloom.core.people.controls import activate
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
 from starloom.core.state.inputs import UndoRequested
-from starloom.core.state.model import Constellation
+from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, Work, fault
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
 from starloom_protocol.records.entities import (
@@ -79,7 +79,7 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         {
             "version": number,
             "undoing": [found[0] for found in chosen],
-            "cannot_be_undone": [task for task in left if _leaves_something(work, constellation, task)],
+            "cannot_be_undone": [task for task in left if leaves_something(work.shard.fleet, constellation, task)],
         }
     )
 
@@ -120,12 +120,12 @@ def _done(constellation: Constellation) -> list[str]:
     ]
 
 
-def _leaves_something(work: Work, constellation: Constellation, task: str) -> bool:
+def leaves_something(fleet: Fleet, constellation: Constellation, task: str) -> bool:
     """Whether finished work changed something and says no way back; a call that only read does not count."""
     spec = constellation.specs[task]
     if spec.undo is not None or spec.tool is None:
         return False
-    offers = offers_in(work.shard.fleet)
+    offers = offers_in(fleet)
     silent = any(not offer.effects and offer.repeatability is not Repeatability.PURE for offer in offers(spec.tool))
     return silent or bool(effects_of_task(spec, offers) & CHANGING)
 

@@ -30,9 +30,9 @@ OUTLIER_TIMES = 3
 _FAULTS = frozenset({AttemptEnd.INTERRUPTED, AttemptEnd.LOST, AttemptEnd.TIMEOUT})
 # A decision of its owner, or a state that the owner can mend with one command, says nothing about the device. Nor does
 # a fence: the lease ran out, as on each device when the hub was away. A device without a desktop, or without a program,
-# does its other work as well as its peers.
+# does its other work as well as its peers. So does one with a full folder, which concerns the work that writes there.
 _NOT_ITS_FAULT = frozenset(
-    {Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.NEEDS_APPROVAL, Code.FENCED, Code.TOOL_UNAVAILABLE}
+    {Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.NEEDS_APPROVAL, Code.FENCED, Code.TOOL_UNAVAILABLE, Code.NO_SPACE}
 )
 
 
@@ -45,6 +45,11 @@ def is_fault(ended: Attempt) -> bool:
     if ended.end is not AttemptEnd.ERROR or ended.code is None:
         return False
     return CODES[ended.code].code_class is CodeClass.DEVICE
+
+
+def hinders_its_tool(ended: Attempt) -> bool:
+    """Tell whether an attempt's end makes its device a worse place for the same tool: a fault, or a full folder."""
+    return is_fault(ended) or (ended.end is AttemptEnd.ERROR and ended.code is Code.NO_SPACE)
 
 
 def failed(work: Work, ended: Attempt) -> None:

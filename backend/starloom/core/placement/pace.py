@@ -26,7 +26,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.placement.health import is_fault
+from starloom.core.placement.health import hinders_its_tool
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Attempt, TaskSpec
@@ -371,8 +371,8 @@ def learn_success(work: Work, constellation: Constellation, spec: TaskSpec, ende
 
 
 def learn_failure(work: Work, spec: TaskSpec, ended: Attempt) -> None:
-    """Count an end by a fault of the device."""
-    if not work.shard.settings.pace_rows_most or not is_fault(ended) or not _counts(work, spec, ended):
+    """Count an end that makes the device a worse place for this tool."""
+    if not work.shard.settings.pace_rows_most or not hinders_its_tool(ended) or not _counts(work, spec, ended):
         return
     row = _row(work, spec.tool or "", ended.device, 0)
     if _is_taken(work, row):

@@ -32,7 +32,7 @@ from starloom.core.placement.finish import (
     rests,
     same,
 )
-from starloom.core.placement.health import is_fault
+from starloom.core.placement.health import hinders_its_tool
 from starloom.core.placement.pace import SMALL_BYTES, index_of, inputs_of, size_of
 from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
@@ -464,7 +464,7 @@ def _may_probe(
         attempt = constellation.attempts.get(f"{spec.id}/{number}")
         if attempt is None or attempt.round != record.round:
             return True
-        if attempt.device == device and is_fault(attempt):
+        if attempt.device == device and hinders_its_tool(attempt):
             return False
     return True
 

@@ -22,9 +22,9 @@ from starloom.core.rights.call_effects import CHANGING, PLACES, effects_of_call,
 from starloom.core.state.inputs import LookCall
 from starloom.core.state.model import Fleet
 from starloom.core.state.work import fault
-from starloom_protocol.records.entities import Fault, Goal, OnAbsence, Selector, TaskSpec, Timeouts, ToolOffer
+from starloom_protocol.records.entities import Device, Fault, Goal, OnAbsence, Selector, TaskSpec, Timeouts, ToolOffer
 from starloom_protocol.records.goals import Milestone
-from starloom_protocol.text.wording import few
+from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
@@ -275,6 +275,9 @@ def by_a_stranger(offer: ToolOffer) -> bool:
 
 
 NAMED_MOST: Final = 12
+_GRANTED: Final = ("reads", "writes")
+"""The facts of an offer that list folders, one a line."""
+_ONE: Final = "; "
 _PLACED_EFFECTS: Final = frozenset({Effect.WRITE, Effect.REACH})
 
 
@@ -286,7 +289,7 @@ def envelope_words(spec: TaskSpec, fleet: Fleet) -> str:
     tools = few(goal.tools, NAMED_MOST) or reading
     parts = [f"A model makes steps on {few(devices, NAMED_MOST) or 'no device'}, by {tools}"]
     if goal.paths:
-        parts.append(f"in the folders {few(goal.paths, NAMED_MOST)}")
+        parts.append(_folder_words(goal, [fleet.devices[one] for one in devices_of(fleet, spec)], fleet))
     if goal.hosts:
         parts.append(f"with the hosts {few(goal.hosts, NAMED_MOST)}")
     known = effects_of(spec, fleet)
@@ -304,6 +307,30 @@ def envelope_words(spec: TaskSpec, fleet: Fleet) -> str:
     gives = f"It gives {', '.join(parse(goal.gives))}."
     each = f" You are asked about {asked}." if asked else ""
     return f"{', '.join(parts)}.{each} {bounds} {gives}{_milestones(goal)}"
+
+
+def _folder_words(goal: Goal, devices: list[Device], fleet: Fleet) -> str:
+    """Return the folders of a goal. Of `.` these are all that the owners of its devices granted."""
+    named = [path for path in goal.paths if not within(".", [path])]
+    if len(named) == len(goal.paths):
+        return f"in the folders {few(goal.paths, NAMED_MOST)}"
+    told = [f"{device.name}: {few(granted, NAMED_MOST)}" for device in devices if (granted := _granted(fleet, device))]
+    words = "in all folders that the owner granted" if len(devices) == 1 else "in all folders that their owners granted"
+    also = f" and {few(named, NAMED_MOST)}" if named else ""
+    return f"{words}{also}{f' ({_ONE.join(told[:NAMED_MOST])})' if told else ''}"
+
+
+def _granted(fleet: Fleet, device: Device) -> list[str]:
+    """Return the folders that a device says it grants for reading or writing."""
+    offer = fleet.offers.get(device.id)
+    if offer is None:
+        return []
+    found = (offer.facts.get(fact, "").splitlines() for fact in _GRANTED)
+    # A folder may have a quotation mark in its name, which would end the quotation.
+    return [
+        quoted(folder.replace("'", '"'))
+        for folder in dict.fromkeys(folder for lines in found for folder in lines if folder)
+    ]
 
 
 def _milestones(goal: Goal) -> str:

@@ -10,6 +10,7 @@ the first seals, all open, so a key can be changed without setting every secret 
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import logging
 import os
@@ -81,16 +82,18 @@ def load_or_make(path: Path) -> Sealer:
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        made = base64.b64encode(secrets.token_bytes(_KEY_BYTES)) + b"\n"
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            pass  # Another hub of this home has made the file meanwhile; its keys count.
-        else:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(made)
-                file.flush()
-                os.fsync(file.fileno())
+        # It has its name only once it is whole: a file that is cut off would keep the hub from starting.
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        part.unlink(missing_ok=True)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(base64.b64encode(secrets.token_bytes(_KEY_BYTES)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        # Another hub of this home may have made the file meanwhile; then its keys count.
+        with contextlib.suppress(FileExistsError):
+            os.link(part, path)
+        part.unlink()
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise ValueError(f"{path} may be read by others; type: chmod 600 {path}")
     try:

@@ -43,6 +43,19 @@ SOCKETS_LEAST = 500
 """Below this a hub of a household or a small team could run short; the usual hard limit allows thousands."""
 
 
+_MENDED: dict[tuple[int, ...], tuple[tuple[int, str], ...]] = {
+    branch: (
+        (patch, "a long cookie takes it quadratic time (CVE-2024-7592; the hub reads cookies itself)"),
+        (patch, "a crafted archive takes it quadratic time (CVE-2024-6232; the agent bounds heads of archives)"),
+    )
+    for branch, patch in (((3, 11), 10), ((3, 12), 6))
+}
+"""For each branch the first release without a fault; branches that began later never had them.
+
+`tarfile` below 3.11.4 has no filters: nothing here extracts by it.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """The result of one check."""
@@ -97,7 +110,18 @@ def model_of_the_hub(hub: str | None) -> ModelState | None:
 
 def _python() -> Finding:
     version = ".".join(str(part) for part in sys.version_info[:3])
+    known = known_faults(sys.version_info[:3])
+    if known:
+        # Starloom guards itself, and a distribution may have mended it under the same number: so it is told, no fault.
+        patch = max(patch for patch, _ in _MENDED[sys.version_info[:2]])
+        version += f", whose standard library has known faults: {'; '.join(known)}. "
+        version += f"{sys.version_info[0]}.{sys.version_info[1]}.{patch} is the first without them"
     return Finding("Python", sys.version_info >= (3, 11), version, "Install Python 3.11 or newer.")
+
+
+def known_faults(version: tuple[int, int, int]) -> list[str]:
+    """Return the faults of the standard library of a Python that touch Starloom."""
+    return [told for patch, told in _MENDED.get(version[:2], ()) if version[2] < patch]
 
 
 def _home(settings: Settings) -> Finding:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.values import MISSING, parse
-from starloom_protocol.vocabulary import Sharing, TaskState
+from starloom_protocol.vocabulary import GroupState, Sharing, TaskState
 
 VALUE_BYTES_MOST: Final = 1024 * 1024
 """The largest value that is read for its evidence; a larger one is shown by its file alone."""
@@ -107,7 +107,10 @@ async def result_seen(models: ModelJobs, seen: EndedPlan, task: str, sharing: Sh
     own = seen.records[task].marked if seen.specs[task].tool in HUB_TOOLS else None
     value = parse(own) if own is not None else await _value_of(attempt, models.artifacts)
     title = seen.titles.get(task, "")
-    return ResultSeen(card, MISSING, title, value) if card.head is None else ResultSeen(card, value, title)
+    owed = task in seen.owed
+    if card.head is None:
+        return ResultSeen(card, MISSING, title, value, owed)
+    return ResultSeen(card, value, title, owed=owed)
 
 
 async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:
@@ -126,6 +129,13 @@ async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:
         return MISSING
 
 
+def _is_missed(spec: TaskSpec, failed_groups: Collection[str]) -> bool:
+    """Tell whether the work is not done without a task; other failures may go untold."""
+    if spec.optional or spec.look or spec.superseded_by is not None or spec.undoes is not None:
+        return False
+    return spec.group is None or spec.group in failed_groups
+
+
 class EndedPlan:
     """A committed constellation whose tasks have ended, as the writer or the judge of its answer reads it."""
 
@@ -141,6 +151,17 @@ class EndedPlan:
         self.records = {
             key.removeprefix("task/"): item for key, item in records.items() if isinstance(item, TaskRecord)
         }
+        failed_groups = {
+            key.removeprefix("group/")
+            for key, item in records.items()
+            if isinstance(item, GroupRecord) and item.state is GroupState.FAILED
+        }
+        self.owed = {
+            task
+            for task, record in self.records.items()
+            if record.state is TaskState.FAILED and task in self.specs and _is_missed(self.specs[task], failed_groups)
+        }
+        """The failed tasks without which the work is not done."""
         self._groups = {key.removeprefix("group/") for key, item in records.items() if isinstance(item, GroupRecord)}
         self._jobs = {key.removeprefix("job/"): item for key, item in records.items() if isinstance(item, Job)}
         self._attempts = {key: item for key, item in records.items() if isinstance(item, Attempt)}

@@ -288,6 +288,7 @@ def answer_of(
         "now": _course(now, by_ms),
         "then": None if then is None else _course(then, by_ms),
         "said": _said(now, then, words) + _budget_words(constellation, now),
+        "stands_ms": 0,
     }
 
 

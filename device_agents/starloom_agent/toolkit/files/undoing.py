@@ -1,14 +1,16 @@
 """The undo of a write: an item goes to the trash only while it is as the call made it.
 
 A file is compared by its hash: programs keep size and time of a file that they change, and others touch one that they
-leave alone. A folder that was made empty may hold folders by now, but nothing else.
+leave alone. A folder that was made empty may hold folders by now, but nothing else; one that came with its files may
+hold these and no others.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,13 +19,19 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.emptying import make_room
 from starloom_agent.toolkit.files.trash import lies_in_trash, origin_of, remove, restore
-from starloom_agent.toolkit.files.walking import shown_name
+from starloom_agent.toolkit.files.walking import Walk, shown_name
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import AddedRef
 from starloom_protocol.vocabulary import Code
 
 _DEPTH_MOST: Final = 64
 _STAYS: Final = "It stays"
+
+
+def hash_of_files(hashes: Mapping[str, str]) -> str:
+    """Return the hash of the files of a folder, given by their names below it, as they are shown."""
+    rows = (f"{len(name)} {name} {found}\n" for name, found in sorted(hashes.items()))
+    return hashlib.sha256("".join(rows).encode()).hexdigest()
 
 
 def require_as_written(context: ToolContext, items: Sequence[tuple[AddedRef, Path]]) -> dict[Path, os.stat_result]:
@@ -87,7 +95,7 @@ def _compared(context: ToolContext, file: AddedRef, at: Path) -> tuple[os.stat_r
         if about is None:
             return None, ""
         if file.folder:
-            return about, _held(context.files, at) if stat.S_ISDIR(about.st_mode) else "it is no folder"
+            return about, _not_held(context.files, file, at) if stat.S_ISDIR(about.st_mode) else "it is no folder"
     if not stat.S_ISREG(about.st_mode):
         return about, "it is no file"
     return about, "" if sha256_of(context.files, at)[0] == file.wrote else "it has other contents"
@@ -96,6 +104,17 @@ def _compared(context: ToolContext, file: AddedRef, at: Path) -> tuple[os.stat_r
 def _kept(file: AddedRef, why: str, outcome: str) -> ToolFailed:
     reason = f"{file.path} was changed since it was written: {why}. {outcome}"
     return ToolFailed(Code.CONFLICT, f"{reason}. To keep it, move it away; then undo again")
+
+
+def _not_held(files: Beneath, file: AddedRef, folder: Path) -> str:
+    """Return how the files of a folder differ from those that its call made; empty where they are the same."""
+    if not file.holds:
+        return _held(files, folder)
+    walk = Walk(files, folder, hidden=True, trash=True, any_name=True)
+    found = {shown_name(one.below): sha256_of(files, one.path)[0] for one in walk}
+    if walk.links or walk.unreadable:
+        return f"it holds {walk.links[0]}" if walk.links else "not all of it can be read"
+    return "" if hash_of_files(found) == file.holds else "it does not hold the files that came with it, and no others"
 
 
 def _held(files: Beneath, folder: Path, below: str = "", depth: int = 0) -> str:
@@ -117,7 +136,7 @@ def _alike(files: Beneath, file: AddedRef, kept: Path, seen: os.stat_result) -> 
     if about is None or stat.S_IFMT(about.st_mode) != stat.S_IFMT(seen.st_mode):
         return False
     if stat.S_ISDIR(about.st_mode):
-        return not _held(files, kept)
+        return not _not_held(files, file, kept)
     if _state(about) == _state(seen):
         return True
     # On the way to another file system it was copied, which gives it another number.

@@ -23,6 +23,7 @@ from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST
 from starloom_agent.toolkit.files.packing import Limits, Listed, Member, Taken, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
+from starloom_agent.toolkit.files.undoing import hash_of_files
 from starloom_agent.toolkit.files.walking import Found, Walk, is_text, left_out_trashes, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
@@ -161,6 +162,7 @@ class Unpack(Args, frozen=True, kw_only=True):
     Only plain files come out. An archive with a name that leads out, a name twice, or more than the limits is refused
     as a whole. `files` in the answer carry the hashes that the archive's own list has, so that they can be compared;
     those whose names are no text are read back here, and counted as `unnamed`, because no tool takes such a name.
+    `added` is what `fs.trash` takes to undo it: the new folders, each only while it holds what was unpacked.
     """
 
     files: tuple[FileRef, ...]
@@ -241,7 +243,16 @@ class UnpackedArchive(TypedDict):
     unnamed: int
 
 
+class UnpackedFolder(TypedDict):
+    """A new folder; `holds` is the hash of the files that came with it. An undo takes it only while it holds these."""
+
+    folder: bool
+    holds: str
+    path: str
+
+
 class Unpacked(TypedDict):
+    added: list[UnpackedFolder]
     bytes: int
     count: int
     files: list[UnpackedFile]
@@ -253,6 +264,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
     limits = Limits(bytes=args.most_bytes, files=args.most_files)
     rows: list[UnpackedFile] = []
     folders: list[str] = []
+    added: list[UnpackedFolder] = []
     summary: list[UnpackedArchive] = []
     for file in args.files:
         taken = Taken()
@@ -262,11 +274,14 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
             half = context.files.building_place(target)
         try:
             written = _put_out(_local(context, file), half, limits, taken, context)
-            shown = _place(context, half, wanted, written)
+            shown, new = _place(context, half, wanted, written)
         finally:
             with contextlib.suppress(OSError):
                 context.files.remove_tree(half)
         folders.append(shown)
+        if new:
+            holds = hash_of_files({path: item.sha256 for path, item in written.items()})
+            added.append({"path": shown, "folder": True, "holds": holds})
         expected = taken.listed if taken.listed is not None else written
         # A name that is text has no backslash in an archive.
         unnamed = {path for path in written if "\\" in path}
@@ -296,6 +311,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
             if path not in unnamed
         )
     return {
+        "added": added,
         "folders": folders,
         "files": rows,
         "count": len(rows),
@@ -304,8 +320,11 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
     }
 
 
-def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Listed]) -> str:
-    """Put the unpacked folder in its place in one step; the same files there already are kept, others keep theirs."""
+def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Listed]) -> tuple[str, bool]:
+    """Put the unpacked folder in its place in one step, and tell whether it is new there.
+
+    The same files there already are kept, others keep theirs.
+    """
     for number in range(1, RENAMES_MOST):
         shown = os.path.normpath(wanted if number == 1 else f"{wanted} ({number})")
         real = context.resolve_write(shown)
@@ -316,9 +335,9 @@ def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Lis
                 except FileExistsError:
                     pass  # another call was quicker
                 else:
-                    return readable_as(context, shown, real)
+                    return readable_as(context, shown, real), True
             if context.files.is_folder(real) and _holds_the_same(context.files, real, written):
-                return readable_as(context, shown, real)
+                return readable_as(context, shown, real), False
     raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {RENAMES_MOST} versions; clear the folder")
 
 

@@ -20,6 +20,7 @@ import type {
 import { FINAL } from "../../model/words/words.ts";
 import { useFleet } from "../workspace/context.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { type Unplanned, unplannedOf } from "./unplanned.ts";
 
 export interface Ask extends PendingAsk {
   device: string;
@@ -44,15 +45,17 @@ export interface Stopped {
 
 interface Store {
   stopped: Stopped[];
+  unplanned: Unplanned[];
   /** Whether it was read since this page was opened: until then nobody can say that nothing waits. */
   read: boolean;
-  set: (stopped: Stopped[]) => void;
+  set: (stopped: Stopped[], unplanned?: Unplanned[]) => void;
 }
 
 const useStore = create<Store>((set) => ({
   stopped: [],
+  unplanned: [],
   read: false,
-  set: (stopped) => set({ stopped, read: true }),
+  set: (stopped, unplanned) => set(unplanned ? { stopped, unplanned, read: true } : { stopped, read: true }),
 }));
 
 const LOOKED_AT_MOST = 8;
@@ -82,6 +85,8 @@ export interface Waiting {
   /** Devices that have begun work which this history does not have. */
   remembering: Device[];
   stopped: Stopped[];
+  /** Requests for which no plan could be made, by their cause. */
+  unplanned: Unplanned[];
   count: number;
   read: boolean;
 }
@@ -89,13 +94,15 @@ export interface Waiting {
 export function useWaiting(): Waiting {
   const fleet = useFleet();
   const stopped = useStore((state) => state.stopped);
+  const unplanned = useStore((state) => state.unplanned);
   const read = useStore((state) => state.read);
   const asks = openAsks(fleet);
   const pairings = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
   const notices = [...fleet.kind<Schedule>("schedule").values()].filter((schedule) => schedule.notice);
   const remembering = [...fleet.kind<Device>("device").values()].filter((device) => device.remembers);
-  const count = asks.length + pairings.length + notices.length + remembering.length + stopped.length;
-  return { asks, pairings, notices, remembering, stopped, count, read };
+  const work = stopped.length + unplanned.length;
+  const count = asks.length + pairings.length + notices.length + remembering.length + work;
+  return { asks, pairings, notices, remembering, stopped, unplanned, count, read };
 }
 
 /** Removes a task that was marked here from the list at once; the next reading replaces the list. */
@@ -194,5 +201,5 @@ export async function readStopped(workspace: Workspace): Promise<void> {
     const { items, attention } = await hub.whyAll(row.id);
     found.push(...stoppedOf(row, items, attention));
   }
-  useStore.getState().set(found);
+  useStore.getState().set(found, unplannedOf(page.items, workspace.now()));
 }

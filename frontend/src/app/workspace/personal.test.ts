@@ -1,10 +1,17 @@
 // @vitest-environment jsdom
-import { beforeEach, describe, expect, it } from "vitest";
-import { keepDraft, keepSample, keptDraft, keptSample } from "../../features/rows/trials/memory.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  keepDraft,
+  keepLiveDraft,
+  keepSample,
+  keptDraft,
+  keptLiveDraft,
+  keptSample,
+} from "../../features/rows/trials/memory.ts";
 import { forgetEverywhere } from "./lastKnown.ts";
 import { forgetPersonal, keepPersonal } from "./personal.ts";
 
-const SAMPLE = { value: { text: "a private letter" }, device: "nas", atMs: 1 };
+const SAMPLE = { value: { text: "a private letter" }, device: "nas", atMs: Date.now() };
 
 beforeEach(() => {
   localStorage.clear();
@@ -47,5 +54,40 @@ describe("drafts and outputs of tools in this browser", () => {
     localStorage.removeItem("starloom.rows.person");
     keepPersonal("ann");
     isGone();
+  });
+});
+
+describe("what this browser keeps", () => {
+  const DAY_MS = 24 * 3_600_000;
+  const draft = { base: { plan: { name: "Run" }, version: 1 }, draft: { head: null, plan: { name: "Run 2" } } };
+  const held = (prefix: string) =>
+    Object.keys(localStorage).filter((key) => key.startsWith(`starloom.rows.${prefix}.`));
+  beforeEach(() => void vi.useFakeTimers({ now: 100 * DAY_MS }));
+  afterEach(() => void vi.useRealTimers());
+
+  it("has a bound for each kind; the oldest go first", () => {
+    for (let number = 0; number < 200; number++) {
+      vi.setSystemTime(100 * DAY_MS + number);
+      keepLiveDraft(`c-${number}`, draft);
+      keepSample(`t.${number}`, { value: number, device: "nas", atMs: 100 * DAY_MS + number });
+    }
+    expect([held("live").length, held("sample").length]).toEqual([20, 40]);
+    expect([keptLiveDraft("c-179"), keptSample("t.160")]).toEqual([null, null]);
+    expect(keptLiveDraft("c-180")).toEqual(draft);
+    expect(keptSample("t.161")?.value).toBe(161);
+  });
+
+  it("goes after a month in which nobody came back to it", () => {
+    keepLiveDraft("c-old", draft);
+    keepSample("t.old", { value: 1, device: "nas", atMs: 100 * DAY_MS });
+    vi.setSystemTime(130 * DAY_MS);
+    keepLiveDraft("c-new", draft);
+    keepPersonal("ann");
+    expect(keptLiveDraft("c-old")).toEqual(draft);
+    vi.setSystemTime(131 * DAY_MS);
+    keepPersonal("ann");
+    expect([keptLiveDraft("c-old"), keptSample("t.old")]).toEqual([null, null]);
+    expect(keptLiveDraft("c-new")).toEqual(draft);
+    expect(keptDraft()?.plan).toEqual({ name: "Ann's plan" });
   });
 });

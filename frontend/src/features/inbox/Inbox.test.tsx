@@ -1,5 +1,5 @@
 /** The Inbox: what waits, answered in place and several at once. */
-import { act, screen, waitFor } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { MockHub } from "../../../dev/mockHub.ts";
@@ -68,5 +68,33 @@ describe("an Inbox where only a device waits", () => {
     await inDoubt();
     await waitFor(() => expect(screen.queryByText("Reading.")).toBeNull());
     expect(screen.queryByText(/No question is open|Nothing waits for you/)).toBeNull();
+  });
+});
+
+describe("requests without a plan", () => {
+  it("are one row for their cause, with the ways out, here and on their own page", async () => {
+    const hub = openPage("/settings");
+    const head = {
+      ...hub.entities(CONSTELLATION).get("head"),
+      attention: ["planning_failed"],
+      ended_ms: Date.now(),
+      fault: {
+        code: "model_unreachable",
+        hint: "Test it in Settings > Model.",
+        reason: "the model qwen does not answer",
+      },
+      state: "failed",
+    };
+    act(() => hub.publish(CONSTELLATION, "planning_failed", { head }));
+    await screen.findByRole("heading", { name: "Settings" });
+    await userEvent.keyboard("gi");
+    const row = await screen.findByRole("group", { name: "A request could not be planned" });
+    const again = within(row).getByRole("link", { name: "Try again" });
+    expect(again.getAttribute("href")).toMatch(/^\/new\?q=./);
+    expect(within(row).getByRole("link", { name: "Choose another model" }).getAttribute("href")).toBe("/settings");
+    await userEvent.click(within(row).getByRole("link", { name: /^“/ }));
+    const note = await screen.findByRole("alert");
+    expect(note.textContent).toContain("the model qwen does not answer");
+    expect(within(note).getByRole("link", { name: "Try again" }).getAttribute("href")).toBe(again.getAttribute("href"));
   });
 });

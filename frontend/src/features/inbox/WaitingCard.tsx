@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
+import type { Unplanned } from "../../app/waiting/unplanned.ts";
 import { type Ask, markedHere, type Stopped, useWaiting } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { nameOfDevice, taskNamed } from "../../model/fleet/fleet.ts";
@@ -14,10 +15,13 @@ import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, CopyLine } from "../../ui/parts.tsx";
 import { typedOnDevice } from "../../ui/typed.ts";
 import { Asleep } from "./Asleep.tsx";
+import { TryAgain } from "./questions/TryAgain.tsx";
+
+const UNPLANNED_MAX = 3;
 
 export function WaitingCard() {
-  const { asks, pairings, remembering, stopped } = useWaiting();
-  const count = asks.length + pairings.length + remembering.length + stopped.length;
+  const { asks, pairings, remembering, stopped, unplanned } = useWaiting();
+  const count = asks.length + pairings.length + remembering.length + stopped.length + unplanned.length;
   if (count === 0) return null;
   return (
     <section className="card" aria-label="Waits on your devices">
@@ -33,6 +37,9 @@ export function WaitingCard() {
       ))}
       {remembering.map((device) => (
         <Remembering key={device.id} device={device} />
+      ))}
+      {unplanned.map((found) => (
+        <UnplannedItem key={found.reason} found={found} />
       ))}
       {stopped.map((item) => (
         <StoppedItem key={`${item.constellation}/${item.task}/${item.sentence}`} item={item} />
@@ -150,6 +157,32 @@ function Remembering({ device }: { device: Device }) {
         Seen
       </Button>
       <span className="sub">{device.remembers}.</span>
+    </div>
+  );
+}
+
+/** Requests without a plan for one reason, mostly a model that cannot be reached. */
+function UnplannedItem({ found: { reason, rows } }: { found: Unplanned }) {
+  const { session } = useWorkspace();
+  const [newest] = rows;
+  if (!newest) return null;
+  const head = rows.length === 1 ? "A request could not be planned" : `${rows.length} requests could not be planned`;
+  return (
+    <div className="item" role="group" aria-label={head}>
+      <Glyph name="hand" tone="violet" />
+      <b className="strong cut">{head}</b>
+      <TryAgain request={newest.request} owner={session?.role === "owner"} />
+      <span className="sub">{readable(reason)}.</span>
+      <span className="sub">
+        {rows.slice(0, UNPLANNED_MAX).map((row) => (
+          <span key={row.id} className="cut">
+            <Link className="link" href={`/constellations/${row.id}`}>
+              “{readable(row.request)}”
+            </Link>{" "}
+          </span>
+        ))}
+        {rows.length > UNPLANNED_MAX && `and ${rows.length - UNPLANNED_MAX} more`}
+      </span>
     </div>
   );
 }

@@ -453,10 +453,10 @@ def test_a_file_whose_name_is_no_text_is_read_back_from_the_disk(
     packed = device.call("archive.pack", path="in")
     place = archives._place
 
-    def placing(context: ToolContext, half: Path, wanted: str, written: dict[str, Any]) -> str:
-        shown = place(context, half, wanted, written)
+    def placing(context: ToolContext, half: Path, wanted: str, written: dict[str, Any]) -> tuple[str, bool]:
+        shown, new = place(context, half, wanted, written)
         next((device.folder / shown).iterdir()).write_bytes(b"other")
-        return shown
+        return shown, new
 
     monkeypatch.setattr(archives, "_place", placing)
     (summary,) = device.call("archive.unpack", files=packed["archives"], under="out")["summary"]

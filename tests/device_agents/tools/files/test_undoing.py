@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -177,3 +178,46 @@ def test_results_of_earlier_agents_are_undone_as_before(device: Device) -> None:
     device.call("fs.write", path="other", text=NEW)
     device.call("fs.trash", paths=[{"path": item["path"], "replaced": item["replaced"]}, "other"])
     assert outside_the_trash(device) == {"in/file": OLD}
+
+
+def _unpacked(device: Device) -> Any:
+    device.write("tree/a", "one")
+    device.write("tree/deep/b", "two")
+    packed = device.call("archive.pack", path="tree")
+    return device.call("archive.unpack", files=packed["archives"], under="out")
+
+
+def test_an_undo_takes_an_unpacked_folder_whole(device: Device) -> None:
+    result = _unpacked(device)
+    (folder,) = result["folders"]
+    assert [item["path"] for item in result["added"]] == [folder]
+    for _ in range(2):
+        undo(device, result)
+        assert not (device.folder / folder).exists()
+    assert outside_the_trash(device) == {"tree/a": "one", "tree/deep/b": "two"}
+
+
+@pytest.mark.parametrize("change", ["added", "changed", "gone", "link", "hidden"])
+def test_an_undo_leaves_an_unpacked_folder_that_somebody_changed(change: str, device: Device) -> None:
+    result = _unpacked(device)
+    (folder,) = result["folders"]
+    at = device.folder / folder
+    if change == "link":
+        (at / "link").symlink_to("a")
+    elif change == "gone":
+        (at / "a").unlink()
+    else:
+        device.write(f"{folder}/{ {'added': 'deep/mine', 'changed': 'a', 'hidden': '.mine'}[change] }", SINCE)
+    before = sorted(str(path) for path in at.rglob("*"))
+    with pytest.raises(ToolFailed, match=f"{re.escape(folder)} was changed since") as failed:
+        undo(device, result)
+    assert (failed.value.code, failed.value.effect) == (Code.CONFLICT, False)
+    assert sorted(str(path) for path in at.rglob("*")) == before
+
+
+def test_an_undo_takes_no_folder_that_was_there_before_it_was_unpacked(device: Device) -> None:
+    _unpacked(device)
+    again = _unpacked(device)
+    assert again["added"] == []
+    undo(device, again)
+    assert (device.folder / again["folders"][0]).is_dir()

@@ -14,6 +14,7 @@ from starloom.cli.text.forecast_text import bound_lines
 from starloom.core.placement.pace import key_of, with_sample
 from starloom.core.state.apply import load
 from starloom.core.step import step
+from starloom.edge.routes.work import run_forecasts
 from starloom.edge.routes.work.run_forecasts import FORECAST, RATES, WHAT_IF
 from starloom.edge.web.problems import Problem
 from starloom.planner.fleet import FleetSnapshot
@@ -73,6 +74,22 @@ async def test_a_viewer_asks_and_nothing_changes(running: tuple[World, Agent, st
     assert found["then"]["tasks"][-1]["device"] == two.id
     assert found["by_ms"] == world.clock.ms + 120_000
     assert (world.engine.last, dict(world.engine.shard.fleet.used)) == before
+
+
+async def test_a_forecast_says_how_long_it_stands_and_comes_in_short(
+    running: tuple[World, Agent, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, _agent, name = running
+    monkeypatch.setattr(run_forecasts, "TASKS_A_SECOND", 1)
+    _, first = await asked(world, name)
+    plays, tasks = first["now"]["plays"], len(first["now"]["tasks"])
+    assert first["stands_ms"] == (plays + 1) * tasks * 1_000
+    world.clock.ms += 1_000
+    _, again = await asked(world, name)
+    assert again == {**first, "stands_ms": first["stands_ms"] - 1_000}
+    async with world.client() as http:
+        short = (await http.get(f"{C}/{name}/what-if", params={"tasks": "false"})).json()
+    assert short == {**again, "now": {**again["now"], "tasks": again["now"]["tasks"][:1], "more": tasks - 1}}
 
 
 async def test_the_end_moves_on_with_the_run(running: tuple[World, Agent, str]) -> None:

@@ -60,3 +60,32 @@ async def test_a_withheld_value_fills_its_place_without_signs_that_steer_a_termi
     assert found.words == "And a [31mb."
     assert len(found.struck) == 4
     assert "x" * 200 not in "".join(model.asked)
+
+
+FAILED = Card("copy", "fs.copy", "desk", "failed", code="no_space", message="no room for it")
+
+
+async def test_words_that_are_silent_about_what_failed_are_refused() -> None:
+    model = Model("Everything was copied and is safe.")
+    found = await written(model, ResultSeen(FOUND, ROWS), ResultSeen(FAILED, owed=True))
+    assert found.words == ""
+    assert "it does not say that copy failed" in found.reason
+    assert "it does not say that copy failed; say so and cite it" in model.asked[1]
+
+
+async def test_words_that_cite_what_failed_are_taken_in_any_language() -> None:
+    model = Model("La copia non \u00e8 riuscita [1].", ("copy", ""))
+    found = await written(model, ResultSeen(FOUND, ROWS), ResultSeen(FAILED, owed=True))
+    assert (found.words, len(model.asked)) == ("La copia non \u00e8 riuscita [1].", 1)
+
+
+async def test_a_cite_that_no_sentence_has_tells_nothing() -> None:
+    model = Model("Everything was copied.", ("copy", ""))
+    found = await written(model, ResultSeen(FAILED, owed=True))
+    assert found.words == ""
+
+
+async def test_a_failure_that_takes_nothing_away_may_go_untold() -> None:
+    model = Model("Pesto has 99 [1].", ("find", "/rows"))
+    found = await written(model, ResultSeen(FOUND, ROWS), ResultSeen(FAILED))
+    assert found.words == "Pesto has 99 [1]."

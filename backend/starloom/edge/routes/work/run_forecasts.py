@@ -67,11 +67,15 @@ class RunForecasts:
         router.add_api_route(path, self.forecast, methods=["GET"])
         router.add_api_route(path, self.what_if, methods=["POST"])
 
-    async def forecast(self, request: Request, constellation: str) -> JsonReply[RunWhatIf]:
-        """Say when a constellation should end, and the chance that it meets its deadline."""
+    async def forecast(self, request: Request, constellation: str, *, tasks: bool = True) -> JsonReply[RunWhatIf]:
+        """Say when a constellation should end, and the chance of its deadline; without `tasks` only the next end."""
         lock = self._making.setdefault(constellation, asyncio.Lock())
         async with lock:
-            return json_reply(await self._forecast(request, constellation))
+            found = await self._forecast(request, constellation)
+        kept = self._kept.get(constellation)
+        stands_ms = max(0, kept.until_ms - self._hub.now_ms()) if kept is not None else 0
+        shown = found if tasks else _in_short(found)
+        return json_reply({**shown, "stands_ms": stands_ms})
 
     async def _forecast(self, request: Request, constellation: str) -> RunWhatIf:
         kept = self._kept.get(constellation)
@@ -165,6 +169,15 @@ class RunForecasts:
             scope=caller.role,
             trigger="edit",
         )
+
+
+def _in_short(found: RunWhatIf) -> RunWhatIf:
+    """Return a forecast with only the task that should end first, by which a late run is seen."""
+    course = found["now"]
+    if course is None or not course["tasks"]:
+        return found
+    first = min(course["tasks"], key=lambda one: one["end_ms"])
+    return {**found, "now": {**course, "tasks": [first], "more": course["more"] + len(course["tasks"]) - 1}}
 
 
 def _worth_ms(found: RunWhatIf) -> int:

@@ -19,6 +19,7 @@ from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import Declined, Worded, read_reply
 from starloom_protocol.records.entities import Cite, Fault
+from starloom_protocol.text.wording import few
 from starloom_protocol.values import MISSING, point, pointer_fault
 
 REPAIRS: Final = 1
@@ -28,6 +29,7 @@ CITES_MOST: Final = 40
 RESULTS_BYTES_MOST: Final = 14 * 1024
 """About 4,000 tokens: a small model reads them within the hold of an answer."""
 PLACE_CHARS_MOST: Final = 80
+FAILED_NAMED: Final = 5
 _MARKED: Final = re.compile(r"\[(\d{1,3})\]")
 _DIGITS: Final = re.compile(r"\d+")
 
@@ -59,12 +61,14 @@ class ResultSeen:
 
     `value` is MISSING where the task gave none, or none that may be shown. `title` is that of the plan's result.
     `withheld` is a value that the person may see and the model may not: it only says where in a sentence it belongs.
+    `owed`: it failed, and the work is not done without it. An answer that cites no such task is refused.
     """
 
     card: Card
     value: Any = MISSING
     title: str = ""
     withheld: Any = MISSING
+    owed: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,18 @@ class Ground:
         cites, faults = cited(self.results, read.cites, withheld=True)
         found = self._checked(read.text, cites)
         return found, cites, faults + _faults_of(read.text, found)
+
+    def silence(self, words: str, cites: Sequence[Cite]) -> str:
+        """Return the fault of words that cite none of the failed tasks without which the work is not done, or "".
+
+        The state of a task is read by its cite in whatever language the words are; the words are not understood.
+        """
+        owed = [task for task, result in self.results.items() if result.owed]
+        numbers = {int(number) for number in _MARKED.findall(words)}
+        told = {cite.task for at, cite in enumerate(cites, start=1) if at in numbers}
+        if not owed or told & {*owed}:
+            return ""
+        return f"it does not say that {few(owed, FAILED_NAMED)} failed; say so and cite it"
 
     def _withheld(self, cite: Cite) -> str | None:
         """Return the value that belongs in the place of a cite, if it is withheld from the model, short, and found."""
@@ -147,8 +163,14 @@ class AnswerTalk:
             else:
                 cites, found = [], Checked("")
                 faults = [read.reason if isinstance(read, Fault) else FORM]
-            said.append((found, cites, faults))
+            silent = self._ground.silence(found.words, cites) if found.words else ""
+            if silent:
+                faults = [*faults, silent]
+            else:
+                said.append((found, cites, faults))
             if not faults or not self._repairs:
+                if not said:
+                    return Words(reason=f"the model's answer could not be used: {silent}")
                 # A repair may lose more than it mends.
                 return finished(*max(reversed(said), key=lambda one: (bool(one[0].words), -len(one[0].struck))))
             self._repairs -= 1

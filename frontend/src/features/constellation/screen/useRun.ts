@@ -87,7 +87,7 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
   });
   const bounded = kinds.goals.length > 0 || Boolean(head.deadline_s || head.budget?.micros);
   const foreseen = head.state === "active" && (bounded || lens === "timeline");
-  const forecast = useForecast(place.id, model, foreseen);
+  const forecast = useForecast(place.id, model, foreseen, lens === "timeline");
   const nowMs = useNow(final ? 0 : 1000);
   const scene = versions.past ?? model;
   useBoard(model, fleet);

@@ -1,4 +1,5 @@
 /** Notes above the lens: the chances of its deadline and its budget, the run that it was forked from, and the fault that ended it. */
+import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { budgetWords, deadlineWords } from "../../../model/plan/forecast.ts";
 import type { Head, RunWhatIf } from "../../../model/types.ts";
@@ -25,6 +26,12 @@ export function BudgetChance({ forecast }: { forecast: RunWhatIf | null }) {
   ) : null;
 }
 
+interface FaultNoteProps {
+  fault: NonNullable<Head["fault"]>;
+  tried?: string;
+  children?: ReactNode;
+}
+
 export function OriginLine({ origin }: { origin: NonNullable<Head["origin"]> }) {
   return (
     <p className="small dim origin">
@@ -39,7 +46,8 @@ export function OriginLine({ origin }: { origin: NonNullable<Head["origin"]> }) 
   );
 }
 
-export function FaultNote({ fault }: { fault: NonNullable<Head["fault"]> }) {
+/** Why the whole ended; `tried` is what was asked before, and `children` the ways out. */
+export function FaultNote({ fault, tried, children }: FaultNoteProps) {
   return (
     <section className="note tone-vermilion asked" role="alert">
       <Glyph name="cross" tone="vermilion" />
@@ -48,7 +56,9 @@ export function FaultNote({ fault }: { fault: NonNullable<Head["fault"]> }) {
       </p>
       <p className="small dim">
         <Said text={fault.hint} />
+        {tried && ` ${tried}`}
       </p>
+      {children}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 /**
  * The forecast of a running constellation: asked for once, and again after something has happened, once a second at
- * most. It is also out of date once a task is later than it says. Draws nothing.
+ * most, and not before the hub would give another answer. Its tasks, which are most of it, come where they are drawn. It is also out of date once a task is later than it says. Draws nothing.
  */
 import { useEffect, useState } from "react";
 import { useWorkspace } from "../../../app/workspace/context.ts";
@@ -11,7 +11,7 @@ const AGAIN_MS = 1_000;
 /** A late task is looked at again after this time; each forecast gives it as long again as it is late. */
 const LATE_MS = 2_000;
 
-export function useForecast(id: string, model: StreamModel, wanted: boolean): RunWhatIf | null {
+export function useForecast(id: string, model: StreamModel, wanted: boolean, tasks: boolean): RunWhatIf | null {
   const workspace = useWorkspace();
   const { hub } = workspace;
   const [found, setFound] = useState<RunWhatIf | null>(null);
@@ -26,6 +26,7 @@ export function useForecast(id: string, model: StreamModel, wanted: boolean): Ru
     let late: ReturnType<typeof setTimeout> | null = null;
     let reading = false;
     let heard = false;
+    let standsMs = 0;
     const read = async () => {
       timer = null;
       if (reading) {
@@ -37,7 +38,8 @@ export function useForecast(id: string, model: StreamModel, wanted: boolean): Ru
       if (late) clearTimeout(late);
       late = null;
       try {
-        const next = await hub.runForecast(id, abort.signal);
+        const next = await hub.runForecast(id, tasks, abort.signal);
+        standsMs = next.stands_ms;
         setFound(next);
         const firstMs = Math.min(...(next.now?.tasks ?? []).slice(0, 200).map((task) => task.end_ms));
         if (Number.isFinite(firstMs)) late = setTimeout(hear, Math.max(LATE_MS, firstMs - next.at_ms + LATE_MS));
@@ -50,7 +52,7 @@ export function useForecast(id: string, model: StreamModel, wanted: boolean): Ru
       }
     };
     const hear = () => {
-      timer ??= setTimeout(() => void read(), AGAIN_MS);
+      timer ??= setTimeout(() => void read(), Math.max(AGAIN_MS, standsMs));
     };
     void read();
     const stop = model.subscribe(hear);
@@ -60,6 +62,6 @@ export function useForecast(id: string, model: StreamModel, wanted: boolean): Ru
       if (timer) clearTimeout(timer);
       if (late) clearTimeout(late);
     };
-  }, [hub, id, model, wanted]);
+  }, [hub, id, model, wanted, tasks]);
   return found;
 }

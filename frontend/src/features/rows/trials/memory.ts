@@ -1,4 +1,5 @@
 /** What the editor keeps in this browser: its drafts, and the last real output of each tool. Never leaves it. */
+import { boundPersonal } from "../../../app/workspace/personal.ts";
 import { type Draft, type Fields, isFields, type Json } from "../../../model/rows/document.ts";
 import type { Sample } from "../../../model/rows/sample.ts";
 
@@ -36,7 +37,7 @@ export function keptLiveDraft(constellation: string): LiveDraft | null {
 }
 
 export function keepLiveDraft(constellation: string, kept: LiveDraft | null): void {
-  write(LIVE + constellation, kept === null ? null : JSON.stringify(kept));
+  write(LIVE + constellation, kept === null ? null : JSON.stringify({ ...kept, atMs: Date.now() }));
 }
 
 /** The last real output of a tool, whichever row or constellation it came from. */
@@ -63,7 +64,10 @@ function read(key: string): Json {
 function write(key: string, text: string | null): void {
   try {
     if (text === null) localStorage.removeItem(key);
-    else localStorage.setItem(key, text);
+    else {
+      localStorage.setItem(key, text);
+      boundPersonal();
+    }
   } catch {
     return;
   }
