@@ -149,11 +149,12 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
     renewed = job.claimed_by == item.worker
     if item.renews and not renewed:
         raise Refusal(fault(Code.CONFLICT, "the claim is over, and the job went on without its worker"))
-    if job.kind == conversation.KIND and not item.renews and asking.spent(work, constellation, job):
+    goal = conversation.GoalCase(work, constellation, job) if job.kind == conversation.KIND else None
+    if goal is not None and not item.renews and asking.spent(goal):
         # A worker that begins the goal again asks its model again, whoever held the last claim.
         work.answer({"claimed": False})
         return
-    if job.kind == conversation.KIND and not renewed:
+    if goal is not None and not renewed:
         job = tiers.at_claim(job, item.tiers)
     claimed = replace(
         job,
