@@ -22,7 +22,18 @@ from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, Que
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, ArmTimer, StartJob
 from starloom.core.state.tasks.shown import NothingToShow, shown_of
-from starloom.core.state.work import Refusal, Work, answered, attend, change_task, check_claim, fault, moved, unattend
+from starloom.core.state.work import (
+    Refusal,
+    Work,
+    answered,
+    attend,
+    change_task,
+    check_claim,
+    fault,
+    moved,
+    named_job,
+    unattend,
+)
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
 from starloom_protocol.stream.authors import ENGINE, MODEL, is_model, may_decide, name_of, who
@@ -134,10 +145,7 @@ def _install(
 def on_job_claimed(work: Work, item: JobClaimed) -> None:
     """Let a worker claim a job or renew its claim; one worker at a time, as long as it renews."""
     tiers.check(item.tiers)
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job)
     if job.state == "done":
         raise Refusal(fault(Code.CONFLICT, "the job is done"))
     if review.looks(job) or job.state in conversation.UNCLAIMABLE:
@@ -177,10 +185,7 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
     Raises:
         Refusal: no such job, a job of another worker, a plan that cannot be installed, or words that rest on no look.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job)
     if job.state == "done" or constellation.head.state is not _STATE.PLANNING:
         work.ignore("the job is done")
         work.answer({"accepted": False})

@@ -24,7 +24,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.tasks.named_times import has_moment
 from starloom.core.state.tasks.roles import is_of_goal
-from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault
+from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault, named_job
 from starloom_protocol.records.edits import SetPolicy
 from starloom_protocol.records.entities import Attempt, GroupRecord, Job, TaskRecord, Verdict
 from starloom_protocol.stream.authors import ENGINE, MODEL
@@ -238,10 +238,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
     Raises:
         Refusal: with every fault of the edit; `needs_approval` for one that goes beyond the approved plan.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None or job.kind != KIND:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no review {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job, KIND, called="review")
     if not is_open(work, constellation, job):
         work.ignore("the review is closed")
         work.answer({"accepted": False})

@@ -27,7 +27,7 @@ from starloom.core.run import judgement
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import stands
-from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved
+from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved, named_job
 from starloom_protocol.plan.types.gives import misfit_of
 from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import Fault, Goal, TaskRecord, TaskSpec
@@ -51,10 +51,7 @@ def on_proposed(work: Work, item: GoalProposed) -> None:
     Raises:
         Refusal: there is no such goal, another worker has it, or the proposal has not the form of one.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None or job.kind != KIND:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no goal {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job, KIND, called="goal")
     head = constellation.head
     live = constellation.name in work.shard.live and head.state is not ConstellationState.CANCELLING
     if job.state not in ("open", "claimed") or not live:
