@@ -133,7 +133,8 @@ def _install(
         raise Refusal(
             fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {approved_hash}", "plan_hash")
         )
-    made_from = version_now(work.shard, plan.recipe or constellation.head.recipe)
+    recipe = plan.recipe or constellation.head.recipe
+    made_from = version_now(work.shard, recipe) if recipe is not None else 0
     install_plan(work, constellation, plan, author=author, trigger="request", recipe_version=made_from)
     approved = approved_hash is not None and constellation.head.approves
     approvals.ask_or_start(work, constellation, plan, approved=approved, words=asked_in_words)
