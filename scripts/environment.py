@@ -37,9 +37,9 @@ PROGRAMS = ("starloom.app", "starloom.cli", "starloom.jobs.worker", "starloom_ag
 """What every process of Starloom begins with."""
 
 
-def venv_python(venv: Path = VENV) -> Path:
-    """Return the interpreter of a virtual environment."""
-    return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+def venv_python() -> Path:
+    """Return the interpreter of the virtual environment."""
+    return VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def lock_file(dev: bool) -> Path:

@@ -33,7 +33,7 @@ const LiveEdit = lazy(() => import("./features/constellation/edit/LiveEdit.tsx")
 const LINK = /^#?\/?(?:#\/)?sign-in\/([^./]+)\.(.+)$/;
 
 /** Takes a sign-in link out of the address, so that its secret stays in no history. */
-export function takeSignInLink(): { id: string; secret: string } | null {
+function takeSignInLink(): { id: string; secret: string } | null {
   const found = LINK.exec(location.hash);
   if (!found?.[1] || !found[2]) return null;
   history.replaceState(null, "", "/");

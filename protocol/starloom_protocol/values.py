@@ -32,9 +32,9 @@ FACT_LIST_BYTES_MAX: Final = 1024 * 1024
 INLINE_VALUE_BYTES_MAX: Final = 16 * 1024
 """A larger result is an artifact, so that state and events stay small."""
 VALUE_DEPTH_MAX: Final = 32
+"""Every reader of a value may recurse, in Python and in the page."""
 _POSITION_DIGITS_MAX: Final = 16
 """No list has as many entries as this has digits."""
-"""Every reader of a value may recurse, in Python and in the page."""
 _CONTAINERS: Final = (dict, list, tuple)
 
 
@@ -128,10 +128,10 @@ def parse(text: str) -> Any:
         raise ValueError(f"not JSON: {error}") from error
 
 
-def depth_of(value: Any, limit: int = VALUE_DEPTH_MAX + 1) -> int:
-    """Return how deeply lists and maps nest, stopping at `limit`; a scalar has depth 0."""
+def depth_of(value: Any) -> int:
+    """Return how deeply lists and maps nest, or one more than `VALUE_DEPTH_MAX`; a scalar has depth 0."""
     depth, layer = 0, [value] if isinstance(value, _CONTAINERS) else []
-    while layer and depth < limit:
+    while layer and depth <= VALUE_DEPTH_MAX:
         # Most of what a document holds is text, and that is the cheaper question.
         layer = [
             inner

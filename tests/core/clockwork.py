@@ -84,9 +84,9 @@ class Clockwork(Driver):
         """Fire what is due now."""
         self._turn(self.now_ms)
 
-    def wake_at(self, text: str, zone: str = "UTC") -> None:
+    def wake_at(self, text: str) -> None:
         """Let time jump, as for a hub that was off: its timers are armed anew from state, and fire late."""
-        self.now_ms = at(text, zone)
+        self.now_ms = at(text, "UTC")
         self.timers = list(due_moments(self.shard))
         self.settle()
 

@@ -37,23 +37,22 @@ def pdf(*objects: str) -> str:
     return text + f"trailer\n<< /Size {len(found) + 1} /Root 1 0 R >>\nstartxref\n{at}\n%%EOF\n"
 
 
-def of_files(name: str, files: dict[str, str], shows: dict[str, str] | None = None) -> dict[str, Any]:
+def of_files(name: str, files: dict[str, str]) -> dict[str, Any]:
     """Return a plan that leaves these texts as files, each a part of the answer under its name."""
     code = f"import pathlib\nfor name, text in {files!r}.items(): pathlib.Path('out', name).write_text(text)"
-    return _made(name, f"import os\nos.makedirs('out', exist_ok=True)\n{code}", sorted(files), shows or {})
+    return _made(name, f"import os\nos.makedirs('out', exist_ok=True)\n{code}", sorted(files))
 
 
 def of_a_picture(name: str) -> dict[str, Any]:
     """Return a plan that answers with a picture of 640 by 480."""
     code = f"{_PNG}\nimport os\nos.makedirs('out', exist_ok=True)\nopen('out/view.png', 'wb').write(png(640, 480))"
-    return _made(name, code, ["view.png"], {})
+    return _made(name, code, ["view.png"])
 
 
-def _made(name: str, code: str, files: list[str], shows: dict[str, str]) -> dict[str, Any]:
+def _made(name: str, code: str, files: list[str]) -> dict[str, Any]:
     # The files of a program are given in the order of their names.
     results = [
-        {"title": file, "from": "make", "output": f"/files/{at}", "show": shows.get(file, "file")}
-        for at, file in enumerate(files)
+        {"title": file, "from": "make", "output": f"/files/{at}", "show": "file"} for at, file in enumerate(files)
     ]
     make = {"id": "make", "tool": "python.run", "args": {"code": code}, "device": {"name": SERVER}}
     return {"starloom": 1, "name": name, "tasks": [make], "result": results, "policy": {"approval": "never"}}

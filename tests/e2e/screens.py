@@ -103,14 +103,14 @@ def axe_violations(page: Page) -> list[Any]:
     return found
 
 
-def write_index(folder: Path = FOLDER) -> Path:
+def write_index() -> Path:
     """Write `index.html` with every picture of the folder and its name."""
     figures = "\n".join(
         f'<figure><a href="{html.escape(file.name)}"><img loading="lazy" src="{html.escape(file.name)}" alt=""></a>'
         f"<figcaption>{html.escape(file.stem)}</figcaption></figure>"
-        for file in sorted(folder.glob("*.png"))
+        for file in sorted(FOLDER.glob("*.png"))
     )
-    target = folder / "index.html"
+    target = FOLDER / "index.html"
     target.write_text(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Starloom: every screen</title>'
         "<style>body{font:14px system-ui;margin:1rem;display:grid;gap:1rem;background:#888;"

@@ -160,7 +160,7 @@ class NoRecipes:
         return brief(words, PlannersFleet(), (), today=today)
 
     def prompt(self, words: str, today: str) -> list[PromptPart]:
-        return planning_parts(words, {}, PlannersFleet(), today=today)
+        return planning_parts(words, PlannersFleet(), today=today)
 
     def first_prompt(
         self, words: str, params: Any, *, before: Sequence[str], today: str, sharing: Sharing

@@ -77,13 +77,13 @@ class Corpus:
     requests: tuple[Request, ...] = field(default=())
 
 
-def read_corpus(folder: Path = FOLDER) -> Corpus:
+def read_corpus() -> Corpus:
     """Return all fleets and requests of the folder."""
-    described = _load(folder / "fleets.yaml")
+    described = _load(FOLDER / "fleets.yaml")
     fleets = {name: _fleet(devices) for name, devices in described.items()}
     requests = [
         _request(f"{path.name}:{number}", line)
-        for path in sorted(folder.glob("*.yaml"))
+        for path in sorted(FOLDER.glob("*.yaml"))
         if path.name != "fleets.yaml"
         for number, line in enumerate(_load(path), start=1)
     ]

@@ -97,7 +97,6 @@ def test_depth() -> None:
     assert depth_of(1) == 0
     assert depth_of([]) == 1
     assert depth_of({"a": [1, {"b": ()}]}) == 4
-    assert depth_of([[[]]], 2) == 2
 
 
 DOCUMENT = {"a/b": 1, "m~n": 2, "": 3, "list": [10, [11]], "0": "zero"}

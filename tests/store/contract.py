@@ -270,30 +270,6 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         assert await new.load() == before
         assert await new.entities("fleet") == (1, {"device/d": b'{"id":"d"}'})
 
-    async def test_a_living_owner_brings_back_what_a_wiped_redis_lost(self, world: World) -> None:
-        store = await world.store()
-        own = await store.take("a", 1)
-        made = await fill(store, own, 6)
-        await world.wipe_redis()
-        with pytest.raises((Refused, Unavailable)):
-            await store.commit(commit(own, 7, []))
-        again = await store.take("a", 2)
-        await store.restore(made)
-        assert await store.position() == (6, again.term, again.run_id)
-        await fill(store, again, 7, first=7)
-        assert await store.watermark(6) == 7
-        assert seqs(await store.events("c1", 0, 10)) == [1, 2, 3, 4, 5, 6, 7]
-
-    async def test_restoring_appends_only_what_is_missing(self, world: World) -> None:
-        store = await world.store()
-        own = await store.take("a", 1)
-        made = await fill(store, own, 3)
-        tail = [commit(own, pos, [("c1", pos, {"task/x": task("ready")})]) for pos in (4, 5)]
-        await store.restore([*made, *tail])
-        assert (await store.position())[0] == 5
-        assert await store.watermark(4) == 5
-        assert seqs(await store.events("c1", 0, 10)) == [1, 2, 3, 4, 5]
-
     async def test_without_redis_everything_says_so(self, world: World) -> None:
         store = await world.store()
         own = await store.take("a", 1)

@@ -297,10 +297,16 @@ class MemoryStore:
         if failure is CommitFailure.REQUEST_LOST:
             self._doubt = commit
             raise Unavailable("the commit did not reach Redis in memory")
-        self._apply(commit, commit.term, commit.incarnation)
+        lost = Unavailable("the reply of Redis in memory was lost") if failure is CommitFailure.REPLY_LOST else None
+        try:
+            self._apply(commit, commit.term, commit.incarnation)
+        except Refused:
+            # A refusal is a reply, too.
+            if lost is None:
+                raise
         self._doubt = commit
-        if failure is CommitFailure.REPLY_LOST:
-            raise Unavailable("the reply of Redis in memory was lost")
+        if lost is not None:
+            raise lost
         await self._replied()
         self._doubt = None
         self._projector.add(past_of(commit))
@@ -349,18 +355,6 @@ class MemoryStore:
         if commit is not None and self.redis.pos >= commit.pos:
             self._projector.add(past_of(commit))
         return self.redis.pos, self.redis.term, self.redis.run_id
-
-    async def restore(self, commits: Sequence[Commit]) -> None:
-        own = self._own
-        if own is None:
-            raise Refused("not_taken", found_pos=0, found_term=0)
-        pos, _, _ = await self.position()
-        for commit in commits:
-            if commit.pos > pos:
-                if self.redis.run_id != own.run_id:
-                    raise Refused("replaced", found_pos=self.redis.pos, found_term=self.redis.term)
-                self._apply(commit, own.term, own.incarnation)
-                self._projector.add(past_of(commit))
 
     async def watermark(self, after: int) -> int:
         return await self._projector.passed(after)

@@ -24,7 +24,6 @@ KINDS = {
     "position": 4,
     "retire": 6,
     "recall": 5,
-    "restore": 3,
     "watermark": 2,
     "post": 4,
     "settle": 4,
@@ -98,8 +97,6 @@ def _arguments(kind: str, chance: random.Random) -> dict[str, Any]:
             return {"streams": [(name, chance.choice([0, 0, 0, -1, 1])) for name in some]}
         case "recall":
             return {"streams": some}
-        case "restore":
-            return {"last": chance.randint(0, 4)}
         case "watermark":
             return {"after": chance.randint(1, 4)}
         case "post":

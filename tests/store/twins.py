@@ -211,9 +211,6 @@ class Side:
     async def _recall(self, call: Call, store: Store, *, streams: list[str]) -> Any:
         return await store.recall(streams)
 
-    async def _restore(self, call: Call, store: Store, *, last: int) -> None:
-        await store.restore(self.made[len(self.made) - last :])
-
     async def _watermark(self, call: Call, store: Store, *, after: int) -> Any:
         own = store._own
         if own is None or self._history_is_down or store._projector.watermark <= self.pos - after:

@@ -142,7 +142,8 @@ def _follow_ends(work: Work) -> None:
                 findings.publish(work, constellation, task)
         if constellation.rules_by_task:
             fire_due(work, constellation, task, ended)
-        review.begin(work, constellation, task, ended)
+        if constellation.head.policy.review in review.WANTED:
+            review.begin(work, constellation, task, ended)
         if ended != "attempt_ended":
             grow(work, constellation, task)
 

@@ -88,7 +88,7 @@ class Follower:
             self._moved.set()
 
     async def _look_back(self) -> None:
-        """Check a log without new commits; a shorter one is of a replaced Redis, whose owner may restore the tail."""
+        """Check a log without new commits; a shorter one is of a replaced Redis."""
         pos, incarnation = await self._source.end()
         if incarnation in (0, self._incarnation) or pos > self.pos:
             return

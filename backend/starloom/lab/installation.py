@@ -54,6 +54,7 @@ READY_S: Final = 240.0
 ONLINE_S: Final = 180.0
 STOP_S: Final = 60.0
 STEP_S: Final = 0.05
+_LOG_LINES: Final = 20
 
 
 class Installation:
@@ -303,9 +304,9 @@ class Installation:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    def _log_end(self, name: str, lines: int = 20) -> str:
+    def _log_end(self, name: str) -> str:
         path = self._log(name)
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
+        return "\n".join(path.read_text(errors="replace").splitlines()[-_LOG_LINES:]) if path.exists() else ""
 
 
 def left_over(home: Path, *, at_terminals: bool = True) -> Iterator[str]:

@@ -129,7 +129,7 @@ class Planning:
 
     def prompt(self, words: str, today: str) -> list[PromptPart]:
         """Return each part of the prompt that the owner's model would be sent for these words."""
-        return planning_parts(words, {}, self._fleet(), recipes=self._catalogue.all(), today=today)
+        return planning_parts(words, self._fleet(), recipes=self._catalogue.all(), today=today)
 
     def first_prompt(
         self, words: str, params: Mapping[str, Any], *, before: Sequence[str], today: str, sharing: Sharing

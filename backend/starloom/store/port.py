@@ -188,10 +188,6 @@ class CommitPort(Protocol):
         """
         ...
 
-    async def restore(self, commits: Sequence[Commit]) -> None:
-        """Append again, in order, commits that a replaced Redis has lost and the live owner still holds."""
-        ...
-
     async def watermark(self, after: int) -> int:
         """Wait until the durable position passes `after` and return it.
 

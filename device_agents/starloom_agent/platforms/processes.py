@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 LINUX = sys.platform.startswith("linux")
+END_WAIT_S = 5.0
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
@@ -170,19 +171,19 @@ def group_members(group: int) -> list[int]:
     return found
 
 
-def end_groups(groups: Iterable[tuple[int, str]], *, wait_s: float = 5.0) -> list[int]:
+def end_groups(groups: Iterable[tuple[int, str]]) -> list[int]:
     """Kill each (group leader, start mark) whose leader is still the same process, or whose group has members left.
 
     A group lives on without its leader; its number cannot be reused as long as it has a member, so a group whose
     leader is gone but that has members is still the same. A leader with another start mark is a stranger: left
-    alone. Returns the groups that still had members after `wait_s`.
+    alone. Returns the groups that still had members after five seconds.
     """
     doomed = []
     for group, mark in groups:
         now = start_mark(group)
         if (now is None or now == mark) and send_group(group, signal.SIGKILL):
             doomed.append(group)
-    deadline = time.monotonic() + wait_s
+    deadline = time.monotonic() + END_WAIT_S
     while doomed and time.monotonic() < deadline:
         doomed = [group for group in doomed if group_members(group)]
         if doomed:

@@ -28,13 +28,7 @@ SAY_EVERY_S: Final = 600.0
 
 
 @contextmanager
-def begun_with_room(
-    home: AgentHome,
-    say: Callable[[str], None],
-    *,
-    takeover_s: float = 0.0,
-    wait: Callable[[float], None] = time.sleep,
-) -> Iterator[Ledger]:
+def begun_with_room(home: AgentHome, say: Callable[[str], None], *, takeover_s: float = 0.0) -> Iterator[Ledger]:
     """Hold the home and yield its ledger while the block runs; wait as long as the disk is full.
 
     Raises:
@@ -50,7 +44,7 @@ def begun_with_room(
                 if held_s >= takeover_s:
                     raise
                 held_s += TRY_EVERY_S
-                wait(TRY_EVERY_S)
+                time.sleep(TRY_EVERY_S)
                 continue
             except (OSError, LedgerFull) as error:
                 if not isinstance(error, LedgerFull) and not has_no_room(error):
@@ -62,7 +56,7 @@ def begun_with_room(
                     say("there is room again")
                 yield ledger
                 return
-        wait(LOOK_EVERY_S)
+        time.sleep(LOOK_EVERY_S)
         waited_s += LOOK_EVERY_S
 
 

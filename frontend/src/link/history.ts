@@ -1,7 +1,7 @@
 /** The calls that go back and look back: forks, undoing, blame, the record of activity. */
 import type { BodyOf, Given, Rest } from "./rest.ts";
 
-export type ActivityQuery = NonNullable<Given<"get", "/audit">["query"]>;
+type ActivityQuery = NonNullable<Given<"get", "/audit">["query"]>;
 type Fork = BodyOf<"post", "/constellations/{constellation}/fork">;
 
 export const history = {

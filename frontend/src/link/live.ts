@@ -36,7 +36,7 @@ export interface Socket {
   onclose: ((event: CloseEvent) => void) | null;
 }
 
-export interface LiveOptions {
+interface LiveOptions {
   ticket: () => Promise<string>;
   open: () => Socket;
   now?: () => number;

@@ -4,7 +4,7 @@
  */
 import type { ApiPaths } from "../model/types.ts";
 
-export interface FaultDocument {
+interface FaultDocument {
   code: string;
   reason: string;
   place?: string;
@@ -39,12 +39,12 @@ export class Problem extends Error {
   }
 }
 
-export type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
+type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
 
 export const BASE = "/api/v1";
 type Verb = "get" | "post" | "put" | "patch" | "delete";
 /** Paths of the API that answer to a verb, as the contract writes them: `/devices/{device}`. */
-export type PathOf<V extends Verb> = {
+type PathOf<V extends Verb> = {
   [K in keyof ApiPaths]: ApiPaths[K] extends Record<V, { responses: object }>
     ? K extends `${typeof BASE}${infer P}`
       ? P
@@ -73,7 +73,7 @@ type Arguments<V extends Verb, P extends string> =
   Record<never, never> extends Given<V, P> ? [given?: Given<V, P>] : [given: Given<V, P>];
 type Good<R> = R extends { 200: infer A } | { 201: infer A } | { 202: infer A } ? A : never;
 /** The answer of a call; null for one without content. */
-export type AnswerOf<V extends Verb, P extends string> =
+type AnswerOf<V extends Verb, P extends string> =
   Operation<V, P> extends { responses: infer R }
     ? Good<R> extends { content: { "application/json": infer A } }
       ? A
@@ -89,7 +89,7 @@ interface AnyGiven {
   signal?: AbortSignal;
 }
 
-export interface RestOptions {
+interface RestOptions {
   fetch?: Fetch;
   base?: string;
   /** Called when the hub says that nobody is signed in. */

@@ -4,7 +4,7 @@ import { type Steps, untilLate } from "../model/stream/steps.ts";
 /** Half of a frame: on a machine that does other things too, a slice takes a few times as long by the clock. */
 const SLICE_MS = 8;
 
-export interface Slicing {
+interface Slicing {
   now: () => number;
   /** Calls soon, after what the browser has to do. */
   soon: (run: () => void) => void;

@@ -81,7 +81,7 @@ const SHAPES: Record<GlyphName | "bolt" | "plus" | "drop" | "pen", ReactNode> = 
   pen: <path {...line} strokeWidth="1.3" d="M3.2 12.8l.8-3.2 6.8-6.8 2.4 2.4-6.8 6.8zM9.2 4.4l2.4 2.4" />,
 };
 
-export type ShapeName = keyof typeof SHAPES;
+type ShapeName = keyof typeof SHAPES;
 
 export const Glyph = memo(function Glyph({ name, tone }: { name: ShapeName; tone?: Tone }) {
   return (

@@ -178,7 +178,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 /** A refusal as it is shown; the link's `Problem` is one. */
-export interface ShownProblem {
+interface ShownProblem {
   reason: string;
   hint: string;
   requestId: string;

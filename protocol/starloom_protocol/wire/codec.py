@@ -123,16 +123,16 @@ def decode(data: bytes | str, side: Side, *, authenticated: bool) -> AgentMessag
     return message
 
 
-def nests_too_deep(text: str, limit: int = VALUE_DEPTH_MAX) -> bool:
-    """Return whether valid JSON text nests lists and maps deeper than `limit`; linear, without recursion."""
-    if text.count("[") + text.count("{") <= limit:
+def nests_too_deep(text: str) -> bool:
+    """Return whether valid JSON text nests lists and maps deeper than a value may; linear, without recursion."""
+    if text.count("[") + text.count("{") <= VALUE_DEPTH_MAX:
         return False
     depth = 0
     for match in _brackets.finditer(text):
         sign = match.group()
         if sign in "[{":
             depth += 1
-            if depth > limit:
+            if depth > VALUE_DEPTH_MAX:
                 return True
         elif sign in "]}":
             depth -= 1

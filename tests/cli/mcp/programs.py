@@ -109,9 +109,9 @@ async def device(world: World, name: str = "one") -> Agent:
     return agent
 
 
-async def until_true(found: Any, what: str, turns: int = 2000) -> None:
+async def until_true(found: Any, what: str) -> None:
     """Let the loop turn until something is so."""
-    for _ in range(turns):
+    for _ in range(2000):
         if found():
             return
         await asyncio.sleep(0)

@@ -191,12 +191,12 @@ def test_another_device_of_an_approved_name_is_told_as_another() -> None:
 READS = plan(task("a", device=Selector(name="srv")), name="Look")
 
 
-def newcomer(clock: Clockwork, name: str = "srv") -> None:
-    """The device of this name leaves, and another joins under it."""
+def newcomer(clock: Clockwork) -> None:
+    """The device `srv` leaves, and another joins under its name."""
     fleet = clock.shard.fleet
-    put(clock.shard, fleet, "device", f"d-{name}", replace(fleet.devices[f"d-{name}"], revoked=True))
+    put(clock.shard, fleet, "device", "d-srv", replace(fleet.devices["d-srv"], revoked=True))
     clock.add_device("new")
-    put(clock.shard, fleet, "device", "d-new", replace(fleet.devices["d-new"], name=name))
+    put(clock.shard, fleet, "device", "d-new", replace(fleet.devices["d-new"], name="srv"))
 
 
 def test_a_schedule_that_only_reads_asks_before_it_goes_to_a_newcomer() -> None:

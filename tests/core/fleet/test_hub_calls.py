@@ -69,9 +69,9 @@ def restart(one: WatchedDriver, *names: str) -> None:
         )
 
 
-def come(one: WatchedDriver, kind: str = "moment") -> None:
+def come(one: WatchedDriver) -> None:
     """Let the moment come that a task waits for."""
-    (due,) = [timer for timer in due_moments(one.shard) if timer.kind == kind]
+    (due,) = [timer for timer in due_moments(one.shard) if timer.kind == "moment"]
     one.now_ms = due.due_ms
     one.fire(due)
 

@@ -240,9 +240,9 @@ def test_an_input_of_a_group_is_the_list_of_its_children_in_order() -> None:
     assert (rows.many, rows.sources[3].attempt) == (True, 2)
 
 
-def over_a_group(first: list[Any], slots: int = 20, **fields: Any) -> Driver:
+def over_a_group(first: list[Any], **fields: Any) -> Driver:
     """A list `l`, a group `m` over it, and `n` over what the children of `m` give under `/value`."""
-    driver = WatchedDriver("one", slots=slots)
+    driver = WatchedDriver("one", slots=20)
     driver.submit(
         plan(
             task("l"),

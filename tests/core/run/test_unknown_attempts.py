@@ -29,8 +29,8 @@ def restored(*parts: Any, devices: tuple[str, ...] = ("one",), slots: int = 4) -
     return driver
 
 
-def note_of(driver: Driver, device: str = "one") -> str:
-    return driver.shard.fleet.devices[f"d-{device}"].remembers
+def note_of(driver: Driver) -> str:
+    return driver.shard.fleet.devices["d-one"].remembers
 
 
 def test_a_lease_of_begun_work_is_taken_up_as_in_doubt() -> None:

@@ -280,8 +280,8 @@ def test_a_policy_from_before_seals_is_kept_once(tmp_path: Path) -> None:
 SHELL = next(one for one in all_tools() if one.name == "shell.run")
 
 
-def operating(*rules: CommandRule, folder: str = "/d") -> Policy:
-    return Policy(profile=Profile.OPERATE, read=(folder,), commands=rules)
+def operating(*rules: CommandRule) -> Policy:
+    return Policy(profile=Profile.OPERATE, read=("/d",), commands=rules)
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,9 @@ def served(link: Link) -> list[Exception | None]:
     return ends
 
 
-def a_link(device: str = "d-1") -> tuple[Link, list[str]]:
+def a_link() -> tuple[Link, list[str]]:
     line = Line()
-    return on_line(line, device), line.sent
+    return on_line(line, "d-1"), line.sent
 
 
 def tasks_of(sent: list[str]) -> list[str]:

@@ -49,10 +49,10 @@ def watch(server: SshServer, home: Path) -> reviving.Watch:
     return reviving.Watch(ssh.Target("server", config=str(server.config)), str(home), run_there, lambda: None)
 
 
-async def after_absence(watched: reviving.Watch, seen: reviving.Seen = AWAY) -> None:
+async def after_absence(watched: reviving.Watch) -> None:
     """Let the watch see a device that is away, and again when its time has come; wait for what that starts."""
-    watched.look(seen, 0.0)
-    watched.look(seen, reviving.ABSENT_S)
+    watched.look(AWAY, 0.0)
+    watched.look(AWAY, reviving.ABSENT_S)
     async with asyncio.timeout(PATIENCE_S):
         await watched.until_tried()
 

@@ -54,7 +54,7 @@ def told(*tools: str) -> str:
 
 
 def test_the_basics_and_the_nearest_of_many_tools_stay() -> None:
-    text = joined(part.text for part in planning_parts("send the invoice of March", {}, VIEW))
+    text = joined(part.text for part in planning_parts("send the invoice of March", VIEW))
     shown = ("python.run(", "shell.run(", "system.info(", "fs.find(", "fs.read(", "mcp.zebra.send(")
     assert [name for name in shown if f"\n{name}" not in text] == []
 

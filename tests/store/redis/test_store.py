@@ -348,12 +348,6 @@ async def test_a_history_that_cannot_be_migrated_is_said_at_opening(tmp_path: Pa
         await open_store("unix:///nowhere.sock", f"sqlite:///{path}")
 
 
-async def test_a_store_that_was_not_taken_restores_nothing(world: RedisWorld) -> None:
-    store = await opened(world)
-    with pytest.raises(Refused):
-        await store.restore([])
-
-
 async def test_a_full_inbox_refuses(world: RedisWorld) -> None:
     async with Redis.from_url(world.embedded.url, **REDIS_WAITS) as client:
         inbox = RedisInbox(client, world.embedded.url, most=2)

@@ -10,9 +10,9 @@ _KEPT_PAGES = 2
 """The first pages say that it is a database and what lies in it: without them nothing can be opened at all."""
 
 
-def tear(file: Path, seed: int = 1) -> None:
+def tear(file: Path) -> None:
     """Write random bytes over the heads of half of a file's pages; its log must have been moved into it before."""
-    chance = random.Random(seed)
+    chance = random.Random(1)
     count = file.stat().st_size // PAGE_BYTES
     assert count > 2 * _KEPT_PAGES, f"{file} has {count} pages"
     with file.open("r+b") as raw:

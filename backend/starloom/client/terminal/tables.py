@@ -30,7 +30,7 @@ def is_table(value: object) -> bool:
     return _read(value) is not None
 
 
-def value_table(value: Any, most: int = ROWS_MOST) -> Table:
+def value_table(value: Any) -> Table:
     """Return a table value as a table; `is_table` holds for it."""
     columns, rows = _read(value) or ([], [])
     marked = any("differs" in row for row in rows)
@@ -41,11 +41,11 @@ def value_table(value: Any, most: int = ROWS_MOST) -> Table:
         )
     if marked:
         table.add_column("")
-    for row in rows[:most]:
+    for row in rows[:ROWS_MOST]:
         mark = ["differs" if row.get("differs") else ""] if marked else []
         table.add_row(*(escape(escaped_text(cell(row.get(field), show))) for field, _, show in columns), *mark)
-    if len(rows) > most:
-        table.add_row(f"and {len(rows) - most} more")
+    if len(rows) > ROWS_MOST:
+        table.add_row(f"and {len(rows) - ROWS_MOST} more")
     return table
 
 

@@ -59,7 +59,9 @@ def settle(work: Work, name: str) -> None:
     if head.state is _STATE.LOOKING:
         inquiries.ended(work, constellation)
         return
-    answered = answer_words.rests_on_looks(constellation)
+    # Nearly every plan is made and ends without a model: what only a job brings is asked for where there is one.
+    asked = bool(constellation.jobs)
+    answered = asked and answer_words.rests_on_looks(constellation)
     if head.version == 0 and head.state is not _STATE.CANCELLING and not answered:
         return
     if not answered and head.state not in (_STATE.ACTIVE, _STATE.AWAITING_APPROVAL, _STATE.CANCELLING):
@@ -72,7 +74,8 @@ def settle(work: Work, name: str) -> None:
         answer_words.abandon(work, constellation)
     elif not answered and _waits(work, constellation):
         return
-    judgement.abandon(work, constellation)
+    if asked:
+        judgement.abandon(work, constellation)
     state = _state_of(constellation)
     not_undone = _not_undone(constellation)
     attention = [Attention.UNDO_FAILED] if not_undone else []
@@ -86,8 +89,10 @@ def settle(work: Work, name: str) -> None:
         note=answer.sentence,
         by=ENGINE,
     )
-    spending.learn_run(work, constellation)
-    runs.count(work, constellation)
+    if asked or head.budget is not None:
+        spending.learn_run(work, constellation)
+    if head.recipe_version:
+        runs.count(work, constellation)
     proposals.propose(work, constellation)
     for device in _session_devices(constellation):
         work.order(SendOver(constellation=constellation.name, device=device))
@@ -112,7 +117,8 @@ def _state_of(constellation: Constellation) -> ConstellationState:
         return _STATE.PARTIAL if judge(constellation) is _STATE.PARTIAL else _STATE.FAILED
     if head.state is _STATE.CANCELLING:
         return _STATE.CANCELLED
-    return judgement.outcome(constellation, judge(constellation))
+    state = judge(constellation)
+    return judgement.outcome(constellation, state) if head.policy.judge is not None else state
 
 
 def _waits(work: Work, constellation: Constellation) -> bool:
@@ -259,11 +265,14 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
     results = constellation.head.results or _leaves(constellation)
     items = _items_of(constellation, work.shard.fleet, results)
     said = sentence(constellation, work.shard.fleet, state, work.at_ms)
-    asked = constellation.tables["question"].values()
-    waited_ms, _ = covered((question.opened_ms, question.answered_ms or work.at_ms) for question in asked)
-    verdict = judgement.current(constellation)
     opens = statement(constellation, work.shard.fleet, state) is not None
-    answer = Answer(items=items, sentence=said, state="final", stated=opens, verdict=verdict, waited_ms=waited_ms)
+    answer = Answer(items=items, sentence=said, state="final", stated=opens)
+    if asked := constellation.tables["question"].values():
+        waited_ms, _ = covered((question.opened_ms, question.answered_ms or work.at_ms) for question in asked)
+        answer = replace(answer, waited_ms=waited_ms)
+    if not constellation.jobs:
+        return answer
+    answer = replace(answer, verdict=judgement.current(constellation))
     worded = answer_words.current(constellation)
     if worded is None:
         return answer
@@ -304,7 +313,8 @@ def _items_of(constellation: Constellation, fleet: Fleet, results: Iterable[Resu
 
 
 def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:
-    if result.source in constellation.specs:
+    spec = constellation.specs.get(result.source)
+    if spec is not None and spec.superseded_by is not None:
         result = replace(result, source=successor(constellation, result.source))
     if result.source in constellation.groups and constellation.specs[result.source].goal is not None:
         if constellation.groups[result.source].state == "failed":

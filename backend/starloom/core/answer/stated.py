@@ -32,7 +32,7 @@ _QUOTE: Final = re.compile(rf"[{_QUOTES}]|(?<![^\W_])’|’(?![^\W_])")
 
 def stated(constellation: Constellation, fleet: Fleet) -> str | None:
     """Return the sentence without its full stop; None if the plan gives none that holds."""
-    if not constellation.head.sentences or _edited_by_model(constellation):
+    if _edited_by_model(constellation):
         return None
     for sentence in constellation.head.sentences:
         text = _filled(constellation, fleet, sentence)

@@ -27,9 +27,10 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     """Return one or a few plain sentences on how a constellation ended, or how far it is."""
     if not constellation.head.version:
         return _without_plan(constellation, fleet, state)
+    lists = bool(constellation.families)
     planned = {task: record for task, record in constellation.tasks.items() if not constellation.specs[task].look}
     done = [task for task, record in planned.items() if record.state is _SUCCEEDED]
-    total = len(planned) + goals_without_answer(constellation)
+    total = len(planned) + (goals_without_answer(constellation) if constellation.groups else 0)
     where = _where(constellation, fleet, done)
     opening = _opening(constellation.head.name, state, len(done), total, where)
     failed, superseded = _apart(constellation, failed_first(constellation))
@@ -39,9 +40,9 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     failed = [task for task in failed if task not in unseen_notices]
     if state is ConstellationState.SUCCEEDED and not done and failed:
         opening = f"{constellation.head.name} ended without a result: all that was tried was optional"
-    elif state is ConstellationState.SUCCEEDED and left_out.nobody_asked(constellation):
+    elif lists and state is ConstellationState.SUCCEEDED and left_out.nobody_asked(constellation):
         opening = f"{constellation.head.name} could ask no device"
-    unseen = left_out.clause(constellation, fleet, now_ms)
+    unseen = left_out.clause(constellation, fleet, now_ms) if lists else ""
     if state is ConstellationState.SUCCEEDED and failed:
         unseen += f"; failed: {_few(constellation, fleet, failed)}"
     undone = taken_back(constellation)
@@ -65,7 +66,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_folders(constellation, fleet, [task for task in done if task not in undone]))
     parts.extend(_reused(constellation.progress.reused))
     parts.extend(_taken(constellation, fleet))
-    verdict = judgement.current(constellation)
+    verdict = judgement.current(constellation) if constellation.jobs else None
     if verdict is not None:
         parts.append(judgement.words(constellation.head.policy.judge, verdict))
     if constellation.head.cancelled_by == DEADLINE:
@@ -87,7 +88,9 @@ def statement(constellation: Constellation, fleet: Fleet, state: ConstellationSt
     """Return the plan's own sentence that opens the answer; None where it has none that holds, or work was undone."""
     if state is not ConstellationState.SUCCEEDED or taken_back(constellation):
         return None
-    return stated(constellation, fleet) if constellation.progress.succeeded else None
+    if not constellation.head.sentences or not constellation.progress.succeeded:
+        return None
+    return stated(constellation, fleet)
 
 
 def _without_plan(constellation: Constellation, fleet: Fleet, state: ConstellationState) -> str:

@@ -29,10 +29,10 @@ def ready(work: Work, constellation: Constellation, task: str, record: TaskRecor
     Raises:
         NoMoment: the result that should name the time does not, or not one that the plan allows.
     """
-    due_ms = begins_ms(constellation, task)
-    moment = constellation.specs[task].not_before
-    if moment is not None:
-        due_ms = max(due_ms, named_ms(constellation, moment, work.at_ms))
+    spec = constellation.specs[task]
+    due_ms = begins_ms(constellation, task) if spec.group is not None else 0
+    if spec.not_before is not None:
+        due_ms = max(due_ms, named_ms(constellation, spec.not_before, work.at_ms))
     if due_ms > work.at_ms:
         later = moved(work, record, TaskState.READY, reason=Reason.MOMENT, not_before_ms=due_ms)
         work.order(_timer(constellation, task, later))

@@ -16,7 +16,7 @@ from starloom.core.people.inquiries import PLAN_JOB, rounds
 from starloom.core.state.inputs import AnswerWorded, PlanProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
-from starloom.core.state.work import Put, Refusal, Work, check_claim, fault
+from starloom.core.state.work import Put, Refusal, Work, check_claim, fault, named_job
 from starloom_protocol.records.entities import Answer, Fault, Job
 from starloom_protocol.stream.authors import ENGINE, MODEL
 from starloom_protocol.stream.events import EventKind
@@ -160,10 +160,7 @@ def on_worded(work: Work, item: AnswerWorded) -> None:
     Raises:
         Refusal: there is no such job, another worker has it, or the answer is larger than an answer may be.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None or job.kind != KIND:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no answer job {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job, KIND, called="answer job")
     if job.state == "done" or constellation.name not in work.shard.live:
         work.ignore("the answer is closed")
         work.answer({"accepted": False})

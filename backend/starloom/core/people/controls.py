@@ -111,7 +111,7 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     """Make a constellation active and put its ready tasks back into their queues; without a plan it looks on."""
     head = constellation.head
     active = replace(head, state=_STATE.ACTIVE if head.version else _STATE.LOOKING, ended_ms=0, paused_since_ms=0)
-    if work.shard.settings.spending_rows_most and spending.teaches(constellation):
+    if head.ended_ms and work.shard.settings.spending_rows_most and spending.teaches(constellation):
         active = replace(active, taught=True)
     if head.given_up:
         # A person continues it.
@@ -119,10 +119,12 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
         # A person opened it again after its deadline, which no longer applies.
         active = replace(active, deadline_s=0)
-    puts: list[Put] = [*timeouts.stood_still(constellation, work.at_ms), ("head", "", active)]
+    stood = timeouts.stood_still(constellation, work.at_ms) if head.paused_since_ms else []
+    puts: list[Put] = [*stood, ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
     unattend(work, constellation, Attention.HISTORY_RESTORED)
-    conversation.look_again(work, constellation)
+    if constellation.groups:
+        conversation.look_again(work, constellation)
     for task in constellation.tasks:
         requeue(work.shard, constellation, task)
         if constellation.specs[task].person is not None or constellation.specs[task].reuse is not None:

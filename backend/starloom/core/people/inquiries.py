@@ -20,7 +20,7 @@ from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.inputs import LookCall, LooksProposed, QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import COMMIT, DURABLE, ArmTimer, StartJob
-from starloom.core.state.work import Put, Refusal, Work, answered, attend, check_claim, fault
+from starloom.core.state.work import Put, Refusal, Work, answered, attend, check_claim, fault, named_job
 from starloom_protocol.records.entities import (
     Choice,
     Fault,
@@ -148,10 +148,9 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
     Raises:
         Refusal: there is no such job, another worker has it, or a call is beyond what a model may do unasked.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None or job.kind not in (PLAN_JOB, review.KIND):
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no planning job or review {item.job}"))
+    constellation, job = named_job(
+        work, item.constellation, item.job, PLAN_JOB, review.KIND, called="planning job or review"
+    )
     if not _takes_looks(work, constellation, job):
         work.ignore("the job is done")
         work.answer({"accepted": False})

@@ -22,7 +22,18 @@ from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, Que
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, ArmTimer, StartJob
 from starloom.core.state.tasks.shown import NothingToShow, shown_of
-from starloom.core.state.work import Refusal, Work, answered, attend, change_task, check_claim, fault, moved, unattend
+from starloom.core.state.work import (
+    Refusal,
+    Work,
+    answered,
+    attend,
+    change_task,
+    check_claim,
+    fault,
+    moved,
+    named_job,
+    unattend,
+)
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
 from starloom_protocol.stream.authors import ENGINE, MODEL, is_model, may_decide, name_of, who
@@ -122,7 +133,8 @@ def _install(
         raise Refusal(
             fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {approved_hash}", "plan_hash")
         )
-    made_from = version_now(work.shard, plan.recipe or constellation.head.recipe)
+    recipe = plan.recipe or constellation.head.recipe
+    made_from = version_now(work.shard, recipe) if recipe is not None else 0
     install_plan(work, constellation, plan, author=author, trigger="request", recipe_version=made_from)
     approved = approved_hash is not None and constellation.head.approves
     approvals.ask_or_start(work, constellation, plan, approved=approved, words=asked_in_words)
@@ -134,10 +146,7 @@ def _install(
 def on_job_claimed(work: Work, item: JobClaimed) -> None:
     """Let a worker claim a job or renew its claim; one worker at a time, as long as it renews."""
     tiers.check(item.tiers)
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job)
     if job.state == "done":
         raise Refusal(fault(Code.CONFLICT, "the job is done"))
     if review.looks(job) or job.state in conversation.UNCLAIMABLE:
@@ -149,11 +158,12 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
     renewed = job.claimed_by == item.worker
     if item.renews and not renewed:
         raise Refusal(fault(Code.CONFLICT, "the claim is over, and the job went on without its worker"))
-    if job.kind == conversation.KIND and not item.renews and asking.spent(work, constellation, job):
+    goal = conversation.GoalCase(work, constellation, job) if job.kind == conversation.KIND else None
+    if goal is not None and not item.renews and asking.spent(goal):
         # A worker that begins the goal again asks its model again, whoever held the last claim.
         work.answer({"claimed": False})
         return
-    if job.kind == conversation.KIND and not renewed:
+    if goal is not None and not renewed:
         job = tiers.at_claim(job, item.tiers)
     claimed = replace(
         job,
@@ -176,10 +186,7 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
     Raises:
         Refusal: no such job, a job of another worker, a plan that cannot be installed, or words that rest on no look.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job)
     if job.state == "done" or constellation.head.state is not _STATE.PLANNING:
         work.ignore("the job is done")
         work.answer({"accepted": False})

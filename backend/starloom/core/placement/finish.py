@@ -139,8 +139,6 @@ class Paced:
 
 def paced_of(fleet: Fleet, demand: Demand, size: int) -> Paced | None:
     """Return the expected times for a demand; None while nothing is known of its tool."""
-    if not fleet.paces:
-        return None
     index = index_of(fleet)
     if demand.tool not in index.sizes or not index.sizes[demand.tool]:
         return None

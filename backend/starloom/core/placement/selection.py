@@ -135,10 +135,11 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     if device.draining:
         why = f": {device.drain_reason}" if device.drain_reason else ""
         return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is being drained{why}")
-    if has_full_disk(device):
-        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"{full_disk_words(device)}: free some space there")
-    if device.condition and (courtesy := courtesy_words(device)):
-        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"takes no new work, because {courtesy}")
+    if device.condition:
+        if has_full_disk(device):
+            return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"{full_disk_words(device)}: free some space there")
+        if courtesy := courtesy_words(device):
+            return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"takes no new work, because {courtesy}")
     if device.quarantined and not (device.probing and offer.repeatability in REPEATABLE):
         why = f": {device.aside}" if device.aside else " after faults"
         return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is set aside{why}")
@@ -278,7 +279,7 @@ def pick(
     doubted, used = fleet.health, fleet.used
     lying = inputs_of(constellation, spec) if spec.inputs else {}
     whole = sum(size for _count, size in lying.values()) if lying else 0
-    paced = paced_of(fleet, demand, size_of(whole) if whole else 0)
+    paced = paced_of(fleet, demand, size_of(whole) if whole else 0) if fleet.paces else None
     if not (record.attempt or lying or doubted or shard.settings.random_placement):
         if paced is None:
             return _least_busy(fleet, known, spec, demand, {})

@@ -24,7 +24,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.tasks.named_times import has_moment
 from starloom.core.state.tasks.roles import is_of_goal
-from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault
+from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault, named_job
 from starloom_protocol.records.edits import SetPolicy
 from starloom_protocol.records.entities import Attempt, GroupRecord, Job, TaskRecord, Verdict
 from starloom_protocol.stream.authors import ENGINE, MODEL
@@ -55,7 +55,8 @@ ITEMS_NAMED_MOST = 50
 OVER, UNCLAIMED = "review_over", "review_unclaimed"
 LOOKING = "looking"
 TIMERS = frozenset({OVER, UNCLAIMED})
-_WANTED = {"on_failure": ("failed",), "always": ("failed", "succeeded")}
+WANTED: Final = {"on_failure": ("failed",), "always": ("failed", "succeeded")}
+"""The ends of tasks that are reviewed, by the policy of the plan; any other policy wants no review."""
 _ENDED = FINAL_TASK_STATES | FINAL_GROUP_STATES
 _STATE = ConstellationState
 
@@ -78,11 +79,12 @@ def holds(record: TaskRecord | GroupRecord) -> bool:
 
 
 def begin(work: Work, constellation: Constellation, task: str, event: str) -> None:
-    """Open the review of an ended task if the policy wants one, or add the task to an open review.
+    """Open the review of an ended task, or add the task to an open one, if the policy wants its end reviewed.
 
-    Like failures of the items of a group are one review, even if some come after a worker has claimed it.
+    The policy is one of `WANTED`. Like failures of the items of a group are one review, even if some come after a
+    worker has claimed it.
     """
-    if event not in _WANTED.get(constellation.head.policy.review, ()) or task not in constellation.tasks:
+    if event not in WANTED[constellation.head.policy.review] or task not in constellation.tasks:
         return
     if constellation.specs[task].look or is_of_goal(constellation, task):
         # The model that looked by it, or whose step it is, sees its end itself.
@@ -105,7 +107,7 @@ def of_the_whole(work: Work, constellation: Constellation, standing: str, verdic
     It looks at the tasks of the answer. Nothing waits for them but the end; after a change the judge is asked again.
     """
     reviews = [job for job in constellation.jobs.values() if job.kind == KIND]
-    if constellation.head.policy.review not in _WANTED or constellation.head.state is not _STATE.ACTIVE:
+    if constellation.head.policy.review not in WANTED or constellation.head.state is not _STATE.ACTIVE:
         return False
     if len(reviews) >= REVIEWS_MOST or any(standing in job.tasks for job in reviews):
         return False
@@ -238,10 +240,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
     Raises:
         Refusal: with every fault of the edit; `needs_approval` for one that goes beyond the approved plan.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None or job.kind != KIND:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no review {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job, KIND, called="review")
     if not is_open(work, constellation, job):
         work.ignore("the review is closed")
         work.answer({"accepted": False})

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from starloom.core.state.inputs import ModelUsed
 from starloom.core.state.model import Constellation
-from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault, unattend
+from starloom.core.state.work import Put, Work, attend, check_claim, named_job, unattend
 from starloom_protocol.records.models import ModelDay
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, Attention, Code, ConstellationState
+from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, Attention, ConstellationState
 
 _MICROS: Final = 1_000_000
 DAY_MS = 86_400_000
@@ -65,10 +65,7 @@ def on_used(work: Work, item: ModelUsed) -> None:
     Raises:
         Refusal: there is no such job, or another worker has it; the caller must not continue.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job)
     check_claim(job, item.worker)
     used = replace(job, calls=job.calls + item.calls, tokens=job.tokens + item.tokens, micros=job.micros + item.micros)
     puts: list[Put] = [("job", job.id, used)]

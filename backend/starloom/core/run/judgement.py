@@ -34,6 +34,7 @@ from starloom.core.state.work import (
     close_question,
     fault,
     moved,
+    named_job,
 )
 from starloom_protocol.records.entities import (
     Choice,
@@ -187,10 +188,7 @@ def on_given(work: Work, item: VerdictGiven) -> None:
     Raises:
         Refusal: there is no such judgement, another worker has it, or the verdict has not the form of one.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None or job.kind != KIND:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no judgement {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job, KIND, called="judgement")
     if job.state == "done" or constellation.name not in work.shard.live:
         work.ignore("the judgement is over")
         work.answer({"accepted": False})

@@ -101,8 +101,6 @@ def _paused_ms(constellation: Constellation, task: str, record: TaskRecord, now_
 
 def stood_still(constellation: Constellation, now_ms: int) -> list[Put]:
     """Return the records of tasks that ran during a pause that ends now, with the pause excluded."""
-    if not constellation.head.paused_since_ms:
-        return []
     puts: list[Put] = []
     for key in constellation.open_attempts:
         task = key.rpartition("/")[0]

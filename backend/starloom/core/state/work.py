@@ -61,6 +61,19 @@ def check_claim(job: Job, worker: str) -> None:
         raise Refusal(fault(Code.CONFLICT, f"{holder}, so this may rest on an older state"))
 
 
+def named_job(work: Work, constellation: str, job: str, *kinds: str, called: str = "job") -> tuple[Constellation, Job]:
+    """Return the job that a worker names, with its constellation; of one of the kinds, if any are given.
+
+    Raises:
+        Refusal: there is no such job, and it is `called` so.
+    """
+    there = work.shard.constellations.get(constellation)
+    found = there.jobs.get(job) if there is not None else None
+    if there is None or found is None or (kinds and found.kind not in kinds):
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no {called} {job}"))
+    return there, found
+
+
 def check_reader(author: str) -> None:
     """Refuse to mark a notice as seen for a program or an assistant: it would hide from people what went wrong.
 

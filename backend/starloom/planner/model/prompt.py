@@ -6,12 +6,11 @@ files or results are in a planning prompt.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Sequence
+from typing import Final
 
 from starloom.planner.context.assembly import Asking, Context, PromptPart, context, opening_words, request_part
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.requests.matching import Candidate
 from starloom_protocol.plan import Recipe
 
 __all__ = ["PromptPart", "planning_context", "planning_parts", "reviewing_context"]
@@ -50,18 +49,11 @@ def planning_context(asking: Asking) -> Context:
 
 
 def planning_parts(
-    words: str,
-    params: Mapping[str, Any],
-    fleet: FleetSnapshot,
-    asked: Sequence[tuple[str, str]] = (),
-    near: Sequence[tuple[Recipe, Candidate]] = (),
-    *,
-    recipes: Sequence[Recipe] = (),
-    today: str = "",
+    words: str, fleet: FleetSnapshot, *, recipes: Sequence[Recipe] = (), today: str = ""
 ) -> list[PromptPart]:
     """Return every part of a planning prompt; the first is the instructions."""
-    asking = Asking(words=words, params=params, fleet=fleet, asked=asked, near=near, recipes=recipes, today=today)
-    return [*planning_context(asking).parts, request_part(words, params)]
+    asking = Asking(words=words, fleet=fleet, recipes=recipes, today=today)
+    return [*planning_context(asking).parts, request_part(words, {})]
 
 
 def reviewing_context(opening: PromptPart, words: str, fleet: FleetSnapshot, needed: Collection[str]) -> Context:

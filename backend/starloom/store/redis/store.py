@@ -204,15 +204,6 @@ class RedisStore(Reads):
         self._settle_doubt(int(pos or 0))
         return int(pos or 0), int(term or 0), link.run_id
 
-    async def restore(self, commits: Sequence[Commit]) -> None:
-        own = self._own
-        if own is None:
-            raise Refused("not_taken", found_pos=0, found_term=0)
-        pos, _, _ = await self.position()
-        for commit in commits:
-            if commit.pos > pos:
-                await self._apply(commit, own.term, own.incarnation)
-
     async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
         own, link = await self._owned_link()
         for at in range(0, len(streams) or 1, RETIRE_AT_ONCE):

@@ -1,6 +1,6 @@
 /** The frame of every page: rail, top bar, bottom bar, link pill, palette, keys. Draws no page of its own. */
 
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { timeOfDay } from "../../model/words/words.ts";
 import { Acts } from "../../ui/Acts.tsx";
@@ -36,7 +36,7 @@ const ON_BAR: ReadonlySet<string> = new Set(["/", "/constellations", "/devices"]
 const TIGHT = "(min-width: 721px) and (max-width: 900px)";
 const LAB = { path: "/lab", label: "Lab", keys: undefined };
 
-export interface ShellProps {
+interface ShellProps {
   title: string;
   /** Before the title on a wide screen, as a way back on a phone. */
   crumb?: { path: string; label: string };
@@ -51,9 +51,6 @@ export interface ShellProps {
   className?: string;
   children: ReactNode;
 }
-
-const Opened = createContext<{ palette: () => void; keys: () => void }>({ palette: () => {}, keys: () => {} });
-export const useOpened = () => useContext(Opened);
 
 export function Shell(props: ShellProps) {
   const [path, go] = useLocation();
@@ -89,7 +86,7 @@ export function Shell(props: ShellProps) {
   ];
   const keys = [...(props.keys ?? []), ...common];
   useKeys(keys);
-  const opened = useMemo(() => ({ palette: () => setOver("palette"), keys: () => setOver("keys") }), []);
+  const openPalette = () => setOver("palette");
   const entries = (): PaletteEntry[] => [
     ...(typeof props.entries === "function" ? props.entries() : (props.entries ?? [])),
     { id: "new", group: "Go to", label: "New request", keys: "n", run: () => go("/new") },
@@ -107,7 +104,7 @@ export function Shell(props: ShellProps) {
   const here = (place: string) => (place === "/" ? path === "/" : path.startsWith(place));
 
   return (
-    <Opened value={opened}>
+    <>
       <div className={`app ${props.narrow || tight ? "narrow" : ""}`}>
         <button type="button" className="skip" onClick={() => document.getElementById("main")?.focus()}>
           Skip to the content
@@ -171,7 +168,7 @@ export function Shell(props: ShellProps) {
           <Button
             kind="quiet"
             icon="search"
-            onClick={opened.palette}
+            onClick={openPalette}
             aria-label="Search and do anything, Ctrl K"
             className="search"
           >
@@ -211,12 +208,12 @@ export function Shell(props: ShellProps) {
         <Places
           places={PLACES.filter((place) => !ON_BAR.has(place.path))}
           waiting={waiting}
-          onSearch={opened.palette}
+          onSearch={openPalette}
           onClose={() => setOver(null)}
         />
       )}
       {over === "keys" && <KeyList keys={keys} onClose={() => setOver(null)} />}
-    </Opened>
+    </>
   );
 }
 

@@ -14,7 +14,7 @@ import { Changes } from "./changes.ts";
 import { type KeptStream, keptStream, type LastKnown, save } from "./lastKnown.ts";
 import { keepPersonal } from "./personal.ts";
 
-export const FLEET = "fleet";
+const FLEET = "fleet";
 const LINGER_MS = 30_000;
 
 interface Held {

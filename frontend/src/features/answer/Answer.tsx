@@ -34,7 +34,7 @@ const ICONS: Record<PartKind, IconName> = {
   value: "list",
 };
 
-export const answerPath = (constellation: string, part?: string): string =>
+const answerPath = (constellation: string, part?: string): string =>
   `/constellations/${encodeURIComponent(constellation)}/answer${part ? `/${encodeURIComponent(part)}` : ""}`;
 
 /** The title, and 0 where nothing is in it. */

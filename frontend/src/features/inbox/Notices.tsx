@@ -8,7 +8,7 @@ import { age } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button } from "../../ui/parts.tsx";
 
-export function useNotices(): Schedule[] {
+function useNotices(): Schedule[] {
   const fleet = useFleet();
   const told = [...fleet.kind<Schedule>("schedule").values()].filter((schedule) => schedule.notice);
   return told.sort((one, other) => (other.notice?.at_ms ?? 0) - (one.notice?.at_ms ?? 0));

@@ -10,7 +10,7 @@ const TITLES: Record<Purpose, { title: string; says: string }> = {
   build: { title: "Build, test and compute", says: "On all of your machines at once." },
 };
 
-export interface GallerySection {
+interface GallerySection {
   key: string;
   title: string;
   says: string;

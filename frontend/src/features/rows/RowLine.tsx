@@ -13,7 +13,7 @@ import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { plain } from "../../ui/Said.tsx";
 
-export interface RowLineProps {
+interface RowLineProps {
   row: Row;
   rows: readonly Row[];
   tool: ToolView | undefined;

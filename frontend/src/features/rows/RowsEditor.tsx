@@ -30,7 +30,7 @@ import type { Drafting } from "./useDraft.ts";
 
 type Lens = "rows" | "graph" | "text";
 
-export interface RowsEditorProps {
+interface RowsEditorProps {
   drafting: Drafting;
   tools: ReadonlyMap<string, ToolView>;
   preview: RequestPreview | null;

@@ -1,6 +1,6 @@
 /** The marks in an answer's words: `[1]` stands for the first of its cites. Pure. */
 
-export interface WordsPart {
+interface WordsPart {
   /** Where it begins; a key for drawing. */
   at: number;
   text: string;

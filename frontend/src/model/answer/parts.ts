@@ -33,7 +33,7 @@ export interface AnswerPart {
 export type Side = string | FileRef;
 
 /** Up to so many children of a group are parts of their own; more of them are one. */
-export const APART_MAX = 8;
+const APART_MAX = 8;
 
 type Specs = ReadonlyMap<string, TaskSpec>;
 
@@ -140,7 +140,7 @@ function rowOf(item: AnswerItem, title: string): Row {
 }
 
 /** The files that an item is or names; null for a value. */
-export function filesOf(item: AnswerItem): FileRef[] | null {
+function filesOf(item: AnswerItem): FileRef[] | null {
   if (item.artifact) {
     const { artifact, title: name, bytes: size = 0, pointer, show } = item;
     const file = { artifact, name, media: mediaOf(name, item.media), bytes: size };

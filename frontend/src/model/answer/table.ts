@@ -76,7 +76,7 @@ export const titleOf = (field: string): string =>
   known(TITLES, field) ?? (UNIT.test(field) ? field.replace(UNIT, "") : field).replaceAll("_", " ");
 
 /** The unit that a field's name says, by the tools' convention (`size_bytes`, `mtime_s`, `took_s`, `page_ms`). */
-export function unitOf(field: string, values: readonly unknown[]): string {
+function unitOf(field: string, values: readonly unknown[]): string {
   if (field === "bytes" || field.endsWith("_bytes")) return "bytes";
   if (field.endsWith("_percent")) return "percent";
   const unit = /_(m?s)$/.exec(field)?.[1];

@@ -2,7 +2,7 @@
 import { known } from "../words/known.ts";
 import { bytes } from "../words/words.ts";
 
-export interface FactRow {
+interface FactRow {
   key: string;
   title: string;
   value: string;

@@ -16,7 +16,7 @@ export interface DeviceView {
   kind: "phone" | "server" | "laptop" | "desktop" | "tab" | "machine";
 }
 
-export interface DeviceShown {
+interface DeviceShown {
   word: string;
   glyph: Glyph;
   tone: Tone;
@@ -104,7 +104,7 @@ export const neverCame = ({ link, session, joined_ms, link_since_ms }: Device): 
   link !== "online" && !session && Boolean(joined_ms) && link_since_ms === joined_ms;
 
 /** The word for a device that was approved and has never connected. */
-export const NOT_YET = "Not connected yet";
+const NOT_YET = "Not connected yet";
 export const NOT_YET_NEXT_STEP = "its terminal asks how to start it";
 
 /** Whether its agent said that it can write nothing down: it gets no work until there is room. */

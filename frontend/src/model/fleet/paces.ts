@@ -3,7 +3,7 @@ import { PACE_CALLS_LEAST, PACE_OCTAVE } from "../../generated/protocol.ts";
 import type { StreamModel } from "../stream/stream.ts";
 import type { Pace } from "../types.ts";
 
-export interface PaceLine {
+interface PaceLine {
   tool: string;
   /** The middle of its calls: half of them are faster. */
   usualMs: number;

@@ -29,7 +29,7 @@ const GRANTS: Record<string, string> = {
 export const grantWords = (grant: string): string =>
   known(GRANTS, grant) ?? grant.replace(/^tab:/, "").replaceAll("_", " ");
 
-export interface Rights {
+interface Rights {
   /** What its profile comes to, in a sentence. */
   sentence: string;
   /** What it may beyond looking, in words; a grant without words of its own stands as it is called. */

@@ -7,7 +7,7 @@ import { devices, sleeps } from "./fleet.ts";
 
 type ToolOffer = NonNullable<Offer["tools"]>[number];
 
-export interface Carrier {
+interface Carrier {
   id: string;
   name: string;
   tag: string;

@@ -57,7 +57,7 @@ const ROOMY_OPEN = 248;
 /** A matrix of more columns is wide without it. */
 const ROOMY_MEMBERS = 4;
 export const ROW_PITCH = 52;
-export const FAMILY_ROWS_MAX = 24;
+const FAMILY_ROWS_MAX = 24;
 const CHAIN_MAX = 12;
 const REDUCE_MAX = 400;
 /** So many tasks or dependencies are taken between two places at which the work may pause; below a millisecond. */
@@ -65,7 +65,7 @@ const ITEMS_A_STEP = 512;
 export const OPEN_WIDTH = 184;
 export const SHUT_WIDTH = 104;
 export const FAMILY_HEAD = 100;
-export const FOLDED_WIDTH = 288;
+const FOLDED_WIDTH = 288;
 export const FOLDED_TOP = 28;
 export const FOLDED_PITCH = 72;
 

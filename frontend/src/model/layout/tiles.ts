@@ -10,7 +10,7 @@ import {
   ROW_PITCH,
 } from "./blocks.ts";
 
-export interface Tile {
+interface Tile {
   id: string;
   x: number;
   y: number;

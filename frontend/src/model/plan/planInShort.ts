@@ -10,7 +10,7 @@ import type { Device, Offer, TaskSpec } from "../types.ts";
 import { known } from "../words/known.ts";
 import { readable } from "../words/readable.ts";
 
-export interface PlanLine {
+interface PlanLine {
   device: string;
   effects: string[];
   /** Folders, files and addresses that its tasks name, the first first. */
@@ -133,7 +133,7 @@ export function goneDevices(specs: Iterable<TaskSpec>, fleet: StreamModel): stri
   return [...gone.values()];
 }
 
-export interface CallLine {
+interface CallLine {
   task: string;
   tool: string;
   device: string;

@@ -19,7 +19,7 @@ import type { Row } from "./row.ts";
 import { branches, type Sample, suitable } from "./sample.ts";
 import { type Form, labelOf, wrongWith } from "./schema.ts";
 
-export interface Fix {
+interface Fix {
   label: string;
   apply: (draft: Draft) => Draft;
 }
@@ -38,7 +38,7 @@ export interface RowFault {
   outdated?: boolean;
 }
 
-export interface HubFault {
+interface HubFault {
   code: string;
   reason: string;
   place?: string;

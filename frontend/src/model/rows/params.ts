@@ -18,11 +18,11 @@ import {
 } from "./document.ts";
 import { setAt } from "./faults.ts";
 
-export type ParamType = "device" | "path" | "url" | "integer" | "number" | "boolean" | "text" | "argv" | "hosts";
+type ParamType = "device" | "path" | "url" | "integer" | "number" | "boolean" | "text" | "argv" | "hosts";
 
 type Path = (string | number)[];
 
-export interface Proposal {
+interface Proposal {
   name: string;
   type: ParamType;
   title: string;

@@ -14,7 +14,7 @@ export interface Use {
 }
 
 /** A value that comes as a finding: whichever task has published its topic last gives it. */
-export interface ByTopic {
+interface ByTopic {
   name: string;
   topic: string;
 }

@@ -4,7 +4,7 @@
  */
 import { type Fields, isFields, type Json, list, textOf } from "./document.ts";
 
-export type FieldKind = "text" | "number" | "yes_no" | "choice" | "words" | "choices" | "json";
+type FieldKind = "text" | "number" | "yes_no" | "choice" | "words" | "choices" | "json";
 
 export interface Field {
   name: string;

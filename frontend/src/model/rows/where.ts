@@ -13,7 +13,7 @@ export type Where =
   | { kind: "param"; name: string; every: boolean }
   | { kind: "other"; selector: Json };
 
-export interface DeviceClass {
+interface DeviceClass {
   os?: string;
   label?: string;
 }

@@ -4,7 +4,7 @@ import type { Attempt, Attention, Glyph, Head, StreamEvent, TaskRecord, Tone, Ve
 import { presentation } from "../words/presentation.ts";
 import { ATTENTION, author, constellationShown, FINAL, plural, versionDelta } from "../words/words.ts";
 
-export type FeedKind = "task" | "version" | "fault" | "question" | "control" | "other";
+type FeedKind = "task" | "version" | "fault" | "question" | "control" | "other";
 
 export interface FeedLine {
   seq: number;

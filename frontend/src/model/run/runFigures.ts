@@ -3,7 +3,7 @@ import type { RunReport } from "../types.ts";
 import { FOR_A_PERSON, WAITS } from "../types.ts";
 import { duration } from "../words/words.ts";
 
-export interface Figure {
+interface Figure {
   name: string;
   value: string;
   /** What it means, for who points at it. */

@@ -20,7 +20,7 @@ export interface Span {
 type State = Pick<TaskRecord, "state" | "reason">;
 
 /** The phase of a task in this state, in a constellation in that state; null if its time counts for none. */
-export function phaseOf(record: TaskRecord, run: Head["state"]): Phase | null {
+function phaseOf(record: TaskRecord, run: Head["state"]): Phase | null {
   if (record.state === "ready") {
     return (record.reason ? PHASE_OF_REASON[record.reason] : PHASE_OF_RUN[run]) ?? "queue";
   }

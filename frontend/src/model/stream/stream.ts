@@ -13,13 +13,13 @@ const STRUCTURE = new Set(["spec", "dep", "item"]);
 /** So many entities are read between two places at which reading may pause; well below a millisecond. */
 const ENTITIES_A_STEP = 512;
 
-export interface LogLine {
+interface LogLine {
   text: string;
   stream: string;
 }
 
 /** Hears each entity that was put or removed, at once: whoever keeps something of it marks it and works it out later. */
-export interface Watcher {
+interface Watcher {
   put(kind: string, id: string): void;
   /** All of it is another now. */
   reset(): void;

@@ -1,7 +1,7 @@
 /** The filter's grammar, the same in the list, the palette and the address: `state:failed device:s1 name:copy dur:>10s words`. */
 import { elapsedMs, type TaskView } from "./selectors.ts";
 
-export type Fits = (view: TaskView) => boolean;
+type Fits = (view: TaskView) => boolean;
 
 export function readFilter(text: string, nowMs: number): Fits {
   const tests: Fits[] = [];

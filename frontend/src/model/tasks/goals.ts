@@ -20,7 +20,7 @@ export interface GoalCall {
   card: string;
 }
 
-export interface GoalLine {
+interface GoalLine {
   key: string;
   /** `3` for a step, else the kind of the turn. */
   mark: string;
@@ -30,7 +30,7 @@ export interface GoalLine {
   calls: GoalCall[];
 }
 
-export interface GoalSeen {
+interface GoalSeen {
   aim: string;
   /** `3 of 20 steps, 4,120 tokens, 0.0031 dollars`, and the tier that makes the turns where there are several. */
   spent: string;

@@ -57,7 +57,7 @@ export function clockOf(cron: string | null): Clock {
 const TIME = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-export interface FiringTime {
+interface FiringTime {
   /** `Sun 29 Mar 03:00` in the zone of the schedule. */
   text: string;
   /** `UTC+2` */
@@ -77,7 +77,7 @@ export function firingTime(iso: string): FiringTime {
   };
 }
 
-export interface ReaderTime {
+interface ReaderTime {
   /** `Sun 29 Mar 03:00` in the zone of the reader. */
   text: string;
   /** `02:30 Europe/Vienna`, with its day where that is another; empty where both clocks show the same. */

@@ -6,6 +6,7 @@ planner makes it from the kept plan, and shows none that would not make the same
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -48,13 +49,16 @@ def propose(work: Work, constellation: Constellation) -> None:
     if not most or first is None or len(first.added) > TASKS_MOST or not _is_asked_by_a_person(head, first):
         return
     words = head.request or head.name
-    if not words.strip() or len(words) > WORDS_CHARS_MOST or words_look_secret(words) or not _is_clean(constellation):
+    if not words.strip() or len(words) > WORDS_CHARS_MOST or words_look_secret(words):
+        return
+    looks = [name for one in inquiries.rounds(constellation) for name in one.tasks] if constellation.jobs else []
+    if not _is_clean(constellation, looks):
         return
     specs = [constellation.specs[name] for name in first.added if name in constellation.specs]
     if len(specs) != len(first.added) or not all(map(_is_plain, specs)):
         return
     try:
-        found = trace(work.shard.fleet, constellation, specs, words)
+        found = trace(work.shard.fleet, constellation, specs, words, looks)
     except Untraced as untraced:
         found, because = Traced(specs, []), str(untraced)
     else:
@@ -153,13 +157,12 @@ def _is_asked_by_a_person(head: Head, first: Version) -> bool:
     )
 
 
-def _is_clean(constellation: Constellation) -> bool:
+def _is_clean(constellation: Constellation, looks: Sequence[str]) -> bool:
     """Return whether everything went as planned: no edit, no recovery beyond a retry, no hint of a person on the way.
 
     A planner's looks and questions are judged by `tracing`.
     """
     head = constellation.head
-    looks = {name for one in inquiries.rounds(constellation) for name in one.tasks}
     return (
         head.state is ConstellationState.SUCCEEDED
         and head.undone_from is None

@@ -86,9 +86,9 @@ OF_THE_RECIPE: Final = frozenset(
 _OF_A_PERSON: Final = (f"{PrincipalKind.PERSON}:", f"{PrincipalKind.PROGRAM}:", f"{PrincipalKind.ASSISTANT}:")
 
 
-def version_now(shard: Shard, name: str | None) -> int:
+def version_now(shard: Shard, name: str) -> int:
     """Return the newest version of a saved recipe; 0 for none, and where runs are not counted."""
-    if name is None or not shard.settings.trial_runs:
+    if not shard.settings.trial_runs:
         return 0
     return max((version.number for version in saved_versions(shard, name)), default=0)
 

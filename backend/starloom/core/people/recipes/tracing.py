@@ -6,7 +6,7 @@ made again by code. A value of a device is read into calls that only read: nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -52,8 +52,8 @@ class _Place:
     listed: bool
 
 
-def trace(fleet: Fleet, constellation: Constellation, specs: list[TaskSpec], words: str) -> Traced:
-    """Return how a plan is made again from the words, the answers and the looks that it was made after.
+def trace(fleet: Fleet, constellation: Constellation, specs: list[TaskSpec], words: str, seen: Sequence[str]) -> Traced:
+    """Return how a plan is made again from the words, the answers and the looks (`seen`) that it was made after.
 
     Raises:
         Untraced: a value may rest on a look in a way that code cannot check.
@@ -64,7 +64,7 @@ def trace(fleet: Fleet, constellation: Constellation, specs: list[TaskSpec], wor
         if one.kind == inquiries.KIND and one.answer
     ]
     _check_answers(answers, specs, words)
-    looks = [constellation.specs[name] for one in inquiries.rounds(constellation) for name in one.tasks]
+    looks = [constellation.specs[name] for name in seen]
     if not looks:
         return Traced(specs, answers)
     said = [words, *(one.answer for one in answers)]

@@ -7,8 +7,9 @@ or an answer is open, no worker can claim the job, so no step is made twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from starloom.core.plan.goals import monitors
@@ -16,9 +17,9 @@ from starloom.core.plan.groups import end_group
 from starloom.core.rights import spending
 from starloom.core.rights.strangers import in_findings, stranger_in
 from starloom.core.run.attempts import ask_to_stop
-from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
-from starloom.core.state.work import Work, close_question, fault
+from starloom.core.state.work import Put, Work, close_question, fault
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, Job
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.authors import ENGINE
@@ -69,6 +70,62 @@ def group_of(job: Job) -> str:
     return job.tasks[0].rpartition("/")[0]
 
 
+class GoalCase(msgspec.Struct, frozen=True):
+    """The present round of a goal, with the step that decides about it.
+
+    A case is of one moment: a handler that changes the job passes on a case with the change, and the shard has it once
+    an event was emitted.
+    """
+
+    work: Work
+    constellation: Constellation
+    job: Job
+
+    @property
+    def group(self) -> str:
+        return group_of(self.job)
+
+    @property
+    def goal(self) -> Goal:
+        return goal_of(self.constellation, self.group) or Goal(aim="")
+
+    @property
+    def run(self) -> GoalRun:
+        return run_of(self.job)
+
+    @property
+    def put(self) -> Put:
+        """The job as an event writes it."""
+        return ("job", self.job.id, self.job)
+
+    def with_job(self, **changes: Any) -> GoalCase:
+        return replace(self, job=replace(self.job, **changes))
+
+    def unclaimed(self, state: str, **changes: Any) -> GoalCase:
+        """Return the case with its job in another state, and with no worker."""
+        return self.with_job(state=state, claimed_by=None, expires_ms=0, **changes)
+
+    def with_run(self, **changes: Any) -> GoalCase:
+        return self.with_job(goal=replace(self.run, **changes))
+
+    def with_turn(self, kind: str, note: str, **told: Any) -> GoalCase:
+        """Return the case with one more turn, which is the model's unless `by` names another author."""
+        turn = GoalTurn(at_ms=self.work.at_ms, kind=kind, note=note, **told)
+        return self.with_run(turns=[*self.run.turns, turn])
+
+    def emit(self, kind: EventKind, *also: Put, note: str = "", by: str | None = None) -> None:
+        """Emit one event of the goal: the job as the case has it, and the further puts."""
+        self.work.emit(self.constellation, kind, self.group, [self.put, *also], note=note, by=by)
+
+    def wake(self) -> None:
+        """Have a worker ask the model for the next turn."""
+        self.work.order(StartJob(after=COMMIT, constellation=self.constellation.name, job=self.job.id, kind=KIND))
+
+    def arm(self) -> None:
+        """Have the timer of the goal fire when its time is over."""
+        self.work.order(timer(self.constellation, self.job))
+
+
 def steps_most(goal: Goal, run: GoalRun) -> int:
     """Return the steps that a goal may make, with what a person allowed since."""
     return goal.steps * (1 + run.more)
@@ -100,76 +157,68 @@ def _is_final(constellation: Constellation, task: str) -> bool:
 # -- what a stranger may have written
 
 
-def read_of_a_stranger(fleet: Fleet, constellation: Constellation, group: str, run: GoalRun) -> str:
+def read_of_a_stranger(case: GoalCase) -> str:
     """Return the task by which a goal has read what a stranger may have written.
 
     All of its calls are looked at: the last one may end while a person is asked, and no step ends by it then. The
     findings of others stand in each of its turns.
     """
+    constellation, group, fleet = case.constellation, case.group, case.work.shard.fleet
     calls = (name for name in constellation.children.get(group, {}) if name != goal_answer(group))
-    return run.stranger or stranger_in(fleet, constellation, calls) or in_findings(constellation, group)
+    return case.run.stranger or stranger_in(fleet, constellation, calls) or in_findings(constellation, group)
 
 
 # -- turns
 
 
-def wake(work: Work, constellation: Constellation, job: Job) -> None:
-    """Have a worker ask the model for the next turn."""
-    work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
-
-
-def back_to_work(work: Work, constellation: Constellation, job: Job, kind: EventKind, note: str, *, by: str) -> None:
+def back_to_work(case: GoalCase, kind: EventKind, note: str, *, by: str) -> None:
     """Reopen the job of a goal for the next turn, or let it wait for the calls that still run."""
-    group = group_of(job)
-    steps = monitors.steps_of(run_of(job))
-    runs = bool(steps) and any(is_open(constellation, task) for task in steps[-1].tasks)
-    job = replace(job, state=STEPPING if runs else "open", claimed_by=None, expires_ms=0, resumed_ms=work.at_ms)
-    work.emit(constellation, kind, group, [("job", job.id, job)], note=note, by=by)
-    work.order(timer(constellation, job))
+    steps = monitors.steps_of(case.run)
+    runs = bool(steps) and any(is_open(case.constellation, task) for task in steps[-1].tasks)
+    case = case.unclaimed(STEPPING if runs else "open", resumed_ms=case.work.at_ms)
+    case.emit(kind, note=note, by=by)
+    case.arm()
     if not runs:
-        wake(work, constellation, job)
-
-
-def with_turn(job: Job, turn: GoalTurn) -> Job:
-    """Return the job of a goal with one more turn."""
-    run = run_of(job)
-    return replace(job, goal=replace(run, turns=[*run.turns, turn]))
+        case.wake()
 
 
 # -- the end
 
 
-def end(work: Work, constellation: Constellation, job: Job, code: Code, why: str, *, by: str) -> None:
+def end(case: GoalCase, code: Code, why: str, *, by: str) -> None:
     """End a goal without an answer; the calls that still run are asked to stop and end first."""
-    group = group_of(job)
+    work, constellation, group = case.work, case.constellation, case.group
     close_question(work, constellation, group)
-    ended = replace(job, state=ENDING, claimed_by=None, expires_ms=0, fault=fault(code, why))
-    work.emit(constellation, EventKind.GOAL_ENDS, group, [("job", job.id, ended)], note=why, by=by)
+    ending = case.unclaimed(ENDING, fault=fault(code, why))
+    ending.emit(EventKind.GOAL_ENDS, note=why, by=by)
     for task in open_calls(constellation, group):
         ask_to_stop(work, constellation, task, why)
     if not open_calls(constellation, group):
-        finish(work, constellation, group, constellation.jobs[job.id])
+        finish(ending)
 
 
-def finish(work: Work, constellation: Constellation, group: str, job: Job) -> None:
+def finish(case: GoalCase) -> None:
     """End the group of a goal whose last calls have ended."""
-    code = job.fault.code if job.fault is not None else Code.GOAL_UNMET
-    why = job.fault.reason if job.fault is not None else ""
-    close(work, constellation, job, why)
-    if run_of(job).ends:
-        ends = GroupState(run_of(job).ends)
-        end_group(work, constellation, group, ends, reason=_REASONS.get(ends), cause="not_chosen", note=why)
+    failure, run = case.job.fault, case.run
+    code = failure.code if failure is not None else Code.GOAL_UNMET
+    why = failure.reason if failure is not None else ""
+    close(case, why)
+    if run.ends:
+        ends = GroupState(run.ends)
+        reason = _REASONS.get(ends)
+        end_group(case.work, case.constellation, case.group, ends, reason=reason, cause="not_chosen", note=why)
     else:
-        end_group(work, constellation, group, GroupState.FAILED, code=code, cause=group, note=why)
+        failed = GroupState.FAILED
+        end_group(case.work, case.constellation, case.group, failed, code=code, cause=case.group, note=why)
 
 
-def close(work: Work, constellation: Constellation, job: Job, note: str) -> None:
+def close(case: GoalCase, note: str) -> None:
     """Close the job of a goal that has ended."""
-    close_question(work, constellation, group_of(job))
-    done = replace(job, state="done", claimed_by=None, expires_ms=0)
-    work.emit(constellation, EventKind.JOB_DONE, job.id, [("job", job.id, done)], note=note, by=ENGINE)
-    if not run_of(job).ends and constellation.head.state is not ConstellationState.CANCELLING:
-        spending.learn_goal(work, constellation, group_of(job), job)
+    work, constellation, job = case.work, case.constellation, case.job
+    close_question(work, constellation, case.group)
+    work.emit(constellation, EventKind.JOB_DONE, job.id, [case.unclaimed("done").put], note=note, by=ENGINE)
+    if not case.run.ends and constellation.head.state is not ConstellationState.CANCELLING:
+        spending.learn_goal(work, constellation, case.group, job)
 
 
 def stop(work: Work, constellation: Constellation, group: str, state: GroupState, note: str) -> bool:
@@ -181,8 +230,7 @@ def stop(work: Work, constellation: Constellation, group: str, state: GroupState
         end_group(work, constellation, group, state, cause="not_chosen", note=note)
         return True
     why = note or f"a person {'skipped' if state is GroupState.SKIPPED else 'cancelled'} it"
-    ends = replace(job, goal=replace(run_of(job), ends=state))
-    end(work, constellation, ends, Code.GOAL_UNMET, why, by=work.by)
+    end(GoalCase(work, constellation, job).with_run(ends=state), Code.GOAL_UNMET, why, by=work.by)
     return True
 
 

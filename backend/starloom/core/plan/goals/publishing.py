@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from starloom.core.plan.goals.conversation import goal_of, group_of
+from starloom.core.plan.goals.conversation import GoalCase
 from starloom.core.plan.reuse import findings
 from starloom.core.state.inputs import FoundPart
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact, is_known
-from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Job
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.values import MISSING, pointer_fault
@@ -25,23 +24,21 @@ OF_GOAL_MOST: Final = 20
 """Findings of one round of a goal: the newest of each topic stand in every turn of each other goal."""
 
 
-def against(fleet: Fleet, constellation: Constellation, job: Job, finds: Sequence[FoundPart]) -> str:
+def against(case: GoalCase, finds: Sequence[FoundPart]) -> str:
     """Return why the findings of a turn are not published; empty if they may be."""
     if not finds:
         return ""
-    group = group_of(job)
-    goal = goal_of(constellation, group)
-    topics = goal.finds if goal is not None else []
+    constellation, group, topics = case.constellation, case.group, case.goal.finds
     if len(finds) > IN_TURN_MOST:
         return f"a turn publishes at most {IN_TURN_MOST} findings"
-    count = sum(1 for one in constellation.findings.values() if one.by == group and one.round == _round(job))
+    count = sum(1 for one in constellation.findings.values() if one.by == group and one.round == _round(case.job))
     if count + len(finds) > OF_GOAL_MOST:
         return f"a goal publishes at most {OF_GOAL_MOST} findings"
     for one in finds:
         if one.topic not in topics:
             known = ", ".join(topics) or "none"
             return f"{one.topic[:80]} is no topic that this goal may write about; there is {known}"
-        why = _against_part(fleet, constellation, group, one)
+        why = _against_part(case.work.shard.fleet, constellation, group, one)
         if why:
             return why
     return ""
@@ -65,9 +62,9 @@ def _against_part(fleet: Fleet, constellation: Constellation, group: str, one: F
     return f"the result of {one.task} lies in a file, and no part of it at {one.pointer[:100]} is known here"
 
 
-def publish(work: Work, constellation: Constellation, job: Job, finds: Sequence[FoundPart]) -> None:
+def publish(case: GoalCase, finds: Sequence[FoundPart]) -> None:
     """Publish the findings of a turn; a part that is the newest of its topic already is not published twice."""
-    group = group_of(job)
+    constellation, group, made_in = case.constellation, case.group, _round(case.job)
     for one in finds:
         there = next(
             (
@@ -77,9 +74,9 @@ def publish(work: Work, constellation: Constellation, job: Job, finds: Sequence[
             ),
             None,
         )
-        if there is not None and (there.task, there.output, there.round) == (one.task, one.pointer, _round(job)):
+        if there is not None and (there.task, there.output, there.round) == (one.task, one.pointer, made_in):
             continue
-        findings.put(work, constellation, topic=one.topic, task=one.task, output=one.pointer, by=group)
+        findings.put(case.work, constellation, topic=one.topic, task=one.task, output=one.pointer, by=group)
 
 
 def _round(job: Job) -> int:

@@ -16,6 +16,7 @@ from starloom.core.plan.goals.conversation import (
     ENDING,
     KIND,
     STEPPING,
+    GoalCase,
     answers_made,
     back_to_work,
     close,
@@ -27,10 +28,6 @@ from starloom.core.plan.goals.conversation import (
     job_of,
     open_calls,
     read_of_a_stranger,
-    run_of,
-    timer,
-    wake,
-    with_turn,
 )
 from starloom.core.plan.groups import end_group
 from starloom.core.rights.strangers import behind, stranger_in
@@ -39,7 +36,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import sources_of
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.graph import redone
-from starloom.core.state.work import Put, Work
+from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job, TaskRecord
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.authors import ENGINE
@@ -74,7 +71,7 @@ def reconsider(work: Work, constellation: Constellation, group: str) -> None:
             # Another round, or a fork: its inputs may be made again first.
             _reconsider_waiting(work, constellation, group)
         else:
-            _go_on(work, constellation, group, job)
+            _go_on(GoalCase(work, constellation, job))
 
 
 def _cancelled(work: Work, constellation: Constellation, group: str) -> None:
@@ -82,7 +79,7 @@ def _cancelled(work: Work, constellation: Constellation, group: str) -> None:
         return
     job = job_of(constellation, group)
     if job is not None:
-        close(work, constellation, job, "the constellation was cancelled")
+        close(GoalCase(work, constellation, job), "the constellation was cancelled")
     end_group(work, constellation, group, GroupState.CANCELLED)
 
 
@@ -113,10 +110,10 @@ def _begin(work: Work, constellation: Constellation, group: str, record: GroupRe
     )
     job = Job(id=f"{KIND}-{number}", goal=run, kind=KIND, opened_ms=work.at_ms, tasks=[f"{group}/{record.round}"])
     begun = replace(record, state=GroupState.EXPANDED, since_ms=work.at_ms, until_ms=0)
-    puts: list[Put] = [("job", job.id, job), ("group", group, begun)]
-    work.emit(constellation, EventKind.GOAL_BEGAN, group, puts, note=goal.aim[:200], by=ENGINE)
-    wake(work, constellation, job)
-    work.order(timer(constellation, job))
+    case = GoalCase(work, constellation, job)
+    case.emit(EventKind.GOAL_BEGAN, ("group", group, begun), note=goal.aim[:200], by=ENGINE)
+    case.wake()
+    case.arm()
 
 
 def _earlier_steps(work: Work, constellation: Constellation, group: str) -> list[GoalTurn]:
@@ -156,25 +153,24 @@ def _steps_before_fork(work: Work, constellation: Constellation, group: str) -> 
     return found
 
 
-def _go_on(work: Work, constellation: Constellation, group: str, job: Job) -> None:
-    if job.state == STEPPING:
-        if not any(is_open(constellation, task) for task in monitors.steps_of(run_of(job))[-1].tasks):
-            _step_ended(work, constellation, group, job)
-    elif job.state == ANSWERED:
-        _answer_ended(work, constellation, group, job)
-    elif job.state == ENDING and not open_calls(constellation, group):
-        finish(work, constellation, group, job)
+def _go_on(case: GoalCase) -> None:
+    state = case.job.state
+    if state == STEPPING:
+        if not any(is_open(case.constellation, task) for task in monitors.steps_of(case.run)[-1].tasks):
+            _step_ended(case)
+    elif state == ANSWERED:
+        _answer_ended(case)
+    elif state == ENDING and not open_calls(case.constellation, case.group):
+        finish(case)
 
 
-def _step_ended(work: Work, constellation: Constellation, group: str, job: Job) -> None:
+def _step_ended(case: GoalCase) -> None:
     """Let the model go on with the results of its step, or let the ladder decide."""
-    run = run_of(job)
-    stranger = read_of_a_stranger(work.shard.fleet, constellation, group, run)
-    job = replace(job, state="open", resumed_ms=work.at_ms, goal=replace(run, stranger=stranger))
-    work.emit(constellation, EventKind.GOAL_STEPPED, group, [("job", job.id, job)], by=ENGINE)
-    goal = goal_of(constellation, group) or Goal(aim="")
-    if not asking.judged(work, constellation, job, goal):
-        wake(work, constellation, job)
+    stranger = read_of_a_stranger(case)
+    on = case.with_job(state="open", resumed_ms=case.work.at_ms).with_run(stranger=stranger)
+    on.emit(EventKind.GOAL_STEPPED, by=ENGINE)
+    if not asking.judged(on):
+        on.wake()
 
 
 # -- what a stranger may have written
@@ -188,30 +184,27 @@ def _input_of_a_stranger(work: Work, constellation: Constellation, group: str) -
 # -- the end
 
 
-def _answer_ended(work: Work, constellation: Constellation, group: str, job: Job) -> None:
+def _answer_ended(case: GoalCase) -> None:
     """End a goal with its answer, or tell the model that the judge refused it."""
-    answer = goal_answer(group)
-    record = constellation.tasks.get(answer)
+    record = case.constellation.tasks.get(goal_answer(case.group))
     if record is None or record.state is TaskState.CANCELLED or record.state is TaskState.SKIPPED:
-        end(work, constellation, job, Code.GOAL_UNMET, "its answer was taken out", by=ENGINE)
+        end(case, Code.GOAL_UNMET, "its answer was taken out", by=ENGINE)
     elif record.state is TaskState.SUCCEEDED:
-        close(work, constellation, job, "")
-        end_group(work, constellation, group, GroupState.SUCCEEDED)
+        close(case, "")
+        end_group(case.work, case.constellation, case.group, GroupState.SUCCEEDED)
     elif record.state is TaskState.FAILED:
-        _answer_refused(work, constellation, group, job, record)
+        _answer_refused(case, record)
 
 
-def _answer_refused(work: Work, constellation: Constellation, group: str, job: Job, record: TaskRecord) -> None:
+def _answer_refused(case: GoalCase, record: TaskRecord) -> None:
     """Send an answer that its judge refused back once; then the next tier goes on, or the goal ends."""
-    why, run = judgement.last_words(constellation, goal_answer(group)), run_of(job)
-    is_last = record.round - run.answered >= ANSWERS_MOST
-    if is_last and not tiers.next_of(run):
-        end(work, constellation, job, Code.CHECK_FAILED, why, by=ENGINE)
+    why = judgement.last_words(case.constellation, goal_answer(case.group))
+    is_last = record.round - case.run.answered >= ANSWERS_MOST
+    if is_last and not tiers.next_of(case.run):
+        end(case, Code.CHECK_FAILED, why, by=ENGINE)
         return
-    said = record.marked or ""
-    turn = GoalTurn(at_ms=work.at_ms, by=ENGINE, kind=monitors.REFUSED, note=why[:1000], said=said[:2000])
-    job = with_turn(job, turn)
+    refused = case.with_turn(monitors.REFUSED, why[:1000], by=ENGINE, said=(record.marked or "")[:2000])
     if is_last:
-        tiers.escalate(work, constellation, job, "its judge refused its answer twice", by=ENGINE)
+        tiers.escalate(refused, "its judge refused its answer twice", by=ENGINE)
     else:
-        back_to_work(work, constellation, job, EventKind.GOAL_REFUSED, why, by=ENGINE)
+        back_to_work(refused, EventKind.GOAL_REFUSED, why, by=ENGINE)

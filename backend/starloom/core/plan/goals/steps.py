@@ -17,24 +17,20 @@ from starloom.core.plan.goals import asking, monitors, publishing, spreading, ti
 from starloom.core.plan.goals.conversation import (
     ANSWERED,
     KIND,
+    GoalCase,
     end,
-    goal_of,
-    group_of,
     read_of_a_stranger,
-    run_of,
     steps_most,
-    wake,
-    with_turn,
 )
 from starloom.core.rights import envelope
 from starloom.core.run import judgement
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import stands
-from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved
+from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved, named_job
 from starloom_protocol.plan.types.gives import misfit_of
 from starloom_protocol.records.edits import AddTask
-from starloom_protocol.records.entities import Fault, Goal, GoalTurn, Job, TaskSpec
+from starloom_protocol.records.entities import Fault, Goal, TaskRecord, TaskSpec
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.authors import ENGINE, MODEL
 from starloom_protocol.stream.events import EventKind
@@ -55,10 +51,7 @@ def on_proposed(work: Work, item: GoalProposed) -> None:
     Raises:
         Refusal: there is no such goal, another worker has it, or the proposal has not the form of one.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None or job.kind != KIND:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no goal {item.job}"))
+    constellation, job = named_job(work, item.constellation, item.job, KIND, called="goal")
     head = constellation.head
     live = constellation.name in work.shard.live and head.state is not ConstellationState.CANCELLING
     if job.state not in ("open", "claimed") or not live:
@@ -69,28 +62,27 @@ def on_proposed(work: Work, item: GoalProposed) -> None:
     check_claim(job, item.worker)
     if len(item.note) > SAID_CHARS_MOST or len(item.calls) > 50 or len(item.cites) > CITES_MOST:
         raise Refusal(fault(Code.TOO_LARGE, f"a note has at most {SAID_CHARS_MOST} characters", "note"))
-    job = tiers.counted(job)
-    why = publishing.against(work.shard.fleet, constellation, job, item.finds)
+    case = GoalCase(work, constellation, tiers.counted(job))
+    why = publishing.against(case, item.finds)
     if why:
-        _refuse(work, constellation, job, item, why)
-        work.answer({"accepted": True})
-        return
-    publishing.publish(work, constellation, job, item.finds)
-    take = _TAKES.get(item.kind, _nothing)
-    take(work, constellation, job, item)
+        _refuse(case, item, why)
+    else:
+        publishing.publish(case, item.finds)
+        take = _TAKES.get(item.kind, _nothing)
+        take(case, item)
     work.answer({"accepted": True})
 
 
-def _refuse(work: Work, constellation: Constellation, job: Job, item: GoalProposed, why: str) -> None:
+def _refuse(case: GoalCase, item: GoalProposed, why: str) -> None:
     """Note a refusal as a turn, and let the model answer again; refusals in a row are a stall."""
-    turn = GoalTurn(
-        at_ms=work.at_ms, by=ENGINE, kind=monitors.REFUSED, note=why[:1000], said=_said(item)[:SAID_CHARS_MOST]
-    )
-    job = replace(with_turn(job, turn), state="open", claimed_by=None, expires_ms=0)
-    work.emit(constellation, EventKind.GOAL_REFUSED, group_of(job), [("job", job.id, job)], note=why[:1000], by=ENGINE)
-    goal = goal_of(constellation, group_of(job)) or Goal(aim="")
-    if not asking.judged(work, constellation, job, goal):
-        wake(work, constellation, job)
+    refused = _refused(case, item, why).unclaimed("open")
+    refused.emit(EventKind.GOAL_REFUSED, note=why[:1000], by=ENGINE)
+    if not asking.judged(refused):
+        refused.wake()
+
+
+def _refused(case: GoalCase, item: GoalProposed, why: str) -> GoalCase:
+    return case.with_turn(monitors.REFUSED, why[:1000], by=ENGINE, said=_said(item)[:SAID_CHARS_MOST])
 
 
 def _said(item: GoalProposed) -> str:
@@ -124,40 +116,36 @@ def _reasons(faults: Sequence[Fault]) -> str:
 # -- a step
 
 
-def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
-    group, run = group_of(job), run_of(job)
-    spec = constellation.specs[group]
-    goal = spec.goal or Goal(aim="")
-    made = monitors.used(run)
-    if made >= steps_most(goal, run):
-        why = f"its {steps_most(goal, run)} steps are used up"
-        asking.exhausted(work, constellation, job, why)
+def _step(case: GoalCase, item: GoalProposed) -> None:
+    constellation, group, run = case.constellation, case.group, case.run
+    most, made = steps_most(case.goal, run), monitors.used(run)
+    if made >= most:
+        asking.exhausted(case, f"its {most} steps are used up")
         return
     if not 1 <= len(item.calls) <= envelope.CALLS_MOST:
-        _refuse(work, constellation, job, item, f"a step has 1 to {envelope.CALLS_MOST} calls")
+        _refuse(case, item, f"a step has 1 to {envelope.CALLS_MOST} calls")
         return
     try:
-        calls = _calls(constellation, group, item, steps_most(goal, run) - made)
+        calls = _calls(constellation, group, item, most - made)
     except spreading.NoSpread as error:
-        _refuse(work, constellation, job, item, str(error))
+        _refuse(case, item, str(error))
         return
     names = _names(constellation, group, len(calls))
-    fleet = work.shard.fleet
-    stranger = read_of_a_stranger(fleet, constellation, group, run)
+    fleet, spec, stranger = case.work.shard.fleet, constellation.specs[group], read_of_a_stranger(case)
     judged = [envelope.judge(fleet, spec, call, name, stranger) for call, name in zip(calls, names, strict=True)]
     faults = [one for each in judged for one in each.faults]
     beside = len(judged) > 1 or item.each_of is not None
     if not faults and beside and not all(each.reads for each in judged):
         faults = [fault(Code.FORBIDDEN, "calls that are made side by side only read", "calls", "Make this call alone.")]
     if faults:
-        _refuse(work, constellation, job, item, _reasons(faults))
+        _refuse(case, item, _reasons(faults))
         return
     specs = [each.spec for each in judged]
     same = monitors.same_call(constellation, run, specs)
     if same:
-        asking.stalled(work, constellation, job, same)
+        asking.stalled(case, same)
         return
-    _make(work, constellation, job, item, specs, [why for each in judged for why in each.asks])
+    _make(case, item, specs, [why for each in judged for why in each.asks])
 
 
 def _calls(constellation: Constellation, group: str, item: GoalProposed, left: int) -> list[LookCall]:
@@ -178,79 +166,75 @@ def _names(constellation: Constellation, group: str, count: int) -> list[str]:
     return found
 
 
-def _make(
-    work: Work, constellation: Constellation, job: Job, item: GoalProposed, specs: list[TaskSpec], asks: list[str]
-) -> None:
+def _make(case: GoalCase, item: GoalProposed, specs: list[TaskSpec], asks: list[str]) -> None:
     """Make a step, or put it to a person; a call that the plan cannot take is refused like one outside."""
     operations: list[Any] = [AddTask(spec=spec) for spec in specs]
     note = item.note[:NOTE_CHARS_MOST]
-    cites = [cite.task for cite in item.cites if cite.task in constellation.tasks]
-    part = work.part()
+    cites = [cite.task for cite in item.cites if cite.task in case.constellation.tasks]
+    part = case.work.part()
     try:
         uses = len(specs) if item.each_of is not None else 1
-        asking.make_step(work, constellation, job, operations, note, cites=cites, uses=uses)
+        asking.make_step(case, operations, note, cites=cites, uses=uses)
     except Refusal as refusal:
-        work.undo_part(part)
-        _refuse(work, constellation, job, item, _reasons(refusal.faults))
+        case.work.undo_part(part)
+        _refuse(case, item, _reasons(refusal.faults))
         return
     if asks:
-        work.undo_part(part)
-        turn = GoalTurn(at_ms=work.at_ms, kind=monitors.STEP, note=note)
-        asking.ask_call(work, constellation, job, operations, turn, asks)
+        case.work.undo_part(part)
+        asking.ask_call(case, operations, note, asks)
 
 
 # -- the answer
 
 
-def _answer(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
-    group = group_of(job)
-    spec = constellation.specs[group]
-    goal = spec.goal or Goal(aim="")
-    why = _against_answer(constellation, group, goal, item)
+def _answer(case: GoalCase, item: GoalProposed) -> None:
+    work, constellation, goal = case.work, case.constellation, case.goal
+    why = _against_answer(constellation, case.group, goal, item)
     if why:
-        _refuse_answer(work, constellation, job, item, why)
+        _refuse_answer(case, item, why)
         return
-    value = canonical(parse(item.value or "null"))
-    cites = [cite.task for cite in item.cites]
-    name = goal_answer(group)
-    answered = replace(job, state=ANSWERED, claimed_by=None, expires_ms=0)
-    if name not in constellation.specs:
-        child = TaskSpec(changed_in=0, group=group, id=name, judge=spec.judge)
-        reason = item.note[:NOTE_CHARS_MOST] or f"the answer of {group}"
-        apply_edit(
-            work,
-            constellation,
-            [AddTask(spec=child)],
-            author=MODEL,
-            reason=reason,
-            trigger=group,
-            also=(("job", job.id, answered),),
-        )
-        record = constellation.tasks[name]
-    else:
-        before = constellation.tasks[name]
-        record = moved(work, before, TaskState.WAITING, round=before.round + 1, code=None, cause=None)
-        work.emit(constellation, EventKind.GOAL_ANSWERED, group, [("job", job.id, answered)], by=MODEL)
-    marked = replace(record, checked=bool(goal.until), marked=value)
-    note = f"it rests on {', '.join(dict.fromkeys(cites))}" if cites else ""
-    if spec.judge is not None:
+    name = goal_answer(case.group)
+    record = _answer_task(case, name, item.note[:NOTE_CHARS_MOST])
+    marked = replace(record, checked=bool(goal.until), marked=canonical(parse(item.value or "null")))
+    cites = dict.fromkeys(cite.task for cite in item.cites)
+    note = f"it rests on {', '.join(cites)}" if cites else ""
+    if constellation.specs[case.group].judge is not None:
         judgement.ask_about(work, constellation, constellation.specs[name], marked, note=note)
         return
     done = moved(work, marked, TaskState.SUCCEEDED)
     change_task(work, constellation, name, EventKind.GOAL_ANSWERED, done, note=note, by=MODEL)
 
 
-def _refuse_answer(work: Work, constellation: Constellation, job: Job, item: GoalProposed, why: str) -> None:
+def _answer_task(case: GoalCase, name: str, note: str) -> TaskRecord:
+    """Return the record of the task that has the answer of a goal: added with the first answer, waiting once more."""
+    work, constellation, group = case.work, case.constellation, case.group
+    answered = case.unclaimed(ANSWERED)
+    if name not in constellation.specs:
+        child = TaskSpec(changed_in=0, group=group, id=name, judge=constellation.specs[group].judge)
+        apply_edit(
+            work,
+            constellation,
+            [AddTask(spec=child)],
+            author=MODEL,
+            reason=note or f"the answer of {group}",
+            trigger=group,
+            also=(answered.put,),
+        )
+        return constellation.tasks[name]
+    before = constellation.tasks[name]
+    record = moved(work, before, TaskState.WAITING, round=before.round + 1, code=None, cause=None)
+    answered.emit(EventKind.GOAL_ANSWERED, by=MODEL)
+    return record
+
+
+def _refuse_answer(case: GoalCase, item: GoalProposed, why: str) -> None:
     """Send an answer of a tier back once with the reason; a second one that is not taken is a stall."""
-    own = tiers.turns_of(run_of(job))
+    own = tiers.turns_of(case.run)
     before = [turn for turn in own if turn.kind == monitors.REFUSED and '"kind":"answer"' in turn.said]
     if not before:
-        _refuse(work, constellation, job, item, why)
+        _refuse(case, item, why)
         return
-    turn = GoalTurn(
-        at_ms=work.at_ms, by=ENGINE, kind=monitors.REFUSED, note=why[:1000], said=_said(item)[:SAID_CHARS_MOST]
-    )
-    asking.stalled(work, constellation, with_turn(job, turn), f"its answer was refused again: {why}")
+    asking.stalled(_refused(case, item, why), f"its answer was refused again: {why}")
 
 
 def _against_answer(constellation: Constellation, group: str, goal: Goal, item: GoalProposed) -> str:
@@ -299,31 +283,31 @@ def _evidence(constellation: Constellation, group: str) -> list[str]:
 # -- neither
 
 
-def _hand_over(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
+def _hand_over(case: GoalCase, item: GoalProposed) -> None:
     """Have the next tier go on, or ask a person: where no tier is left, and where the model wants it, once a tier."""
-    run, why = run_of(job), item.note[:NOTE_CHARS_MOST].strip()
+    why = item.note[:NOTE_CHARS_MOST].strip()
     if item.to not in tiers.TO or not why:
-        _refuse(work, constellation, job, item, f"a model hands over to {' or '.join(tiers.TO)}, and says why")
-    elif item.to == tiers.NEXT_TIER and tiers.next_of(run):
-        tiers.escalate(work, constellation, job, why, by=MODEL)
-    elif tiers.handed_over(run):
-        _refuse(work, constellation, job, item, "a person was asked before and let it go on; go on, answer or give up")
+        _refuse(case, item, f"a model hands over to {' or '.join(tiers.TO)}, and says why")
+    elif item.to == tiers.NEXT_TIER and tiers.next_of(case.run):
+        tiers.escalate(case, why, by=MODEL)
+    elif tiers.handed_over(case.run):
+        _refuse(case, item, "a person was asked before and let it go on; go on, answer or give up")
     else:
-        asking.ask_for_model(work, constellation, job, why)
+        asking.ask_for_model(case, why)
 
 
-def _give_up(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
+def _give_up(case: GoalCase, item: GoalProposed) -> None:
     why = item.note[:NOTE_CHARS_MOST].strip() or "it gave no reason"
-    end(work, constellation, job, Code.GOAL_UNMET, f"the model gave up: {why}", by=MODEL)
+    end(case, Code.GOAL_UNMET, f"the model gave up: {why}", by=MODEL)
 
 
-def _nothing(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
+def _nothing(case: GoalCase, item: GoalProposed) -> None:
     """Note that a model gave nothing usable; without a model, or without money for one, the goal ends."""
     if item.fault is not None and item.fault.code in _ENDS:
-        end(work, constellation, job, item.fault.code, item.fault.reason, by=ENGINE)
+        end(case, item.fault.code, item.fault.reason, by=ENGINE)
         return
     why = item.fault.reason if item.fault is not None else "the model gave no usable answer"
-    _refuse(work, constellation, job, replace(item, kind="nothing", value=None, calls=[]), why)
+    _refuse(case, replace(item, kind="nothing", value=None, calls=[]), why)
 
 
 _TAKES: Final = {"answer": _answer, "give_up": _give_up, "hand_over": _hand_over, "step": _step}

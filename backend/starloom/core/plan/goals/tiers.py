@@ -13,9 +13,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.plan.goals import monitors
-from starloom.core.plan.goals.conversation import answers_made, back_to_work, group_of, run_of, with_turn
-from starloom.core.state.model import Constellation
-from starloom.core.state.work import Refusal, Work, fault
+from starloom.core.plan.goals.conversation import GoalCase, answers_made, back_to_work, run_of
+from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.entities import GoalRun, GoalTurn, Job
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
@@ -76,11 +75,10 @@ def handed_over(run: GoalRun) -> bool:
     return run.handed == (run.tier or TIERS[-1])
 
 
-def escalate(work: Work, constellation: Constellation, job: Job, why: str, *, by: str) -> None:
+def escalate(case: GoalCase, why: str, *, by: str) -> None:
     """Have the next tier go on with a goal; the monitors begin at this turn, and nothing that was used is forgotten."""
-    tier = next_of(run_of(job))
-    job = with_turn(job, GoalTurn(at_ms=work.at_ms, by=by, kind=monitors.ESCALATED, note=why, tier=tier))
-    run = run_of(job)
-    risen = replace(run, answered=answers_made(constellation, group_of(job)), since=len(run.turns), tier=tier)
-    job = replace(job, goal=risen)
-    back_to_work(work, constellation, job, EventKind.GOAL_ESCALATED, f"{tier} goes on: {why}", by=by)
+    tier = next_of(case.run)
+    risen = case.with_turn(monitors.ESCALATED, why, by=by, tier=tier)
+    answered = answers_made(case.constellation, case.group)
+    risen = risen.with_run(answered=answered, since=len(risen.run.turns), tier=tier)
+    back_to_work(risen, EventKind.GOAL_ESCALATED, f"{tier} goes on: {why}", by=by)

@@ -39,7 +39,7 @@ const LINKS_MAX = 1000;
 /** How many pixels beside a link a press still counts. */
 const LINK_SLACK = 6;
 
-export interface GraphProps {
+interface GraphProps {
   model: StreamModel;
   fleet: StreamModel;
   selected: string | null;

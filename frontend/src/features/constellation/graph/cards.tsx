@@ -23,7 +23,7 @@ interface TaskCardProps {
 }
 
 /** One task: glyph, name, time; device, state's word and what it is about. */
-export const TaskCard = memo(function TaskCard({ view, selected, badge, fraction, onSelect }: TaskCardProps) {
+const TaskCard = memo(function TaskCard({ view, selected, badge, fraction, onSelect }: TaskCardProps) {
   const { shown } = view;
   const note =
     view.label && view.name === view.id && shown.tone === "teal" ? `${shown.word}, ${view.label}` : shown.word;

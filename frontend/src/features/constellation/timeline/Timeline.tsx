@@ -39,7 +39,7 @@ const GHOSTS_AHEAD_LEAST_MS = 60_000;
 const WAIT_SEEN_MS = 1000;
 const LANE_WORDS: Record<Lane["kind"], string> = { device: "", you: "You", queue: "Waiting", model: "Planner" };
 
-export interface TimelineProps {
+interface TimelineProps {
   id: string;
   model: StreamModel;
   fleet: StreamModel;

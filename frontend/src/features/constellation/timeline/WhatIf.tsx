@@ -25,7 +25,7 @@ interface Asked {
   devices: readonly string[];
 }
 
-export interface AskedWhatIf {
+interface AskedWhatIf {
   found: RunWhatIf | null;
   problem: Problem | null;
   busy: boolean;

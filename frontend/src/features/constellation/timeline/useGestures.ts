@@ -4,7 +4,7 @@ import { type PointerEvent, type RefObject, useEffect, useRef } from "react";
 const STILL_PX = 6;
 const WHEEL = 0.0022;
 
-export interface Gestures {
+interface Gestures {
   /** Zoom by a factor around a place from the left. */
   zoom: (factor: number, x: number) => void;
   /** Move by pixels. */

@@ -79,7 +79,7 @@ export function DeviceNotes({ view, busy }: { view: DeviceView; busy: Busy }) {
   );
 }
 
-export function BusyList({ busy }: { busy: Busy }) {
+function BusyList({ busy }: { busy: Busy }) {
   const fleet = useFleet();
   return (
     <ul className="plainlist">

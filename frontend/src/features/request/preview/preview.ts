@@ -9,7 +9,7 @@ import type { RequestPreview } from "../../../model/types.ts";
 const TYPING_MS = 250;
 const PAUSE_MS = 3000;
 
-export interface Previewed {
+interface Previewed {
   preview: Resource<RequestPreview>;
   /** The request that the preview is of; null while there is none. */
   stamp: string | null;

@@ -2,7 +2,7 @@
 import type { Row } from "../../../model/rows/row.ts";
 import { Button } from "../../../ui/parts.tsx";
 
-export interface RowActsProps {
+interface RowActsProps {
   row: Row;
   last: boolean;
   tried: boolean;

@@ -45,7 +45,7 @@ import { WhenOff } from "./WhenOff.tsx";
 /** So many fields are open from the start; the others are one click away. */
 const SHOWN_LEAST = 3;
 
-export interface RowFormProps {
+interface RowFormProps {
   draft: Draft;
   row: Row;
   rows: readonly Row[];

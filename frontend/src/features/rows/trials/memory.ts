@@ -23,7 +23,7 @@ export function keepDraft(draft: Draft | null): void {
 }
 
 /** A draft over a running plan, with the version that it was begun on. */
-export interface LiveDraft {
+interface LiveDraft {
   base: { plan: Fields; version: number };
   draft: Draft;
 }

@@ -14,7 +14,7 @@ import { useExamples } from "./useExamples.ts";
 
 const WAIT_S = 30;
 
-export interface Trials {
+interface Trials {
   /** The last output of each row: its own, else the tool's last one, else an example made from the schema of its result. */
   samples: ReadonlyMap<string, Sample>;
   /** Rows that were tried here, as what they are now. */

@@ -25,7 +25,7 @@ function numberOf(text: string): number | null {
   return text.trim() === "" || !Number.isFinite(value) || value < 0 ? null : value;
 }
 
-export function wantedOf(draft: Draft): SetModel {
+function wantedOf(draft: Draft): SetModel {
   const tokens = numberOf(draft.tokens);
   return {
     ...endpointOf(draft),

@@ -15,7 +15,7 @@ const ROLES = {
   operator: "Operator: also starts work and lets devices in",
 };
 const AS = { viewer: "a viewer", approver: "an approver", operator: "an operator" };
-export type InvitedRole = keyof typeof ROLES;
+type InvitedRole = keyof typeof ROLES;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
 
 /** Whether an address opens on the hub's own computer alone. */

@@ -12,7 +12,7 @@ import { browserName } from "./browsers.ts";
 import { InviteDialog } from "./Invite.tsx";
 
 /** Those that still let somebody in. An invitation whose link was used lives on as the session of its person. */
-export const lettingIn = (tokens: readonly TokenRow[], now: number): TokenRow[] =>
+const lettingIn = (tokens: readonly TokenRow[], now: number): TokenRow[] =>
   tokens.filter(
     (token) =>
       !token.revoked_at &&

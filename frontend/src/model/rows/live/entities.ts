@@ -237,7 +237,7 @@ function sentenceDoc(one: SentenceSpec): Fields {
   return trimmed({ text: one.text, values: Object.fromEntries(values) as Fields, when });
 }
 
-export interface PlanEntities {
+interface PlanEntities {
   head: Head;
   specs: Iterable<TaskSpec>;
   dependencies: Iterable<Dependency>;
