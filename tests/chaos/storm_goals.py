@@ -66,9 +66,9 @@ class StormGoals:
 
 
 def answer_to(question: Question, asked_before: int) -> str:
-    """Return what the person of a goal says to its question."""
+    """Return what the person of a goal says to its question; the approval of a plan has no choices."""
     values = {choice.value for choice in question.choices}
-    if "allow" in values:
+    if "allow" in values or not values:
         return "allow"
     return "go_on" if "go_on" in values and not asked_before else "stop"
 

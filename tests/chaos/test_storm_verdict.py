@@ -106,3 +106,4 @@ def test_a_person_lets_a_goal_go_on_once() -> None:
 
     stalled, call = asked("go_on", "stop"), asked("allow", "deny")
     assert [answer_to(stalled, 0), answer_to(stalled, 1), answer_to(call, 1)] == ["go_on", "stop", "allow"]
+    assert answer_to(asked(), 0) == "allow", "the approval of a plan"
