@@ -184,7 +184,7 @@ class Embedded(Stormy):
     def own_faults(self) -> list[Fault]:
         often: list[Fault] = [self.hub_killed, self.hub_killed, self.hub_frozen, self.hub_frozen]
         often += [self.redis_killed, self.redis_frozen, self.redis_log_torn, self.redis_log_torn]
-        often += [self.worker_killed, self.worker_frozen, self.model_killed]
+        often += [self.worker_killed, self.worker_frozen, self.model_killed, self.model_killed]
         return [*often, self.supervisor_killed, self.supervisor_frozen, self.tree_killed, self.hub_and_redis_log_torn]
 
     def hub_killed(self) -> None:
