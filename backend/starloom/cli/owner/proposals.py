@@ -30,7 +30,8 @@ class _Param(TypedDict, total=False):
 class _Task(TypedDict, total=False):
     id: str
     tool: str
-    device: dict[str, str]
+    device: dict[str, Any]
+    for_each: dict[str, Any]
     inputs: dict[str, dict[str, Any]]
 
 
@@ -100,11 +101,10 @@ def _lines(item: ProposalRow, document: _Document) -> list[str]:
         answer = ", your answer" if name in item.get("answers", []) else ""
         lines.append(f"{name}: {_shown(value)} ({param.get('type')}{answer})")
     for task in document.get("plan", {}).get("tasks", []):
-        where = task.get("device", {})
-        param = document.get("params", {}).get(where.get("param", ""), {})
-        named = param.get("default", where)
         every = task.get("for_each", {}).get("devices")
-        place = _place(named) if every is None else _place(every, "each")
+        where = task.get("device", {}) if every is None else every
+        param = document.get("params", {}).get(where.get("param", ""), {})
+        place = _place(param.get("default", where), "any" if every is None else "each")
         read = [f"{name} is read again from {one['from']}" for name, one in task.get("inputs", {}).items()]
         told = f": {', '.join(read)}" if read else ""
         lines.append(f"{task.get('id')}: {task.get('tool', '-')} on {place}{told}")
