@@ -19,10 +19,12 @@ from starloom.client.problems import Problem, unreachable
 from starloom.client.rest import Client
 from starloom.client.view import View
 from starloom.store.port import Unavailable
+from starloom_protocol.records.entities import Question
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, TaskState
 from tests.chaos.sql_log import read_log
 from tests.chaos.stack import Accepted, Stack
+from tests.chaos.storm_goals import StormGoals, answer_to
 from tests.chaos.witness import Witness
 from tests.chaos.work import echoes
 from tests.waiting import until
@@ -31,8 +33,8 @@ ASK_AGAIN = ("hub_unreachable", "overloaded", "store_unavailable")
 PAUSE_S = (0.5, 3.0)
 OPEN_MOST = 24
 """More are not asked for while so many are under way: it is a storm of faults, not of load."""
-TWICE, CANCELLED, ECHOES, WORDS = 0.15, 0.1, 0.1, 0.05
-"""Which part of the requests is sent twice, is cancelled, has instant tasks only, and is written in words."""
+TWICE, CANCELLED, ECHOES, WORDS, GOALS = 0.15, 0.1, 0.1, 0.05, 0.25
+"""Which part of the requests is sent twice, cancelled, of instant tasks only, written in words, and a goal."""
 
 Find = Callable[[], HubAddress | None]
 
@@ -47,6 +49,7 @@ class CrowdNotes:
     again: int = 0
     cancelled: int = 0
     marked: int = 0
+    answered: int = 0
 
 
 class _Connection:
@@ -82,9 +85,17 @@ class Asker:
     """Submits one request after the other until it is told to stop."""
 
     def __init__(
-        self, stack: Stack, name: str, find: Find, devices: tuple[str, ...], seed: int, told: CrowdNotes
+        self,
+        stack: Stack,
+        name: str,
+        find: Find,
+        devices: tuple[str, ...],
+        seed: int,
+        told: CrowdNotes,
+        goals: StormGoals | None = None,
     ) -> None:
         assert isinstance(stack.place, Witness)
+        self._goals = goals
         self._stack, self._witness, self._devices, self._told = stack, stack.place, devices, told
         self._name = name
         self._random = random.Random(f"{seed} {name}")
@@ -142,6 +153,8 @@ class Asker:
             return {"request": "find holiday.jpg"}
         if drawn < WORDS + ECHOES:
             return {"plan": echoes(name, 4, side_by_side=2, tries=20)}
+        if self._goals is not None and drawn < WORDS + ECHOES + GOALS:
+            return {"plan": self._goals.drawn(name, self._random)}
         return {"plan": self._witness.drawn(name, self._devices, self._random)}
 
     def _cancel(self, identity: str) -> None:
@@ -260,6 +273,12 @@ class Watcher:
                     body = {"state": state, "reason": "looked on the device", **({"value": {}} if ended else {})}
                     client.post(f"/constellations/{request.id}/tasks/{name}/mark", body)
                     self._told.marked += 1
+        asked_before = len(request.view.each("question", Question)) - len(request.view.open_questions)
+        for name, question in request.view.open_questions.items():
+            with contextlib.suppress(Problem):  # it may be answered already, or gone with its goal
+                body = {"value": answer_to(question, asked_before), "reason": "as agreed"}
+                client.post(f"/approvals/{request.id}:{name}/answer", body)
+                self._told.answered += 1
 
 
 def open_of(stack: Stack) -> list[Accepted]:

@@ -217,7 +217,7 @@ def _twice(history: History, stream: str, entities: dict[str, bytes]) -> Iterato
 
 
 def _redone(history: History, stream: str, entities: dict[str, bytes]) -> Iterator[str]:
-    """Nothing that had succeeded was given out again in the same round."""
+    """Nothing that had succeeded was given out again in the same round; a hedge was given out before."""
     for key, raw in entities.items():
         if not key.startswith("attempt/"):
             continue
@@ -232,6 +232,12 @@ def _redone(history: History, stream: str, entities: dict[str, bytes]) -> Iterat
             line
             for line in history.ledgers
             if line.constellation == stream and line.task == task and line.attempt > int(number) and line.began
+            if not _is_beside(_attempt(entities, f"attempt/{task}/{line.attempt}"), attempt)
         ]
         if later and record.round == attempt.round:
             yield f"{stream} {task} had succeeded in attempt {number} and began again: {later}"
+
+
+def _is_beside(other: Attempt | None, attempt: Attempt) -> bool:
+    """Whether it is a hedge that was leased while this attempt was open."""
+    return other is not None and other.hedge and other.leased_ms < attempt.ended_ms

@@ -33,6 +33,8 @@ STAGES: Final = {
     "You pursue one goal": "working",
 }
 STREAMING: Final = "streaming"
+RUNS: Final = " Then run: "
+"""The words of a goal before the program, as JSON, that its second step runs."""
 SENT_FIRST: Final = 12
 """The pieces of a held plan that are sent: its first task has begun, its end is far."""
 _HELD_MOST_S: Final = 120.0
@@ -151,8 +153,21 @@ def answer(stage: str, told: str) -> Json:
     if stage in ("planning", "reviewing") and "DATA looks" not in told:
         return LOOK
     if stage == "working":
-        return (STEP, SECOND, REACHED)[min(2, told.count("DATA results of step"))]
+        step = (STEP, SECOND, REACHED)[min(2, told.count("DATA results of step"))]
+        return step if step is REACHED else _on_its_device(step, told)
     return {"planning": PLAN, "reviewing": EDIT, "judging": YES}.get(stage, WORDS)
+
+
+def _on_its_device(step: Json, told: str) -> Json:
+    """Return a step for the device of the envelope, with the program that the goal names in place of its call."""
+    envelope, goal = (
+        json.loads(told.partition(f"DATA {name}\n")[2].partition("\n")[0]) for name in ("envelope", "goal")
+    )
+    call = {**step["calls"][0], "device": envelope["devices"][0]}
+    program = goal["goal"].partition(RUNS)[2]
+    if step is SECOND and program:
+        call = {**call, "tool": "shell.run", "args": {"argv": json.loads(program)}}
+    return {**step, "calls": [call]}
 
 
 def reply(calls: Calls, asked: Json) -> Say:

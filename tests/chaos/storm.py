@@ -26,6 +26,7 @@ from tests.chaos.crowd import Asker, CrowdNotes, Watcher, effects_missing, open_
 from tests.chaos.history import collect
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.stack import Stack
+from tests.chaos.storm_goals import ends_of_goals, faults_of_goals
 from tests.chaos.stormy import DEVICES, Embedded, Stormy, TwoHubs
 from tests.spans import seconds
 from tests.waiting import SLOWER, until
@@ -63,7 +64,15 @@ class Weather:
         self._stormy.forget = watcher.forget
         finders = self._stormy.finders()
         askers = [
-            Asker(self._stack, f"s{self._seed}w{n}k", finders[n % len(finders)], DEVICES, self._seed, self._told)
+            Asker(
+                self._stack,
+                f"s{self._seed}w{n}k",
+                finders[n % len(finders)],
+                DEVICES,
+                self._seed,
+                self._told,
+                self._stormy.goals,
+            )
             for n in range(CLIENTS)
         ]
         watcher.start()
@@ -126,6 +135,8 @@ class Weather:
                 self._found(kind, getattr(verdict, kind))
         self._found("changed", watcher.compare(self._stack.client))
         self._found("without_effect", effects_missing(self._stack))
+        names = {device["id"]: device["name"] for device in self._stack.client.get("/devices", all=True)["items"]}
+        self._found("goals_broken", faults_of_goals(self._stack.accepted, names))
         self._found("doubled", self._told.doubled)
         self._found("refused", self._told.refused)
         self._found("tracebacks", self._tracebacks())
@@ -154,7 +165,7 @@ class Weather:
         waits = sorted(self._told.waits_s)
         p95 = quantiles(waits, n=20)[-1] if len(waits) > 1 else 0.0
         kinds = ("lost", "applied_twice", "nonrepeatable_twice", "stuck")
-        more = ("changed", "broken", "without_effect", "doubled", "refused", "tracebacks")
+        more = ("changed", "broken", "without_effect", "goals_broken", "doubled", "refused", "tracebacks")
         faults = self._stormy.told
         frozen = sum(count for name, count in faults.items() if name.endswith("frozen"))
         return {
@@ -169,6 +180,9 @@ class Weather:
             "programs_begun": begun.total(),
             "programs": len(begun),
             "marked": self._told.marked,
+            "goals": ends_of_goals(self._stack.accepted).total(),
+            "goals_reached": ends_of_goals(self._stack.accepted)["succeeded"],
+            "answered": self._told.answered,
             "accept_p50_s": round(waits[len(waits) // 2], 3) if waits else 0.0,
             "accept_p95_s": round(p95, 3),
             **self.figures,

@@ -25,6 +25,7 @@ from tests.chaos.pair import HUBS, Pair
 from tests.chaos.postgres import Postgres
 from tests.chaos.skewed import DAY_S, Skewed
 from tests.chaos.stack import Stack
+from tests.chaos.storm_goals import StormGoals
 from tests.chaos.witness import Witness
 from tests.waiting import until
 
@@ -49,6 +50,7 @@ class Stormy(ABC):
         self.told: Counter[str] = Counter()
         self.forget: Callable[[], None] = stack.keep_what_is_durable
         self.now = ""
+        self.goals: StormGoals | None = None
 
     @abstractmethod
     def start(self) -> None:
@@ -161,9 +163,12 @@ class Embedded(Stormy):
 
     def __init__(self, home: Path, witness: Path, seed: int) -> None:
         super().__init__(EmbeddedStack(home, witness), seed)
+        self.goals = StormGoals(self.stack, DEVICES)
 
     def start(self) -> None:
         self.stack.start(DIRECT, (BEHIND,))
+        if self.goals is not None:
+            self.goals.start()
 
     def finders(self) -> list[Callable[[], HubAddress | None]]:
         return [lambda: read_local(self.stack.hub_home)]
@@ -179,7 +184,7 @@ class Embedded(Stormy):
     def own_faults(self) -> list[Fault]:
         often: list[Fault] = [self.hub_killed, self.hub_killed, self.hub_frozen, self.hub_frozen]
         often += [self.redis_killed, self.redis_frozen, self.redis_log_torn, self.redis_log_torn]
-        often += [self.worker_killed, self.worker_frozen]
+        often += [self.worker_killed, self.worker_frozen, self.model_killed, self.model_killed]
         return [*often, self.supervisor_killed, self.supervisor_frozen, self.tree_killed, self.hub_and_redis_log_torn]
 
     def hub_killed(self) -> None:
@@ -202,6 +207,10 @@ class Embedded(Stormy):
     def worker_frozen(self) -> None:
         with self._stopped(self.stack.worker):
             self._meanwhile()
+
+    def model_killed(self) -> None:
+        if self.goals is not None:
+            self.goals.kill(self.random)
 
     def redis_log_torn(self) -> None:
         """Under a hub that is there: it gives back what it has seen and the history has not yet."""

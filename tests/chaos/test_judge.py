@@ -209,6 +209,21 @@ def test_a_hedge_beside_a_slow_attempt_is_not_blamed() -> None:
     assert judge(hedged(good())).broken == []
 
 
+@pytest.mark.parametrize(("leased_ms", "blamed"), [(5, 0), (9, 1), (12, 1)])
+def test_a_hedge_that_began_and_lost_is_not_blamed(leased_ms: int, blamed: int) -> None:
+    pure = Repeatability.PURE
+    first = attempt(AttemptEnd.OK, ended_ms=9, repeatability=pure, value="1")
+    second = attempt(AttemptEnd.REVOKED, SOUTH, hedge=True, leased_ms=leased_ms, ended_ms=9, repeatability=pure)
+    history = good()
+    ended = msgspec.structs.replace(event(3, attempt__a__1=first, attempt__a__2=second), by=f"device:{NORTH}")
+    last = event(4, head=head(ConstellationState.SUCCEEDED), task__a=task(TaskState.SUCCEEDED, 1, hedge=2))
+    leased = event(2, task__a=task(TaskState.LEASED, 1), attempt__a__1=attempt(repeatability=pure))
+    told = replace(history, events=[history.events[0], leased, ended, last], told=[])
+    told = replace(told, commits=[CommitLine(number, 1, 1) for number in (1, 2, 3, 4)])
+    told = replace(told, ledgers=[ledger(1), ledger(2, "south", outcome=None)])
+    assert len([one for one in judge(told).applied_twice if "began again" in one]) == blamed
+
+
 def test_a_second_try_that_a_person_confirmed_is_not_blamed() -> None:
     history = good()
     confirmed = event(4, task__a=task(TaskState.SUCCEEDED, 1, confirmed=True, round=2))

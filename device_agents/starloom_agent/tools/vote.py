@@ -179,7 +179,8 @@ def _no_winner(ballots: Sequence[_Ballot], of: int, because: str) -> ToolFailed:
 
 def _words(ballot: _Ballot, *, apart: bool) -> str:
     who = (ballot.cast["device"] if apart else "") or ballot.cast["task"]
-    said = "no value" if ballot.key is None else value_words(ballot.cast["value"])
+    # One line for all ballots: the first line of a reason stands in the answer.
+    said = "no value" if ballot.key is None else " ".join(value_words(ballot.cast["value"]).split())
     return f"{who}: {said}" if who else said
 
 

@@ -505,6 +505,8 @@ export interface Repeat {
   during?: boolean;
   every_s?: number;
   in_a_row?: number;
+  /** The answer has the last turn alone, as readers have it; in plans of older hubs it has each turn. */
+  last_answers?: boolean;
   most: number;
   until?: Condition | null;
 }

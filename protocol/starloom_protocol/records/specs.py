@@ -53,6 +53,8 @@ class Repeat(Record, frozen=True, kw_only=True):
     during: bool = False
     every_s: int = 0
     in_a_row: int = 1
+    last_answers: bool = False
+    """The answer has the last turn alone, as readers have it; in plans of older hubs it has each turn."""
     most: int
     until: Condition | None = None
 

@@ -41,6 +41,26 @@ def test_a_proposal_is_listed_with_its_phrase_and_the_values_that_change(hub: St
     assert "starloom recipe keep 01234567" in said
 
 
+def test_the_devices_of_its_calls_are_said_in_words(hub: StubHub) -> None:
+    tasks = [
+        {"id": "room", "tool": "system.info", "for_each": {"devices": {"labels": ["trio"], "os": "linux"}}},
+        {"id": "read", "tool": "fs.read", "device": {"labels": ["trio"]}},
+        {"id": "look", "tool": "disk.usage", "device": {"from": "most", "output": "/rows/0/device"}},
+        {"id": "both", "tool": "fs.list", "device": {"any": [{"name": "nas"}, {"name": "desk"}]}},
+        {"id": "sort", "tool": "data.sort"},
+    ]
+    listed(hub, {**ROW, "document": {**DOCUMENT, "plan": {"tasks": tasks}}})
+    said = starloom(hub, "recipe", "proposals")[1]
+    for line in (
+        "room: system.info on each linux device with the label trio",
+        "read: fs.read on any device with the label trio",
+        "look: disk.usage on the device that most names",
+        "both: fs.list on nas or desk",
+        "sort: data.sort on any device",
+    ):
+        assert line in said, said
+
+
 def test_one_without_a_phrase_says_so(hub: StubHub) -> None:
     listed(hub, {**ROW, "phrase": ""})
     assert "by its name only" in starloom(hub, "recipe", "proposals")[1]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from starloom.core.answer.why import explain
 from starloom.core.state.orders import ArmTimer
@@ -236,6 +237,30 @@ def test_turns_after_one_that_now_meets_the_condition_are_not_needed() -> None:
     assert answer(one, {"done": True}) == "r.1"
     assert (one.states()["r.2"], one.states()["r.3"], one.state()) == ("skipped", "skipped", "succeeded")
     one.folded_equals_state()
+
+
+@pytest.mark.parametrize("result", [[{"title": "Seen", "from": "r", "output": "/n"}], []])
+def test_the_answer_has_the_last_turn_alone(result: list[dict[str, str]]) -> None:
+    one = WatchedDriver("one")
+    one.submit(made(repeated(until()), result=result))
+    answer(one, {"done": False, "n": 1})
+    answer(one, {"done": True, "n": 2})
+    (item,) = one.shard.constellations["c1"].tables["answer"][""].items
+    assert (item.task, item.title) == ("r.2", "Seen" if result else "r")
+
+
+def test_the_answer_of_a_plan_of_an_older_hub_keeps_each_turn() -> None:
+    one = WatchedDriver("one")
+    plan = made(repeated(until()), result=[{"title": "Seen", "from": "r"}])
+    (spec,) = plan.specs
+    assert spec.for_each is not None
+    assert spec.for_each.repeat is not None
+    older = replace(spec, for_each=replace(spec.for_each, repeat=replace(spec.for_each.repeat, last_answers=False)))
+    one.submit(replace(plan, specs=[older]))
+    answer(one, {"done": False})
+    answer(one, {"done": True})
+    items = one.shard.constellations["c1"].tables["answer"][""].items
+    assert [item.title for item in items] == ["Seen, r.1", "Seen, r.2"]
 
 
 def test_a_condition_on_a_repeat_reads_its_last_turn() -> None:

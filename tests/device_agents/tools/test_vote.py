@@ -91,6 +91,12 @@ def test_ballots_of_one_device_are_named_by_their_calls() -> None:
         votes.vote(None, votes.Vote(ballots=[1, 2], voters=voters))  # type: ignore[arg-type]
 
 
+def test_ballots_of_several_lines_stand_in_one() -> None:
+    voters = [votes.Vote.Voter(device=name, task="t") for name in ("nas", "vps")]
+    with pytest.raises(ToolFailed, match=r"nas: a b, vps: c"):
+        votes.vote(None, votes.Vote(ballots=["a\nb\n", "c\n"], voters=voters))  # type: ignore[arg-type]
+
+
 def test_a_detail_shows_at_most_so_many_ballots() -> None:
     with pytest.raises(ToolFailed, match="and 175 more"):
         votes.vote(None, votes.Vote(ballots=list(range(200))))  # type: ignore[arg-type]

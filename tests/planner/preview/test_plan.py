@@ -180,6 +180,14 @@ def test_a_tool_that_nobody_has_is_a_warning_with_every_device_s_reason() -> Non
     assert found["warnings"] == ["t waits: no device offers camera.capture now."]
 
 
+def test_a_label_that_no_device_has_is_no_missing_tool() -> None:
+    task = {"id": "t", "tool": "disk.usage", "for_each": {"devices": {"labels": ["attic"]}}}
+    plan = check_plan({"starloom": 1, "name": "x", "tasks": [task]}).plan
+    assert plan is not None
+    found = planning(sample()).preview(plan)
+    assert found["warnings"] == ["t waits: no device that offers disk.usage is one that the plan asks for."]
+
+
 def test_a_fleet_without_devices_has_a_preview_that_says_so() -> None:
     plan = plan_of(FleetSnapshot(), "fleet-health")
     assert planning(FleetSnapshot()).preview(plan)["warnings"] == [

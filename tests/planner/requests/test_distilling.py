@@ -67,6 +67,12 @@ def test_devices_and_folders_in_the_words_become_slots() -> None:
     assert params == {"root": ("path", "Invoices"), "nas": ("device", {"name": "nas"})}
 
 
+def test_a_place_in_a_value_is_no_folder() -> None:
+    task = {"id": "same", "tool": "fs.read", "args": {"path": "notes/prices.csv"}, "vote": {"n": 3, "on": "/text"}}
+    found = made("read the prices three times", task)
+    assert {name: param.type for name, param in found.recipe.params.items()} == {"path": "path"}
+
+
 def test_other_words_of_that_form_make_the_plan_with_their_values() -> None:
     found = made("count unpaid papers below Invoices at nas")
     other = match("count unpaid papers below `Old bills` at laptop", [found.recipe], FLEET)

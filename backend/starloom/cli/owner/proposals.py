@@ -30,7 +30,8 @@ class _Param(TypedDict, total=False):
 class _Task(TypedDict, total=False):
     id: str
     tool: str
-    device: dict[str, str]
+    device: dict[str, Any]
+    for_each: dict[str, Any]
     inputs: dict[str, dict[str, Any]]
 
 
@@ -100,13 +101,29 @@ def _lines(item: ProposalRow, document: _Document) -> list[str]:
         answer = ", your answer" if name in item.get("answers", []) else ""
         lines.append(f"{name}: {_shown(value)} ({param.get('type')}{answer})")
     for task in document.get("plan", {}).get("tasks", []):
-        where = task.get("device", {})
+        every = task.get("for_each", {}).get("devices")
+        where = task.get("device", {}) if every is None else every
         param = document.get("params", {}).get(where.get("param", ""), {})
-        named = param.get("default", where)
+        place = _place(param.get("default", where), "any" if every is None else "each")
         read = [f"{name} is read again from {one['from']}" for name, one in task.get("inputs", {}).items()]
         told = f": {', '.join(read)}" if read else ""
-        lines.append(f"{task.get('id')}: {task.get('tool', '-')} on {_shown(named) if named else 'any device'}{told}")
+        lines.append(f"{task.get('id')}: {task.get('tool', '-')} on {place}{told}")
     return lines
+
+
+def _place(selector: Any, many: str = "any") -> str:
+    """Return the devices that a selector means, in words; a part without words stays as it is."""
+    if not isinstance(selector, dict):
+        return _shown(selector)
+    if set(selector) == {"any"}:
+        return " or ".join(_place(one) for one in selector["any"])
+    if "from" in selector:
+        return f"the device that {selector['from']} names"
+    if selector.keys() - {"labels", "os"}:
+        return _shown(selector)
+    system = f"{selector['os']} device" if selector.get("os") else "device"
+    labels = selector.get("labels", [])
+    return f"{many} {system}{' with the label ' + ' and '.join(labels) if labels else ''}"
 
 
 def _renamed(document: _Document, names: list[str]) -> _Document:

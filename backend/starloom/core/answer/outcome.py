@@ -23,6 +23,7 @@ from starloom.core.state.orders import SendOver
 from starloom.core.state.tasks.gates import fact, size_left_out
 from starloom.core.state.tasks.graph import downstream
 from starloom.core.state.tasks.roles import called, successor
+from starloom.core.state.tasks.turns import turns_of
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, ResultSpec
 from starloom_protocol.records.goals import goal_answer
@@ -324,6 +325,10 @@ def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> li
             return [item for item in kept if item is not None]
         result = replace(result, source=goal_answer(result.source))
     if result.source in constellation.groups:
+        last = _last_turn(constellation, result.source)
+        if last is not None:
+            item = _item(constellation, result, last, result.title)
+            return [] if item is None else [item]
         children = constellation.leaves(result.source)
         names = [called(constellation, fleet, child) for child in children[:1000]]
         titles = [f"{result.title}, {name}" for name in names]
@@ -331,6 +336,15 @@ def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> li
         return [item for item in made if item is not None]
     item = _item(constellation, result, result.source, result.title)
     return [] if item is None else [item]
+
+
+def _last_turn(constellation: Constellation, group: str) -> str | None:
+    """Return the last turn that gave a result, where a group is turns of which the last one answers."""
+    each = constellation.specs[group].for_each
+    if each is None or each.repeat is None or not each.repeat.last_answers:
+        return None
+    made = [turn for turn in turns_of(constellation, group) if constellation.tasks[turn].state is _SUCCEEDED]
+    return made[-1] if made else None
 
 
 def _item(constellation: Constellation, result: ResultSpec, task: str, title: str) -> AnswerItem | None:

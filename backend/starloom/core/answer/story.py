@@ -10,7 +10,14 @@ from starloom.core.placement import left_out
 from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.roles import called, device_name, goals_without_answer, is_of_goal, successor
+from starloom.core.state.tasks.roles import (
+    called,
+    device_name,
+    goals_without_answer,
+    has_successor,
+    is_of_goal,
+    successor,
+)
 from starloom_protocol.records.entities import Finding, TaskRecord
 from starloom_protocol.text.wording import few, found_by, listed, quoted
 from starloom_protocol.values import MISSING, parse, point
@@ -34,6 +41,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     where = _where(constellation, fleet, done)
     opening = _opening(constellation.head.name, state, len(done), total, where)
     failed, superseded = _apart(constellation, failed_first(constellation))
+    superseded += _groups_with_successor(constellation)
     unseen_notices = [
         task for task in failed if state is ConstellationState.SUCCEEDED and _is_a_courtesy(constellation, task)
     ]
@@ -115,16 +123,24 @@ def so_far(constellation: Constellation, fleet: Fleet) -> str:
     parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
     parts.extend(_checks(progress.checked))
     parts.extend(_reused(progress.reused))
-    failed, superseded = _apart(constellation, list(progress.failed))
+    tasks = [task for task in progress.failed if not is_of_goal(constellation, task)]
+    failed, superseded = _apart(constellation, tasks)
     parts.extend(_failures(constellation, fleet, failed))
-    parts.extend(_superseded(constellation, fleet, superseded))
+    parts.extend(_superseded(constellation, fleet, superseded + _groups_with_successor(constellation)))
+    parts.extend([] if failed else _failed_group(constellation))
     return " ".join(parts)
 
 
 def _apart(constellation: Constellation, failed: list[str]) -> tuple[list[str], list[str]]:
     """Return the failed tasks without a successor that succeeded, and those with one."""
-    superseded = [task for task in failed if constellation.record(successor(constellation, task)).state == "succeeded"]
+    superseded = [task for task in failed if has_successor(constellation, task)]
     return [task for task in failed if task not in superseded], superseded
+
+
+def _groups_with_successor(constellation: Constellation) -> list[str]:
+    """Return the groups and goals that failed and whose work another task did."""
+    failed = [name for name, record in constellation.groups.items() if record.state is GroupState.FAILED]
+    return [name for name in failed if has_successor(constellation, name)]
 
 
 def _superseded(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
@@ -290,9 +306,18 @@ def failed_first(constellation: Constellation) -> list[str]:
 
 def _failed_groups(constellation: Constellation, state: ConstellationState) -> list[str]:
     """Return why a group failed, if no task of the constellation failed."""
-    if state is ConstellationState.SUCCEEDED or failed_first(constellation):
+    if state is ConstellationState.SUCCEEDED or _apart(constellation, failed_first(constellation))[0]:
         return []
-    groups = [(r.since_ms, name) for name, r in constellation.groups.items() if r.state is GroupState.FAILED]
+    return _failed_group(constellation)
+
+
+def _failed_group(constellation: Constellation) -> list[str]:
+    """Return why the first group or goal failed, of those whose work no other task did."""
+    groups = [
+        (record.since_ms, name)
+        for name, record in constellation.groups.items()
+        if record.state is GroupState.FAILED and not has_successor(constellation, name)
+    ]
     if not groups:
         return []
     name = min(groups)[1]

@@ -28,7 +28,7 @@ from starloom.core.state.secret_needs import allow_line, missing, needs_of, set_
 from starloom.core.state.tasks.findings import taken
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
-from starloom.core.state.tasks.roles import called, device_name
+from starloom.core.state.tasks.roles import called, device_name, has_successor, successor
 from starloom.core.state.tasks.turns import turns_of
 from starloom_protocol.records.entities import (
     Attempt,
@@ -130,7 +130,10 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
     group = constellation.groups.get(task)
     if group is not None:
         doubted = [child for child in constellation.leaves(task) if child in constellation.unknown]
-        return explain_doubted(shard, name, task, doubted) if doubted else _group(constellation, task, group)
+        if doubted:
+            return explain_doubted(shard, name, task, doubted)
+        told = _group(constellation, task, group)
+        return replace(told, sentence=told.sentence + _done_by(shard, constellation, task))
     record = constellation.tasks[task]
     reason = _joined_reason(shard, constellation, spec)
     if queued is not None and reason is None and record.state is TaskState.READY:
@@ -153,6 +156,7 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         shown=presentation(record.state, reason, attempt=record.attempt, checked=record.checked),
         sentence=said.sentence.replace(task, called(constellation, shard.fleet, task), 1)
         + _instead(spec)
+        + _done_by(shard, constellation, task)
         + _findings(shard, constellation, spec),
         candidates=said.candidates,
         waits_for=said.waits_for,
@@ -162,6 +166,13 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         warning=absent_devices.move_warning(shard.fleet, spec) if "reassign" in actions else "",
         confirm=controls.confirmed_by_retry(constellation, task) if "retry" in actions else [],
     )
+
+
+def _done_by(shard: Shard, constellation: Constellation, task: str) -> str:
+    """Return which task did the work of one that ended badly."""
+    if not has_successor(constellation, task):
+        return ""
+    return f" {called(constellation, shard.fleet, successor(constellation, task))} did its work."
 
 
 def _instead(spec: TaskSpec) -> str:
@@ -270,7 +281,8 @@ def _waiting(shard: Shard, constellation: Constellation, task: str) -> _Said:
 def _ready(
     shard: Shard, constellation: Constellation, spec: TaskSpec, reason: Reason | None, queued: Position | None
 ) -> _Said:
-    candidates = [] if spec.person else candidates_of(shard, constellation, spec)
+    # A question and the answer of a goal are done on no device.
+    candidates = candidates_of(shard, constellation, spec) if spec.tool else []
     if queued is not None:
         candidates = [_as_used(item, queued) for item in candidates]
     sentence, actions = _held_back(_Ready(shard, constellation, spec, reason, candidates))

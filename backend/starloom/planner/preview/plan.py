@@ -644,7 +644,9 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot) -> Iterable[st
         if task.unable and not task.devices:
             continue
         if task.tool is not None and task.tool not in HUB_TOOLS and task.device is None and not task.missing:
-            yield f"{task.id} waits: no device offers {task.tool} now."
+            offered = any(task.tool in device.tools for device in fleet.devices)
+            fits = f"that offers {task.tool} is one that the plan asks for" if offered else f"offers {task.tool} now"
+            yield f"{task.id} waits: no device {fits}."
         if task.repeatability is not None and task.repeatability not in REPEATABLE and Effect.READ not in task.effects:
             yield f"{task.id} is not repeated without your word if it is interrupted."
         if RISKY_EFFECTS & set(task.effects) and task.device is not None:

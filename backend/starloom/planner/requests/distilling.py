@@ -31,6 +31,8 @@ TITLE_CHARS_MOST: Final = 80
 NAME_CHARS_MOST: Final = 48
 _TELLS_LEAST: Final = 2
 """So many words with a meaning of its own a phrase has to have; *do it* would take what it should not."""
+_ON_VALUES: Final = "data."
+"""The names of tools that work on values alone begin so."""
 _CHOSEN: Final = frozenset({"device", "path", "url"})
 _EDGE: Final = r"(?<![\w./:~-]){}(?![\w/~-])(?!\.\w)"
 
@@ -183,7 +185,8 @@ def _constants(
             yield from _devices(each.get("devices"), ("tasks", at, "for_each", "devices"))
         for name, value in task.get("args", {}).items():
             kind = slot_type(name, value, answers)
-            if kind is not None:
+            # Those tools reach no file: `/text` is a place in what they are given.
+            if kind is not None and not (kind == "path" and str(task.get("tool")).startswith(_ON_VALUES)):
                 yield name, kind, value, ("tasks", at, "args", name)
 
 

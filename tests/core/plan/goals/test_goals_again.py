@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from starloom.core.answer.why import explain
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
 from starloom_protocol.plan import check_plan
-from starloom_protocol.records.edits import AddTask
+from starloom_protocol.records.edits import AddTask, Supersede
 from starloom_protocol.records.entities import Cite, Input, TaskSpec
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code, Outcome
-from tests.builders import Driver
+from tests.builders import Driver, task
 from tests.core.people.test_forks import fork
 from tests.core.plan.goals.pursued import GOAL, OFFERS, VALUE, Pursued, call, judged
 from tests.core.plan.goals.test_steps import WIDE
 from tests.core.plan.test_edits import edit
 
 INFO: dict[str, Any] = {"id": "info", "tool": "t.pure", "device": {"name": "one"}}
+FOLLOWS = [{"from": "why", "to": "after"}, {"from": "why", "to": "slow", "when": "finish"}]
 USE: dict[str, Any] = {"id": "use", "tool": "t.pure", "inputs": {"cause": {"from": "why", "output": "/cause"}}}
 
 
@@ -302,3 +304,49 @@ def test_an_answer_of_a_new_round_goes_back_once_as_in_the_first() -> None:
         judged(one, "no")
         assert one.states()["why"] == expected
     one.folded_equals_state()
+
+
+def said(one: Pursued) -> str:
+    sentence: str = one.made.tables["answer"][""].sentence
+    return sentence
+
+
+def test_the_answer_says_who_did_the_work_of_a_goal() -> None:
+    one = Pursued({"id": "after", "tool": "t.pure"}, {"id": "slow", "tool": "t.pure"}, dependencies=FOLLOWS)
+    one.claim()
+    one.propose("give_up", note="there is no log")
+    work = task("by-hand")
+    assert not edit(one, AddTask(spec=work), Supersede(by="by-hand", task="why")).faults
+    while one.end_calls():
+        pass
+    assert one.state() == "succeeded"
+    assert "why failed; by-hand did its work." in said(one)
+    assert "First cause" not in said(one)
+    assert explain(one.shard, "c1", "why").sentence.endswith(" by-hand did its work.")
+    one.folded_equals_state()
+
+
+def test_a_goal_that_failed_is_the_first_cause_while_others_run() -> None:
+    slow = [{"id": f"slow-{number}", "tool": "t.pure"} for number in range(2)]
+    one = Pursued(*slow, policy={"partial": True})
+    one.step(call(number=1))
+    for work in one.take():
+        if work.at.task == "why.1":
+            one.result(work, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+        else:
+            one.dispatched.append(work)
+    one.claim()
+    one.propose("give_up", note="there is no log")
+    one.result(one.take()[0], {})
+    assert one.state() == "active"
+    assert "First cause: why - the model gave up: there is no log." in said(one)
+
+
+def test_the_answer_of_a_goal_that_waits_for_a_person_needs_no_device() -> None:
+    one = Pursued(goal={"judge": "Does the evidence show it?"})
+    one.step(call(number=1))
+    one.end_calls()
+    one.answer()
+    judged(one, "unclear")
+    found = explain(one.shard, "c1", "why.answer")
+    assert (found.candidates, "waits for a person" in found.sentence) == ([], True)

@@ -69,6 +69,12 @@ def successor(constellation: Constellation, task: str) -> str:
     return task
 
 
+def has_successor(constellation: Constellation, task: str) -> bool:
+    """Tell whether another task did the work of a task or group that ended badly."""
+    counts = successor(constellation, task)
+    return counts != task and constellation.record(counts).state == "succeeded"
+
+
 def is_optional_part(spec: TaskSpec) -> bool:
     """Tell whether a plan could do without a task or group as a whole; a look, or one at work in doubt, is none."""
     return spec.optional and spec.group is None and spec.verifies is None and not spec.look

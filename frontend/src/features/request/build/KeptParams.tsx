@@ -1,6 +1,7 @@
 /** Of a plan that is kept as a recipe: its parameters with names to change, its sentence, its calls, and its trial. */
 import { type Draft, type Fields, isFields, nodeOf, paramsOf, tasksOf, textOf } from "../../../model/rows/document.ts";
 import { PARAM_NAME } from "../../../model/rows/params.ts";
+import { selectorWords } from "../../../model/rows/where.ts";
 import { saidOf, sentenceOf } from "./proposal.ts";
 
 interface Call {
@@ -11,17 +12,27 @@ interface Call {
   reads: string[];
 }
 
+/** The devices of a call in words: `nas`, `any srv device`, `every device`, `the device that most names`. */
+function placeOf(selector: Fields, every: boolean): string {
+  const from = textOf(selector.from);
+  if (from) return `the device that ${from} names`;
+  const words = selectorWords(selector);
+  return every ? words.replace(/^any /, "every ") : words;
+}
+
 /** The calls of a recipe: each tool, and the device that its parameter names now. */
 export function callsOf(draft: Draft): Call[] {
   const params = paramsOf(draft);
   return tasksOf(draft.plan).map((task) => {
-    const param = nodeOf(task.device, "param");
-    const device = param === null ? task.device : params[param]?.default;
+    const every = isFields(task.for_each) ? task.for_each.devices : undefined;
+    const said = every ?? task.device;
+    const param = nodeOf(said, "param");
+    const device = param === null ? said : params[param]?.default;
     const inputs = isFields(task.inputs) ? Object.entries(task.inputs) : [];
     return {
       id: textOf(task.id),
       tool: textOf(task.tool),
-      where: isFields(device) ? textOf(device.name) : "",
+      where: isFields(device) ? placeOf(device, every !== undefined) : "",
       reads: inputs.map(([name, one]) => `${name} from ${isFields(one) ? textOf(one.from) : ""}`),
     };
   });

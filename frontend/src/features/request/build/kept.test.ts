@@ -32,6 +32,20 @@ it("names the device of each call, and the arguments that a look gives", () => {
   ]);
 });
 
+it("says the devices of calls that name none by a name", () => {
+  const tasks = [
+    { id: "room", tool: "system.info", for_each: { devices: { labels: ["trio"] } } },
+    { id: "read", tool: "fs.read", device: { labels: ["trio"] } },
+    { id: "look", tool: "disk.usage", device: { from: "room", output: "/device" } },
+  ];
+  const found = callsOf({ ...draft, plan: { ...draft.plan, tasks } });
+  expect(found.map((call) => call.where)).toEqual([
+    "every trio device",
+    "any trio device",
+    "the device that room names",
+  ]);
+});
+
 it("gives a parameter another name in the head and in the plan", () => {
   const made = withNames(draft, { nas: "where", word: "month" });
   expect(Object.keys((made.head?.params ?? {}) as object)).toEqual(["where", "month"]);

@@ -60,6 +60,7 @@ def repeated(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> Fo
         during=doc.until is None and doc.during is not None,
         every_s=doc.every_s or 0,
         in_a_row=doc.in_a_row,
+        last_answers=True,
         most=doc.most,
         until=condition,
     )
