@@ -85,3 +85,31 @@ def test_a_pan_before_the_first_fit_hides_nothing(page: Page, stack: Stack) -> N
         route.continue_()
     until(lambda: page.evaluate(_PAINTED), "the drawing is painted")
     expect(page.locator("canvas.overview")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [pytest.param("phone", marks=pytest.mark.proof)], indirect=True)
+def test_a_large_plan_that_has_not_begun_shows_its_first_cards_on_a_phone(page: Page, stack: Stack) -> None:
+    one = stack.submit(layered(5_000), hold=True)
+    page.goto(f"/constellations/{one}?lens=graph")
+    expect(page.locator(".node[data-task]").first).to_be_in_viewport()
+    page.touchscreen.tap(*page.evaluate(_BARE_CARD))
+    expect(page).to_have_url(re.compile("/t/"))
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_task_far_away_is_found_by_its_name_and_brought_into_view(page: Page, stack: Stack) -> None:
+    one = stack.submit(layered(5_000), hold=True)
+    page.goto(f"/constellations/{one}/t/t0?lens=graph")
+    until(lambda: page.evaluate(_PAINTED), "the drawing is painted")
+    zoom_in = page.get_by_title("Zoom in (+)")
+
+    def nearest() -> bool:
+        zoom_in.click()
+        return "160 %" in page.locator(".zoom").inner_text()
+
+    until(nearest, "zoomed in")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("t4987")
+    page.get_by_role("option", name="t4987").first.click()
+    expect(page).to_have_url(re.compile("/t/t4987"))
+    expect(page.locator('.node[data-task="t4987"]')).to_be_in_viewport()

@@ -107,3 +107,11 @@ def test_graph_is_fitted_again_when_the_window_turns(page: Page, sample: Seen) -
     page.set_viewport_size(DESK)
     expect(page.locator(".dock:not(.shut)")).to_be_visible()
     expect(zoom).not_to_have_text(low)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_buttons_of_a_long_dialog_are_in_a_low_window(page: Page) -> None:
+    page.set_viewport_size(LOW)
+    page.goto("/schedules?add=1")
+    for name in ("Cancel", "Save the schedule", "Close"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)

@@ -14,8 +14,8 @@ from starloom.edge.access.callers import Caller, Means
 from starloom.edge.live import endpoint
 from starloom.edge.live.endpoint import LiveClient, LiveParts, Snapshots
 from starloom.edge.live.fanout import Fanout
-from starloom_protocol.stream.feed import Beside, Event, decode_event, encode_event, fold, state_hash
-from starloom_protocol.vocabulary import Role
+from starloom_protocol.stream.feed import CHANGED, Beside, Event, decode_event, encode_event, fold, state_hash
+from starloom_protocol.vocabulary import Role, Topic
 from starloom_protocol.wire import frames as f
 from tests.edge.world import World, Ws, at_once, chain, settle
 
@@ -315,6 +315,37 @@ async def test_what_comes_while_the_page_draws_goes_together_afterwards(world: W
     assert [seqs(text) for text in socket.sent] == [[1], [2, 3], [4]]
     writing.cancel()
     await asyncio.gather(writing, return_exceptions=True)
+
+
+async def test_changed_lists_are_said_at_once_and_then_after_a_rest(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "CHANGES_EVERY_S", 3600)
+    client, socket = a_client(world)
+    client._streams["fleet"] = endpoint._Stream(seq=0, loading=False)
+    writing = asyncio.create_task(client._write())
+    for seq in range(1, 31):
+        client.take_event("fleet", seq, an_event("fleet", seq))
+        for topic in (Topic.TASKS, Topic.ACTIVITY):
+            change = Beside(about=topic, kind=CHANGED, stream="fleet", value=msgspec.Raw(b"null"))
+            client.take_beside(change, msgspec.json.encode(change))
+        await settle()
+    assert len([text for text in socket.sent if "events" in text]) == 30
+    assert [told(text) for text in socket.sent if "beside" in text] == [["tasks", "activity"]]
+    assert client._changes_rest is not None
+    client._changes_rest.cancel()
+    client._rested()
+    await settle()
+    assert told(socket.sent[-1]) == ["tasks", "activity"], "the last change is never left out"
+    client._rested()
+    await settle()
+    assert len(socket.sent) == 32, "nothing has changed since"
+    writing.cancel()
+    await asyncio.gather(writing, return_exceptions=True)
+
+
+def told(text: str) -> list[str]:
+    return [item["about"] for item in json.loads(text)["items"]]
 
 
 def seqs(text: str) -> list[int]:

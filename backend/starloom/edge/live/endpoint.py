@@ -36,6 +36,8 @@ BYTES_MAX = 1024 * 1024
 """One page that reads nothing holds this much of the memory of the hub; then it gets a snapshot instead."""
 BESIDE_MAX = 256
 """Lines of output and progress that wait for a slow page. They are not in the log; more are dropped."""
+CHANGES_EVERY_S = 0.25
+"""A page reads a list again once a second at most; a message for each event would double what it hears of a run."""
 EVENTS_A_MESSAGE = 256
 CATCH_UP_MAX = 2_000
 """A page that was away for fewer events gets them; for more, a snapshot is smaller."""
@@ -211,6 +213,7 @@ class LiveClient:
         self._progress: OrderedDict[tuple[str, str, int], bytes] = OrderedDict()
         self._lines: list[bytes] = []
         self._changed: dict[str, bytes] = {}  # by topic, of which there are few
+        self._changes_rest: asyncio.TimerHandle | None = None
         self._wake = asyncio.Event()
         self._cut: Refused | None = None
         self._loads: dict[str, asyncio.Task[None]] = {}
@@ -235,6 +238,8 @@ class LiveClient:
                 task.result()
         finally:
             self._parts.fanout.leave(self)
+            if self._changes_rest is not None:
+                self._changes_rest.cancel()
             tasks += self._loads.values()
             await end_tasks(tasks)
 
@@ -422,13 +427,26 @@ class LiveClient:
                 await self._socket.write(message.decode())
             # Bounds count again from here: all that made them overflow is out.
             self._overflowed = False
-            beside = [*self._lines, *self._progress.values(), *self._changed.values()]
+            beside = [*self._lines, *self._progress.values(), *self._take_changes()]
             if beside:
                 self._lines = []
                 self._progress.clear()
-                self._changed.clear()
                 await self._socket.write((b'{"t":"beside","items":[' + b",".join(beside) + b"]}").decode())
             await self._parts.drawn()
+
+    def _take_changes(self) -> list[bytes]:
+        """Take what is to be said of lists: at once, then after a rest, for a run changes some with every event."""
+        if not self._changed or self._changes_rest is not None:
+            return []
+        taken = list(self._changed.values())
+        self._changed.clear()
+        self._changes_rest = asyncio.get_running_loop().call_later(CHANGES_EVERY_S, self._rested)
+        return taken
+
+    def _rested(self) -> None:
+        self._changes_rest = None
+        if self._changed:
+            self._wake.set()
 
 
 def _messages(queue: list[bytes | tuple[str, bytes]]) -> list[bytes]:

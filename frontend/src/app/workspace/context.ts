@@ -87,6 +87,21 @@ export function useNow(everyMs: number): number {
   return now;
 }
 
+/** The value as it is after a pause; while it changes all the time, the one of this moment every `everyMs`. */
+export function usePaced<T>(value: T, everyMs: number): T {
+  const held = useRef({ value, atMs: Number.NEGATIVE_INFINITY });
+  const [, again] = useState(0);
+  const nowMs = performance.now();
+  if (held.current.value !== value && nowMs - held.current.atMs >= everyMs) held.current = { value, atMs: nowMs };
+  useEffect(() => {
+    if (held.current.value === value) return;
+    const left = held.current.atMs + everyMs - performance.now();
+    const timer = setTimeout(() => again((count) => count + 1), Math.max(0, left) + 1);
+    return () => clearTimeout(timer);
+  });
+  return held.current.value;
+}
+
 /** False until the picture in which `begun` became true is out: large parts of a page come in a task of their own. */
 export function useLater(begun: boolean): boolean {
   const [later, setLater] = useState(false);

@@ -33,6 +33,8 @@ describe("a deed in words", () => {
   it("leaves out ids that say nothing", () => {
     expect(said({ kind: "request_accepted", category: "plans", about: "c-xyz" })).toBe("asked for a constellation");
     expect(said({ kind: "schedule_fired", category: "schedules", about: "s-xyz" })).toBe("ran the schedule");
+    expect(said({ kind: "approval_asked", category: "approvals", about: "approve-plan" })).toBe("asked for approval");
+    expect(said({ kind: "approval_asked", category: "approvals", about: "approve-plan-2" })).toBe("asked for approval");
     expect(said({ kind: "recovery_asked", category: "approvals", about: "" })).toBe("asked how to go on");
   });
   it("names a device once", () => {

@@ -9,8 +9,8 @@ import { author, plural } from "../../model/words/words.ts";
 /** Deeds that are about a task, where they are about anything but a device. */
 const OF_TASKS: ReadonlySet<string> = new Set(["work", "controls", "plans"]);
 
-/** A join code or a proposal whose name is not known any more. */
-const AN_ID = /^(?:(?:[a-z]+-)?[0-9a-z]{20}|[0-9a-f]{24})$/;
+/** A join code or a proposal whose name is not known any more, or the approval of a plan, which has one id everywhere. */
+const AN_ID = /^(?:(?:[a-z]+-)?[0-9a-z]{20}|[0-9a-f]{24}|approve-plan(?:-\d+)?)$/;
 
 interface DeedText {
   glyph: FeedLine["glyph"];

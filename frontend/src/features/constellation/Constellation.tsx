@@ -5,7 +5,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { MissingConstellation } from "../../app/shell/Missing.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
-import { useStream } from "../../app/workspace/context.ts";
+import { usePhone, useStream } from "../../app/workspace/context.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import { head as headOf } from "../../model/tasks/selectors.ts";
 import type { Head } from "../../model/types.ts";
@@ -26,7 +26,10 @@ import { TaskMenu } from "./tasks/TaskMenu.tsx";
 export function ConstellationPage({ id, task }: { id: string; task: string | null }) {
   const model = useStream(id);
   const place = usePlace(id, task);
-  useEffect(() => fetchLens(place.lens), [place.lens]);
+  const phone = usePhone();
+  // Which lens is first, its tasks say; a wide window has the graph in most cases.
+  const first = place.lens ?? (phone ? null : "graph");
+  useEffect(() => fetchLens(first), [first]);
   const head = headOf(model);
   return head ? <Screen head={head} model={model} place={place} /> : <MissingConstellation id={id} />;
 }

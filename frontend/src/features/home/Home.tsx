@@ -52,6 +52,9 @@ export function HomePage() {
   const rows = list.value?.items ?? [];
   const running = rows.filter((row) => !FINAL.has(row.state));
   const begun = running.filter((row) => !waitsForYou(row));
+  // A constellation that has not begun is shown with the question that it waits for.
+  const asked = new Set(needs.items.map((need) => need.constellation));
+  const shown = running.filter((row) => row.state !== "awaiting_approval" || !asked.has(row.id));
   const failed = rows.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
   const all = [...devices(fleet).values()];
   const reached = all.filter((view) => view.device.link === "online").length;
@@ -121,13 +124,13 @@ export function HomePage() {
                 ))}
               </section>
             )}
-            {running.length > 0 && (
+            {shown.length > 0 && (
               <section className="card">
                 <header>
                   <h2>{begun.length ? "Running" : "Waiting for you"}</h2>
-                  <span className="dim">{countWords(begun.length, running.length - begun.length)}</span>
+                  <span className="dim">{countWords(begun.length, shown.length - begun.length)}</span>
                 </header>
-                {running.slice(0, RUNNING_MAX).map((row) => (
+                {shown.slice(0, RUNNING_MAX).map((row) => (
                   <Running key={row.id} row={row} nowMs={now} />
                 ))}
               </section>

@@ -268,7 +268,7 @@ function Adding({ onClose, onSaved }: { onClose: () => void; onSaved: (row: Sche
                 setParams({});
               }}
             >
-              <option value="">none, the words</option>
+              <option value="">none: run the words</option>
               {recipes.value?.items.map((one) => (
                 <option key={one.name} value={one.name}>
                   {one.title || one.name}

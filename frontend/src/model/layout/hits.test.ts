@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Dependency, TaskSpec } from "../types.ts";
 import { drawing } from "./blocks.ts";
-import { farEnd, hitAt } from "./hits.ts";
+import { boxOf, farEnd, hitAt } from "./hits.ts";
 import { layout } from "./layout.ts";
 
 function pair() {
@@ -30,5 +30,12 @@ describe("hits", () => {
     expect(farEnd(made, link, null)).toBe("three");
     expect(farEnd(made, link, "one")).toBe("three");
     expect(farEnd(made, link, "three")).toBe("one");
+  });
+
+  it("knows where each task is drawn, and nothing of one that is not", () => {
+    const { made, placed } = pair();
+    const at = placed.at.get("three");
+    expect(boxOf(made, placed, "three")).toMatchObject({ x: at?.x, y: at?.y });
+    expect(boxOf(made, placed, "four")).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 /** The thing under a point of the drawing: a task, a group's frame or a link. For all that is drawn without elements of its own. */
 import type { Block, Drawing } from "./blocks.ts";
 import type { Placed, Point } from "./layout.ts";
-import { tilesOf } from "./tiles.ts";
+import { type Tile, tilesOf } from "./tiles.ts";
 
 export type Hit = { kind: "task"; id: string } | { kind: "link"; from: string; to: string };
 
@@ -47,4 +47,14 @@ function near(points: readonly Point[], { x, y }: Point, slack: number): boolean
     if (Math.abs((b.x - a.x) * (a.y - y) - (a.x - x) * (b.y - a.y)) / length <= slack) return true;
   }
   return false;
+}
+
+/** Where a task is drawn; a group, and a task without a tile of its own, where its block is. */
+export function boxOf(drawing: Drawing, placed: Placed, id: string): Omit<Tile, "id"> | null {
+  const place = drawing.place.get(id);
+  const at = place === undefined ? undefined : placed.at.get(place);
+  const block = at && drawing.blocks.find((one) => one.id === place);
+  if (!block || !at) return null;
+  const tile = tilesOf(block).find((one) => one.id === id) ?? { x: 0, y: 0, width: block.width, height: block.height };
+  return { x: at.x + tile.x, y: at.y + tile.y, width: tile.width, height: tile.height };
 }

@@ -7,6 +7,7 @@ import { ATTENTION, author, constellationShown, FINAL, plural, versionDelta } fr
 type FeedKind = "task" | "version" | "fault" | "question" | "control" | "other";
 
 export interface FeedLine {
+  /** Of its first event, so that a burst that goes on is the same line. */
   seq: number;
   at_ms: number;
   kind: FeedKind;
@@ -160,6 +161,7 @@ export function feedLines(events: readonly StreamEvent[], most: number): FeedLin
     const same = last?.kind === "task" && line.kind === "task" && last.text === line.text && last.glyph === line.glyph;
     if (last && same && last.at_ms - line.at_ms < BURST_MS) {
       for (const name of line.names) named.add(name);
+      last.seq = line.seq;
       continue;
     }
     close();

@@ -86,6 +86,7 @@ export class Board {
   private told = 0;
   private stop: (() => void) | null = null;
   private readonly groups = new Map<string, number>();
+  private readonly noted = new Set<Set<string>>();
 
   constructor(model: StreamModel, fleet: StreamModel) {
     this.model = model;
@@ -153,6 +154,13 @@ export class Board {
     return this.groups.get(group) ?? 0;
   }
 
+  /** A set into which each task goes that becomes another, until `end`; its reader takes out what it has drawn. */
+  note(): { changed: Set<string>; end: () => void } {
+    const changed = new Set<string>();
+    this.noted.add(changed);
+    return { changed, end: () => void this.noted.delete(changed) };
+  }
+
   /** Takes the reasons of ready tasks that the hub joins from its fleet, until it says others. */
   join(reasons: ReadonlyMap<string, Reason>): void {
     if (reasons.size === this.said.size && [...reasons].every(([id, reason]) => this.said.get(id) === reason)) return;
@@ -189,6 +197,8 @@ export class Board {
   }
 
   private markAll(): void {
+    // Some of them may be gone.
+    for (const noted of this.noted) for (const id of this.views.keys()) noted.add(id);
     this.views.clear();
     this.fresh.clear();
     this.seeking.clear();
@@ -222,6 +232,7 @@ export class Board {
     this.dirty.clear();
     if (this.fresh.size === 0) return;
     this.renew();
+    for (const noted of this.noted) for (const id of this.fresh) noted.add(id);
     this.fresh.clear();
     this.failures = null;
     this.revision += 1;
@@ -266,7 +277,7 @@ export class Board {
 
   /** A pause gives what is ready another reason. */
   private lookAtHead(): void {
-    const state = this.model.one<Head>("head")?.state ?? "active";
+    const state = this.model.of<Head>("head", "")?.state ?? "active";
     if (state === this.state) return;
     this.state = state;
     this.markReady();

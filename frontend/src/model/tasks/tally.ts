@@ -17,6 +17,7 @@ export class Tally {
   views: readonly TaskView[] = [];
   /** Done with met checks; tasks that declare checks, and those of them that have not met theirs. */
   checked = 0;
+  private tasks = 0;
   private asked = 0;
   private unmet = 0;
   /** Failed, and not made up for by another task. */
@@ -34,16 +35,20 @@ export class Tally {
     if (views.length !== before.length) this.clear();
     for (let index = 0; index < views.length; index += 1) {
       const [old, view] = [this.views[index], views[index]];
-      if (old === view) continue;
-      if (old) this.add(old, -1);
-      if (view) this.add(view, 1);
+      if (old !== view) this.change(old, view);
     }
     this.views = views;
     return this;
   }
 
+  /** Counts one task in place of what it was; without one of the two it comes or goes. */
+  change(before: TaskView | undefined, now: TaskView | undefined): void {
+    if (before) this.add(before, -1);
+    if (now) this.add(now, 1);
+  }
+
   get size(): number {
-    return this.views.length;
+    return this.tasks;
   }
 
   in(state: TaskState): number {
@@ -121,6 +126,7 @@ export class Tally {
 
   private clear(): void {
     this.views = [];
+    this.tasks = 0;
     this.checked = 0;
     this.asked = 0;
     this.unmet = 0;
@@ -130,6 +136,7 @@ export class Tally {
 
   private add(view: TaskView, by: 1 | -1): void {
     const { shown, record, spec } = view;
+    this.tasks += by;
     const key = `${shown.glyph} ${shown.tone} ${shown.stuck} ${shown.word}`;
     const held = this.shown.get(key);
     const count = (held?.count ?? 0) + by;

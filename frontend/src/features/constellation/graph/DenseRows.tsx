@@ -1,8 +1,9 @@
 /** One member of a long family: a tile an item on one canvas, so that thousands cost one element. */
-import { type MouseEvent, useEffect, useRef } from "react";
+import { type MouseEvent, useEffect, useMemo, useRef } from "react";
 import { denseCell, FAMILY_HEAD, type Member } from "../../../model/layout/blocks.ts";
 import { taskView } from "../../../model/tasks/selectors.ts";
-import { paintTile, readPaint } from "./canvas/paint.ts";
+import { type Box, Mosaic } from "./canvas/mosaic.ts";
+import { readPaint } from "./canvas/paint.ts";
 import { useRepaint } from "./canvas/repaint.ts";
 import { useScene } from "./context.ts";
 
@@ -13,38 +14,39 @@ export function DenseRows({ keys, member, x }: { keys: string[]; member: Member;
   const across = Math.floor(160 / cell);
   const height = Math.ceil(keys.length / across) * cell;
 
-  const paintAll = () => {
+  const mosaic = useMemo(() => {
+    const boxes = new Map<string, Box>();
+    keys.forEach((key, index) => {
+      const id = member.children.get(key);
+      if (id) boxes.set(id, [(index % across) * cell, Math.floor(index / across) * cell, cell - 1, cell - 1]);
+    });
+    return { tiles: new Mosaic(boxes), boxes };
+  }, [keys, member, cell, across]);
+
+  const paint = (changed: ReadonlySet<string> | null) => {
     const element = canvas.current;
     const context = element?.getContext("2d");
     if (!element || !context) return;
-    const ratio = devicePixelRatio || 1;
-    element.width = 160 * ratio;
-    element.height = height * ratio;
-    context.scale(ratio, ratio);
-    const paint = readPaint();
-    const failed: [number, number, string][] = [];
-    keys.forEach((key, index) => {
-      const id = member.children.get(key);
-      const view = id ? taskView(model, fleet, id) : undefined;
-      if (!view || !id) return;
-      const [left, top] = [(index % across) * cell, Math.floor(index / across) * cell];
-      if (view.shown.tone === "vermilion") failed.push([left, top, id]);
-      else paintTile(context, paint, view.shown, left, top, cell - 1, cell - 1);
-      if (id === selected) {
-        context.strokeStyle = paint.ink;
-        context.lineWidth = 2;
-        context.strokeRect(left - 0.5, top - 0.5, cell, cell);
-      }
-    });
-    // Last, so that no neighbour covers a failure.
-    for (const [left, top, id] of failed) {
-      const view = taskView(model, fleet, id);
-      if (view) paintTile(context, paint, view.shown, left, top, cell - 1, cell - 1);
+    const shownOf = (id: string) => taskView(model, fleet, id)?.shown;
+    const some = changed && mosaic.tiles.takes(changed, shownOf) ? changed : null;
+    if (!some) {
+      const ratio = devicePixelRatio || 1;
+      // Which clears it.
+      element.width = 160 * ratio;
+      element.height = height * ratio;
+      context.scale(ratio, ratio);
     }
+    const colours = readPaint();
+    mosaic.tiles.paint(context, colours, shownOf, some);
+    const chosen = selected === null ? undefined : mosaic.boxes.get(selected);
+    if (!chosen) return;
+    context.strokeStyle = colours.ink;
+    context.lineWidth = 2;
+    context.strokeRect(chosen[0] - 0.5, chosen[1] - 0.5, cell, cell);
   };
-  useRepaint(model, fleet, paintAll);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `paintAll` follows from these.
-  useEffect(paintAll, [keys, member, model, fleet, selected]);
+  useRepaint(model, fleet, paint);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `paint` follows from these.
+  useEffect(() => paint(null), [mosaic, model, fleet, selected]);
 
   const taskAt = (event: MouseEvent<HTMLCanvasElement>): string | undefined => {
     const box = event.currentTarget.getBoundingClientRect();

@@ -4,6 +4,7 @@
  */
 import { memo, useSyncExternalStore } from "react";
 import { useGroup, useTask } from "../../../app/workspace/context.ts";
+import { devices } from "../../../model/fleet/fleet.ts";
 import {
   type Block,
   FAMILY_HEAD,
@@ -17,7 +18,8 @@ import {
   SHUT_WIDTH,
 } from "../../../model/layout/blocks.ts";
 import { boardOf } from "../../../model/tasks/board.ts";
-import { counts, itemLabel, type TaskView, taskView } from "../../../model/tasks/selectors.ts";
+import { groupTally } from "../../../model/tasks/groups.ts";
+import { itemLabel, taskView } from "../../../model/tasks/selectors.ts";
 import type { Item, TaskSpec } from "../../../model/types.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { StateBar } from "../../../ui/parts.tsx";
@@ -149,26 +151,24 @@ function MemberHead({ column, root, folded }: { column: Column; root: string; fo
   const { model, fleet, onOpen, selected, onSelect } = useScene();
   const { member, x, y, width, open } = column;
   useGroup(model, fleet, member.id);
-  const views: TaskView[] = [];
-  for (const child of member.children.values()) {
-    const view = taskView(model, fleet, child);
-    if (view) views.push(view);
-  }
-  const all = counts(views);
-  const done = views.filter((view) => DONE.has(view.shown.glyph)).length;
-  const tags = [...new Set(views.map((view) => view.deviceTag).filter(Boolean))];
+  const tally = groupTally(model, fleet, member.id);
+  const { size } = tally;
+  const all = tally.counts();
+  const done = all.reduce((sum, { shown, count }) => sum + (DONE.has(shown.glyph) ? count : 0), 0);
+  const places = [...tally.onDevices.keys()].flatMap((id) => devices(fleet).get(id) ?? []);
+  const tags = places.map(({ tag }) => tag);
   const spec = model.one<TaskSpec>(`spec/${member.id}`);
   const wide = width > 120;
   const of = (tone: string) => all.find((count) => count.shown.tone === tone);
   // Folded rows show no trouble of their own, so the head tells it.
   const now = of("vermilion") ?? (folded ? of("amber") : undefined) ?? of("blue");
   const limit = spec?.for_each?.max_parallel ? `${spec.for_each.max_parallel} at once` : "";
-  const place = views.find((view) => view.deviceName)?.deviceName ?? spec?.device?.name ?? "";
+  const place = places[0]?.device.name ?? spec?.device?.name ?? "";
   const note = now
     ? `${now.count} ${now.shown.word.toLowerCase()}`
-    : done === views.length
+    : done === size
       ? "all done"
-      : `${views.length - done} to go`;
+      : `${size - done} to go`;
   return (
     <button
       type="button"
@@ -181,11 +181,7 @@ function MemberHead({ column, root, folded }: { column: Column; root: string; fo
     >
       <span className="row">
         <span className="strong cut">{member.id}</span>
-        {views.length > 0 && (
-          <span className="end dim small nowrap">
-            {wide ? `${done} of ${views.length}` : `${done}/${views.length}`}
-          </span>
-        )}
+        {size > 0 && <span className="end dim small nowrap">{wide ? `${done} of ${size}` : `${done}/${size}`}</span>}
       </span>
       <StateBar counts={all} />
       <span className="row small dim nowrap">
@@ -195,11 +191,7 @@ function MemberHead({ column, root, folded }: { column: Column; root: string; fo
           </span>
         ))}
         <span className="cut">
-          {wide && !folded
-            ? [tags.length > 1 ? "" : place, limit].filter(Boolean).join(", ")
-            : views.length
-              ? note
-              : ""}
+          {wide && !folded ? [tags.length > 1 ? "" : place, limit].filter(Boolean).join(", ") : size ? note : ""}
         </span>
       </span>
     </button>

@@ -16,7 +16,7 @@ import {
 } from "@xyflow/react";
 import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { type Block, type Drawing, isDense } from "../../../model/layout/blocks.ts";
-import { farEnd, type Hit, hitAt } from "../../../model/layout/hits.ts";
+import { boxOf, farEnd, type Hit, hitAt } from "../../../model/layout/hits.ts";
 import { type Placed, pathOf } from "../../../model/layout/layout.ts";
 import type { Overlay } from "../../../model/stream/history.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
@@ -165,6 +165,20 @@ function Scene(props: GraphProps) {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   });
+
+  // A task that was found by its name or by a key may stand far away; one that was pressed is in view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another choice moves the view, and the first fit shows it.
+  useEffect(() => {
+    const element = box.current;
+    const at = selected !== null && element ? boxOf(drawing, placed, selected) : null;
+    if (!at || !element) return;
+    const { x, y, zoom } = flow.getViewport();
+    const [left, above] = [at.x * zoom + x, at.y * zoom + y];
+    const beside = left + at.width * zoom < 0 || left > element.clientWidth;
+    if (!beside && above + at.height * zoom > top && above < element.clientHeight - bottom) return;
+    onMoved();
+    void flow.setCenter(at.x + at.width / 2, at.y + at.height / 2, { zoom });
+  }, [selected, fitted]);
 
   const [hovered, setHovered] = useState<{ hit: Hit; x: number; y: number } | null>(null);
   /** The thing that is drawn below a pointer on the bare canvas. */
@@ -425,7 +439,8 @@ function firstToSee(drawing: Drawing, model: StreamModel, fleet: StreamModel): s
     if (shown && inTrouble(shown)) return block;
     if (shown?.tone === "blue" && !open) open = block;
   }
-  return open;
+  // The corner of a large drawing is bare where its first layer is narrow.
+  return open || (drawing.blocks[0]?.id ?? "");
 }
 
 function isTyping(target: EventTarget | null): boolean {

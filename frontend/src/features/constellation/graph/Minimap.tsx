@@ -1,17 +1,21 @@
 /** The whole drawing small, on one canvas, with the part in view framed; a press or a drag moves the view there. */
 import { useReactFlow, useStore } from "@xyflow/react";
-import { type PointerEvent, useEffect, useRef } from "react";
+import { type PointerEvent, useEffect, useMemo, useRef } from "react";
 import type { Drawing } from "../../../model/layout/blocks.ts";
 import type { Placed } from "../../../model/layout/layout.ts";
 import { tilesOf } from "../../../model/layout/tiles.ts";
 import { taskView } from "../../../model/tasks/selectors.ts";
-import { paintTile, readPaint } from "./canvas/paint.ts";
+import { type Box, Mosaic } from "./canvas/mosaic.ts";
+import { readPaint } from "./canvas/paint.ts";
 import { useRepaint } from "./canvas/repaint.ts";
 import { useScene } from "./context.ts";
 
 const WIDE = 180;
 const HIGH = 154;
 const ROOM = 8;
+
+/** To whole pixels of a canvas of two for each of the page, so that a tile covers what it was before. */
+const sharp = (value: number): number => Math.round(value * 2) / 2;
 
 interface MinimapProps {
   drawing: Drawing;
@@ -31,39 +35,38 @@ export function Minimap({ drawing, placed, onMove }: MinimapProps) {
   const left = (WIDE - placed.width * scale) / 2;
   const top = (HIGH - placed.height * scale) / 2;
 
-  const paint = () => {
-    const context = canvas.current?.getContext("2d");
-    if (!context) return;
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, WIDE * 2, HIGH * 2);
-    context.setTransform(2, 0, 0, 2, left * 2, top * 2);
-    const colours = readPaint();
-    const failed: (() => void)[] = [];
+  const mosaic = useMemo(() => {
+    const boxes = new Map<string, Box>();
     for (const block of drawing.blocks) {
       const at = placed.at.get(block.id);
       if (!at) continue;
       for (const tile of tilesOf(block)) {
-        const shown = taskView(model, fleet, tile.id)?.shown;
-        if (!shown) continue;
-        const box = [
-          (at.x + tile.x) * scale,
-          (at.y + tile.y) * scale,
-          Math.max(1, tile.width * scale),
-          Math.max(1, tile.height * scale),
-        ] as const;
-        if (shown.tone === "vermilion") failed.push(() => paintTile(context, colours, shown, ...box));
-        else paintTile(context, colours, shown, ...box);
+        boxes.set(tile.id, [
+          sharp((at.x + tile.x) * scale + left),
+          sharp((at.y + tile.y) * scale + top),
+          Math.max(1, sharp(tile.width * scale)),
+          Math.max(1, sharp(tile.height * scale)),
+        ]);
       }
     }
-    // Last, so that no neighbour covers a failure.
-    for (const draw of failed) draw();
+    return new Mosaic(boxes);
+  }, [drawing, placed, scale, left, top]);
+
+  const paint = (changed: ReadonlySet<string> | null) => {
+    const context = canvas.current?.getContext("2d");
+    if (!context) return;
+    const shownOf = (id: string) => taskView(model, fleet, id)?.shown;
+    const some = changed && mosaic.takes(changed, shownOf) ? changed : null;
+    context.setTransform(2, 0, 0, 2, 0, 0);
+    if (!some) context.clearRect(0, 0, WIDE, HIGH);
+    mosaic.paint(context, readPaint(), shownOf, some);
   };
   useRepaint(model, fleet, paint);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `paint` follows from these.
   useEffect(() => {
-    const timer = setTimeout(paint, 0);
+    const timer = setTimeout(() => paint(null), 0);
     return () => clearTimeout(timer);
-  }, [drawing, placed, scale, left, top, model, fleet]);
+  }, [mosaic, model, fleet]);
 
   const go = (event: PointerEvent<HTMLDivElement>) => {
     const box = event.currentTarget.getBoundingClientRect();

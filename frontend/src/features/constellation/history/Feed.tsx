@@ -1,5 +1,6 @@
 /** What happened, newest first: a line a fact, bursts joined. Announced at most once a second. */
 import { useEffect, useMemo, useRef, useState } from "react";
+import { usePaced } from "../../../app/workspace/context.ts";
 import { callsNamed, nameOfDevice, taskNamed } from "../../../model/fleet/fleet.ts";
 import { type FeedLine, feedLines, feedSource } from "../../../model/run/feed.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
@@ -8,6 +9,8 @@ import { timeOfDay } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 
 const NAMES_MAX = 4;
+/** More lines a second nobody reads, and each new one is laid out. */
+const DRAWN_EVERY_MS = 500;
 
 interface FeedProps {
   events: readonly StreamEvent[];
@@ -18,8 +21,9 @@ interface FeedProps {
 }
 
 export function Feed({ events, revision, most, fleet, onSelect }: FeedProps) {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the list grows in place; `revision` says when.
-  const lines = useMemo(() => feedLines(events, most), [events, revision, most]);
+  const drawn = usePaced(revision, DRAWN_EVERY_MS);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list grows in place; `drawn` says when.
+  const lines = useMemo(() => feedLines(events, most), [events, drawn, most]);
   const said = useSlow(lines[0] ? callsNamed(fleet, textOf(lines[0])) : "");
   return (
     <>

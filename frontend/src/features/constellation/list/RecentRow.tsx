@@ -12,12 +12,12 @@ export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) 
     <Link className="recent" href={`/constellations/${row.id}`}>
       <Glyph name={shown.glyph} tone={shown.tone} />
       <span className="sr">{shown.word}</span>
-      <b className="strong cut" title={row.request}>
-        {row.name || row.request || row.id}
+      <span className="cut" title={row.request}>
+        <b className="strong">{row.name || row.request || row.id}</b>
         {row.name && row.request && row.request !== row.name && <span className="dim asked"> {row.request}</span>}
-      </b>
-      <span className="dim cut sentence">{row.sentence || row.request}</span>
-      <span className="small dim num nowrap" title={tookWords(row)}>
+      </span>
+      <span className="dim cut sentence">{row.sentence || (end ? row.request : shown.word)}</span>
+      <span className="small dim num nowrap took" title={tookWords(row)}>
         {end ? duration(workedMs(row)) : ""}
       </span>
       <span className="small dim num nowrap">{age(end || createdMs(row), now)}</span>

@@ -6,7 +6,7 @@ import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { ModelCall } from "../../../model/types.ts";
 import { duration, money, plural, timeOfDay } from "../../../model/words/words.ts";
 import { Icon } from "../../../ui/Icon.tsx";
-import { ProblemNote } from "../../../ui/parts.tsx";
+import { Empty, ProblemNote } from "../../../ui/parts.tsx";
 
 const STAGES: Record<string, string> = {
   planning: "Asked for a plan",
@@ -26,6 +26,7 @@ export const callsOf = (model: StreamModel): ModelCall[] =>
 
 export function Conversation({ model }: { model: StreamModel }) {
   const calls = callsOf(model);
+  if (calls.length === 0) return <Empty title="No model was asked anything for this constellation." />;
   const tokens = calls.reduce((sum, call) => sum + (call.input_tokens ?? 0) + (call.output_tokens ?? 0), 0);
   const micros = calls.reduce((sum, call) => sum + (call.micros ?? 0), 0);
   return (

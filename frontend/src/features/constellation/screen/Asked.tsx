@@ -45,7 +45,7 @@ export function Asked({ run, place }: { run: Run; place: Place }) {
           )}
         </section>
       )}
-      {!final && !inPast && <TapCard views={present} fleet={run.fleet} nowMs={run.nowMs} />}
+      {!final && !inPast && <TapCard views={present} used={run.used} nowMs={run.nowMs} />}
     </>
   );
 }

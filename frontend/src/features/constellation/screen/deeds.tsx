@@ -17,7 +17,7 @@ import type { Run } from "./useRun.ts";
 import type { Versions } from "./useVersions.ts";
 
 /** So many tasks are found by the palette: more would make each letter typed a pause. */
-const ENTRIES_MAX = 3000;
+const ENTRIES_MAX = 10_000;
 
 export interface Deeds {
   buttons: ReactNode[];

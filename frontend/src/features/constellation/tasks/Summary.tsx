@@ -3,6 +3,7 @@ import { deviceShown, devices } from "../../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { Tally } from "../../../model/tasks/tally.ts";
 import type { Count } from "../../../model/words/presentation.ts";
+import { plural } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { StateBar } from "../../../ui/parts.tsx";
 
@@ -59,7 +60,9 @@ function usedDevices({ onDevices }: Tally, fleet: StreamModel) {
         {shown.stuck && <Glyph name={shown.glyph} tone={shown.tone} />}
         <b>{view.tag}</b>
         {view.device.name}
-        {!shown.stuck && ` ${count}/${view.offer?.slots ?? 1}`}
+        {!shown.stuck && count > 0 && (
+          <span className="dim">{`${count} of ${plural(view.offer?.slots ?? 1, "slot")}`}</span>
+        )}
       </span>
     );
   });

@@ -1,6 +1,5 @@
 /** Work that runs in a browser tab of another device: it may wait for a tap there, which nobody sees from here. */
 
-import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
 import { elapsedMs } from "../../../model/tasks/selectors.ts";
 import type { Device } from "../../../model/types.ts";
@@ -11,15 +10,19 @@ const AFTER_MS = 2_000;
 
 interface Props {
   views: readonly TaskView[];
-  fleet: StreamModel;
+  /** The devices that have had its tasks. */
+  used: readonly Device[];
   nowMs: number;
 }
 
-export function TapCard({ views, fleet, nowMs }: Props) {
+export function TapCard({ views, used, nowMs }: Props) {
+  const tabs = new Set(used.filter(({ os }) => os === "browser").map(({ id }) => id));
+  // Of thousands of tasks none need be looked at.
+  if (tabs.size === 0) return null;
   const waiting = views.filter(
     (view) =>
       view.record?.state === "running" &&
-      fleet.one<Device>(`device/${view.record.device}`)?.os === "browser" &&
+      tabs.has(view.record.device ?? "") &&
       (elapsedMs(view, nowMs) ?? 0) > AFTER_MS,
   );
   const names = [...new Set(waiting.map((view) => view.deviceName))];

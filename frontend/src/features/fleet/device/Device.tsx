@@ -17,6 +17,7 @@ import {
   taskNamed,
 } from "../../../model/fleet/fleet.ts";
 import { rightsOf } from "../../../model/fleet/rights.ts";
+import { linesOf, withLoad } from "../../../model/fleet/vitals.ts";
 import { createdMs } from "../../../model/words/times.ts";
 import { plural } from "../../../model/words/words.ts";
 import { CopyLine, Empty, ProblemNote, StatePill } from "../../../ui/parts.tsx";
@@ -77,7 +78,7 @@ function Known({ view }: { view: DeviceView }) {
     >
       <div className="page cards device">
         <div className="row wrap">
-          <StatePill shown={deviceShown(view, busy.length)} />
+          <StatePill shown={withLoad(deviceShown(view, busy.length), linesOf(vitals.value, device.id))} />
           {device.demo && <span className="chip demo">demo</span>}
           <span className="small dim">{linkWords(device, now) || NOT_YET_NEXT_STEP}</span>
         </div>

@@ -36,6 +36,7 @@ export function SignInPage({ problem, working, onRetry }: SignInProps) {
               </>
             ) : (
               <>
+                {!problem?.reason && <p className="strong">This browser is not signed in.</p>}
                 <p>A link works once. If somebody invited you, ask that person for a new link.</p>
                 <p>To sign in with your own hub, run this on its computer. It opens this page signed in.</p>
                 <CopyLine line="starloom open" label="the command" />

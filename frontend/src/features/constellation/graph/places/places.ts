@@ -12,6 +12,7 @@ import { outlineOf, type PackedPlaces, placedSteps } from "../../../../model/lay
 import type { Overlay } from "../../../../model/stream/history.ts";
 import type { StreamModel } from "../../../../model/stream/stream.ts";
 import { dependencies, specs } from "../../../../model/tasks/selectors.ts";
+import type { TaskSpec } from "../../../../model/types.ts";
 
 const ELK_FROM = 24;
 /** Above so many blocks the placement would hold up the page. */
@@ -97,6 +98,16 @@ function useDrawing({ model, overlay, ghosts, down }: Plan): Drawing {
   return shown.current;
 }
 
+/** Whether so many tasks stand outside of groups that a worker has to place them: a group is one block. */
+function hasManyLoose(all: Iterable<TaskSpec>): boolean {
+  let loose = 0;
+  for (const { group } of all) {
+    if (!group) loose += 1;
+    if (loose > AT_ONCE_MAX) return true;
+  }
+  return false;
+}
+
 /** A drawing with its places; while those of a changed one are worked out, what stood before stays as it was. */
 export function usePlaces(plan: Plan): { drawing: Drawing; placed: Placed; ready: boolean } {
   const { down } = plan;
@@ -106,8 +117,8 @@ export function usePlaces(plan: Plan): { drawing: Drawing; placed: Placed; ready
   const [found, setFound] = useState<{ drawing: Drawing; placed: Placed; down: boolean } | null>(null);
   const many = specs(plan.model).size > DRAWN_AT_ONCE_MAX;
   useEffect(() => {
-    if (many) layoutWorker();
-  }, [many]);
+    if (many && hasManyLoose(specs(plan.model).values())) layoutWorker();
+  }, [many, plan.model]);
   useEffect(() => {
     if (large) return placeElsewhere(drawing, down, (placed) => setFound({ drawing, placed, down }));
     if (down || drawing.blocks.length < ELK_FROM) return;

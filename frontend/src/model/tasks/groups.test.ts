@@ -1,0 +1,62 @@
+import { expect, it } from "vitest";
+import { StreamModel } from "../stream/stream.ts";
+import type { StreamEvent } from "../types.ts";
+import { groupTally } from "./groups.ts";
+
+function modelOf(): StreamModel {
+  const model = new StreamModel("s");
+  model.readSnapshot({ entities: {}, seq: 0 });
+  return model;
+}
+
+function put(model: StreamModel, puts: Record<string, unknown>): void {
+  model.readEvents([{ seq: model.seq + 1, puts, kind: "k", stream: "s" }] as unknown as StreamEvent[]);
+}
+
+let read = 0;
+
+/** A child of a group; each look at its group is counted. */
+function child(id: string, group: string, state: string): Record<string, unknown> {
+  const spec = { id, changed_in: 1 };
+  const get = () => {
+    read += 1;
+    return group;
+  };
+  Object.defineProperty(spec, "group", { enumerable: true, get });
+  return { [`spec/${id}`]: spec, [`task/${id}`]: { state, since_ms: 1 } };
+}
+
+const told = (model: StreamModel, fleet: StreamModel, group: string) =>
+  groupTally(model, fleet, group)
+    .counts()
+    .map(({ shown, count }) => `${count} ${shown.word}`);
+
+it("counts of a group of 5,000 the one child that an event touched", () => {
+  const [model, fleet] = [modelOf(), modelOf()];
+  put(model, { "spec/each": { id: "each", for_each: {}, changed_in: 1 } });
+  for (let at = 0; at < 5_000; at += 1) put(model, child(`each.${at}`, "each", "waiting"));
+  expect(told(model, fleet, "each")).toEqual(["5000 Waiting"]);
+  read = 0;
+  put(model, { "task/each.7": { state: "running", since_ms: 2 } });
+  expect(told(model, fleet, "each")).toEqual(["1 Running", "4999 Waiting"]);
+  expect(read).toBeLessThan(20);
+});
+
+it("follows children that come, go and change their group", () => {
+  const [model, fleet] = [modelOf(), modelOf()];
+  put(model, { ...child("a.1", "a", "succeeded"), ...child("a.2", "a", "failed"), ...child("b.1", "b", "running") });
+  expect(told(model, fleet, "a")).toEqual(["1 Done", "1 Failed"]);
+  put(model, { "spec/a.2": null, ...child("a.3", "a", "waiting") });
+  expect(told(model, fleet, "a")).toEqual(["1 Done", "1 Waiting"]);
+  put(model, child("a.3", "b", "waiting"));
+  expect(told(model, fleet, "a")).toEqual(["1 Done"]);
+  expect(told(model, fleet, "b")).toEqual(["1 Running", "1 Waiting"]);
+});
+
+it("begins again with a snapshot", () => {
+  const [model, fleet] = [modelOf(), modelOf()];
+  put(model, { ...child("a.1", "a", "running"), ...child("a.2", "a", "running") });
+  expect(told(model, fleet, "a")).toEqual(["2 Running"]);
+  model.readSnapshot({ entities: child("a.1", "a", "succeeded") as never, seq: 9 });
+  expect(told(model, fleet, "a")).toEqual(["1 Done"]);
+});

@@ -1,0 +1,58 @@
+/**
+ * The counts of each group's children. Counts only the children that are others than before, so that one event of a group
+ * of thousands costs one child. Reads lazily, as the board does.
+ */
+import type { StreamModel } from "../stream/stream.ts";
+import { type Board, boardOf, type TaskView } from "./board.ts";
+import { Tally } from "./tally.ts";
+
+class Groups {
+  private readonly board: Board;
+  private readonly tallies = new Map<string, Tally>();
+  private readonly counted = new Map<string, TaskView>();
+  private readonly changed: Set<string>;
+
+  constructor(model: StreamModel, board: Board) {
+    this.board = board;
+    this.changed = board.note().changed;
+    for (const id of model.kind("spec").keys()) this.changed.add(id);
+  }
+
+  of(group: string): Tally {
+    this.board.readRevision();
+    for (const id of this.changed) this.count(id);
+    this.changed.clear();
+    return this.tally(group);
+  }
+
+  private count(id: string): void {
+    const [before, now] = [this.counted.get(id), this.board.view(id)];
+    if (before === now) return;
+    if (before?.spec.group) this.tally(before.spec.group).change(before, undefined);
+    if (now?.spec.group) this.tally(now.spec.group).change(undefined, now);
+    if (now) this.counted.set(id, now);
+    else this.counted.delete(id);
+  }
+
+  private tally(group: string): Tally {
+    let held = this.tallies.get(group);
+    if (!held) {
+      held = new Tally();
+      this.tallies.set(group, held);
+    }
+    return held;
+  }
+}
+
+const kept = new WeakMap<Board, Groups>();
+
+/** How the children of a group stand now. */
+export function groupTally(model: StreamModel, fleet: StreamModel, group: string): Tally {
+  const board = boardOf(model, fleet);
+  let held = kept.get(board);
+  if (!held) {
+    held = new Groups(model, board);
+    kept.set(board, held);
+  }
+  return held.of(group);
+}
