@@ -56,9 +56,9 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom.planner.recipes.pages > docs/.recipes.part && mv docs/.recipes.part docs/recipes.md
 	@$(HERE) -m starloom.lab.nebula.planners.lures > docs/.lures.part && mv docs/.lures.part docs/nebula-lures.md
 
-sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2, HUBS=2, MINDS=1 (goals, votes, judges, workers)
+sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2, HUBS=2, MINDS=1 (goals, votes, judges, workers), KNOWN=0 (without seeds.txt)
 	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
-		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR)) $(if $(HUBS),--hubs $(HUBS)) $(if $(MINDS),--minds)
+		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR)) $(if $(HUBS),--hubs $(HUBS)) $(if $(MINDS),--minds) $(if $(filter 0,$(KNOWN)),--forget)
 
 fair-share: environment-dev ## two people, twelve constellations, four devices in virtual time; SEEDS=1000
 	@exec $(HERE) -m tests.sim.fair_share --seeds $(or $(SEEDS),1000)

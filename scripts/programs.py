@@ -17,9 +17,12 @@ from steps import Unable, say
 ADMINISTRATION = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where the programs of an administrator lie, also when the PATH does not lead there; `tests/conftest.py` adds them."""
 
+HEADLESS_SHELL = "chromium-headless-shell"
+"""Debian's Chromium without windows, extensions and a viewer of PDF files (`tests/browsers.py`)."""
+
 
 def ensure_all() -> None:
-    """Install Chromium and OpenSSH where they are missing, and look for `useradd`.
+    """Install Chromium, its headless shell and OpenSSH where they are missing, and look for `useradd`.
 
     Raises:
         Unable: one is not there and cannot be installed here.
@@ -30,13 +33,21 @@ def ensure_all() -> None:
 
 
 def ensure_browser() -> None:
-    """Install Chromium for the browser tests where it is missing and this user may.
+    """Install Chromium and its headless shell for the browser tests where they are missing and this user may.
+
+    The shell alone may stay missing: the tests start the whole browser in its place, which takes them longer.
 
     Raises:
-        Unable: there is none and it cannot be installed here.
+        Unable: there is no Chromium and it cannot be installed here.
     """
+    need = "the browser tests need Chromium"
+    if not shutil.which(HEADLESS_SHELL):
+        try:
+            _install("chromium", need, ["chromium", HEADLESS_SHELL])
+        except Unable:
+            say(f"  {HEADLESS_SHELL} cannot be installed here; the browser tests take longer without it")
     if not shutil.which("chromium"):
-        _install("chromium", "the browser tests need Chromium", ["chromium"])
+        _install("chromium", need, ["chromium"])
 
 
 def ensure_ssh() -> None:

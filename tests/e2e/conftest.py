@@ -7,12 +7,14 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect, sync_playwright
 
+from tests.browsers import lean_browser, whole_browser
 from tests.e2e.failures import explain
 from tests.e2e.screens import FOLDER, Screens, write_index
 from tests.e2e.stack import Stack, running
@@ -58,11 +60,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    assert chromium, "the browser tests need Chromium (Debian, Ubuntu: apt-get install chromium)"
     expect.set_options(timeout=WAIT_MS)  # a page's own default does not hold for expectations, which have 5 s
     with sync_playwright() as play:
-        made = play.chromium.launch(executable_path=chromium, args=FLAGS)
+        made = play.chromium.launch(executable_path=lean_browser(), args=FLAGS)
         yield made
         made.close()
 
@@ -94,27 +94,31 @@ NewContext = Callable[..., BrowserContext]
 @pytest.fixture(scope="package")
 def new_context(browser: Browser, stack: Stack) -> NewContext:
     """Make a browser context of a width, with no session unless one is given."""
+    return partial(context_of, browser, stack)
 
-    def make(
-        width: str, session: StorageState | None = None, workers: Literal["allow", "block"] = "block"
-    ) -> BrowserContext:
-        wide, high = SIZES[width]
-        context = browser.new_context(
-            base_url=stack.url,
-            viewport={"width": wide, "height": high},
-            has_touch=width == "phone",
-            locale="en-US",
-            reduced_motion="reduce",
-            color_scheme="light",
-            storage_state=session,
-            permissions=["clipboard-read", "clipboard-write"],
-            # What passes through a service worker, no route of a test sees.
-            service_workers=workers,
-        )
-        context.set_default_timeout(WAIT_MS)
-        return context
 
-    return make
+def context_of(
+    browser: Browser,
+    stack: Stack,
+    width: str,
+    session: StorageState | None = None,
+    workers: Literal["allow", "block"] = "block",
+) -> BrowserContext:
+    wide, high = SIZES[width]
+    context = browser.new_context(
+        base_url=stack.url,
+        viewport={"width": wide, "height": high},
+        has_touch=width == "phone",
+        locale="en-US",
+        reduced_motion="reduce",
+        color_scheme="light",
+        storage_state=session,
+        permissions=["clipboard-read", "clipboard-write"],
+        # What passes through a service worker, no route of a test sees.
+        service_workers=workers,
+    )
+    context.set_default_timeout(WAIT_MS)
+    return context
 
 
 @pytest.fixture(scope="package")
@@ -160,7 +164,19 @@ def width(request: pytest.FixtureRequest) -> str:
 def page(width: str, session: StorageState, sample: Seen, new_context: NewContext) -> Iterator[Page]:
     """A signed-in page; a fault that its script throws fails the test."""
     del sample  # its devices stay; nothing else is asked of them before it is over
-    context = new_context(width, session)
+    yield from watched_page(new_context(width, session))
+
+
+@pytest.fixture
+def page_in_a_window(browser: Browser, stack: Stack, width: str, session: StorageState, sample: Seen) -> Iterator[Page]:
+    """A signed-in page of the whole browser, whose window has a bar that the keyboard reaches."""
+    del sample
+    whole = browser.browser_type.launch(executable_path=whole_browser(), args=FLAGS)
+    yield from watched_page(context_of(whole, stack, width, session))
+    whole.close()
+
+
+def watched_page(context: BrowserContext) -> Iterator[Page]:
     made = context.new_page()
     thrown: list[Any] = []
     made.on("pageerror", lambda error: thrown.append(error))

@@ -37,7 +37,9 @@ def walk(page: Page, key: str) -> list[str]:
 
 
 @pytest.mark.parametrize("key", ["Tab", "Shift+Tab"])
-def test_the_keyboard_leaves_a_button_that_says_why_not(page: Page, width: str, key: str) -> None:
+def test_the_keyboard_leaves_a_button_that_says_why_not(page_in_a_window: Page, key: str) -> None:
+    """Beyond the last stop is the bar of the browser. The headless shell has none, and the keyboard stays there."""
+    page = page_in_a_window
     page.goto("/new?way=build")
     row = page.get_by_role("button", name="Add a row").first
     row.wait_for()

@@ -18,7 +18,7 @@ from tests.waiting import SLOWER
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALLEST = {
-    "sim": ("SCHEDULES=2", "PROCESSES=1"),
+    "sim": ("SCHEDULES=2", "PROCESSES=1", "KNOWN=0"),
     "fair-share": ("SEEDS=2",),
     "placement-bench": ("SEEDS=24",),
     "forecasts-bench": ("RUNS=10",),
@@ -53,7 +53,7 @@ RUN_ELSEWHERE = {
     "environment": "before anything else",
     "environment-dev": "before anything else",
 }
-IN_TEST = ("sim", "explore", "fair-share", "words", "chaos", "shape")
+IN_TEST = ("sim", "explore", "fair-share", "words", "chaos")
 SHOWN_BY = {
     "bench": "tests/bench/test_bench.py",
     "bench-scale": "tests/bench/test_bench.py",
@@ -63,6 +63,7 @@ SHOWN_BY = {
     "guard": "tests/guard/test_threats.py",
     "placement-bench": "tests/core/placement/test_pace.py",
     "seeded-bugs": "tests/seeded_bugs/test_verdicts.py",
+    "shape": "tests/arch/test_shape.py",
     "soak": "tests/device_agents/work/test_ledger.py",
     "storm": "tests/chaos/test_storm.py",
     "wheels": "tests/host/test_installed_wheels.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import pytest
 import programs
 import tier
 from steps import Unable
+from tests.browsers import HEADLESS_SHELL, lean_browser
 from tests.tiers import OUT_OF_TIME
 from tests.waiting import SLOWER
 
@@ -228,3 +230,44 @@ def test_root_without_useradd_learns_it_before_the_tests(tmp_path: Path, monkeyp
         programs.ensure_useradd()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     programs.ensure_useradd()
+
+
+@pytest.mark.parametrize(
+    ("there", "available", "asked"),
+    [
+        ([], ["chromium", "shell"], [["chromium", "shell"]]),
+        (["chromium"], ["shell"], [["chromium", "shell"]]),
+        (["chromium"], [], [["chromium", "shell"]]),
+        ([], ["chromium"], [["chromium", "shell"], ["chromium"]]),
+        (["chromium", "shell"], [], []),
+    ],
+    ids=["nothing", "chromium", "no shell to be had", "chromium alone to be had", "both"],
+)
+def test_the_headless_shell_is_installed_where_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, there: list[str], available: list[str], asked: list[list[str]]
+) -> None:
+    found: list[list[str]] = []
+
+    def install(what: str, need: str, packages: list[str]) -> None:
+        found.append(packages)
+        if not {*packages} <= {*there, *available}:
+            raise Unable("not to be had", "")
+        there.extend(packages)
+
+    monkeypatch.setattr(programs, "HEADLESS_SHELL", "shell")
+    monkeypatch.setattr(programs, "_install", install)
+    monkeypatch.setattr(shutil, "which", lambda name: name if name in there else None)
+    programs.ensure_browser()
+    assert found == asked
+    assert "chromium" in there
+
+
+def test_a_browser_test_starts_the_headless_shell_before_the_whole_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"chromium": "/usr/bin/chromium", HEADLESS_SHELL: "/usr/bin/shell"}
+    monkeypatch.setattr(shutil, "which", there.get)
+    assert (HEADLESS_SHELL, lean_browser()) == (programs.HEADLESS_SHELL, "/usr/bin/shell")
+    del there[HEADLESS_SHELL]
+    assert lean_browser() == "/usr/bin/chromium"
+    there.clear()
+    with pytest.raises(AssertionError, match="apt-get install chromium"):
+        lean_browser()

@@ -126,7 +126,7 @@ def main() -> int:
     parser.add_argument("--stop-at-first", action="store_true", help="end with the first failing schedule")
     parser.add_argument("--shrink-s", type=float, default=60.0, help="how long to make a failing schedule smaller")
     parser.add_argument("--within", type=seconds, default=0.0, metavar="4m", help="end when this time is over")
-    parser.add_argument("--forget", action="store_true", help="do not add failing seeds to seeds.txt")
+    parser.add_argument("--forget", action="store_true", help="play no seed of seeds.txt and add none")
     parser.add_argument("--processes", type=int, default=1, help="how many play side by side")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)

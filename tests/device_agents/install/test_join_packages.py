@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 
 from tests.arch.checkout import ROOT
 from tests.served import Quiet, Served
+from tests.tiers import first_in_test
 from tests.waiting import SLOWER
 
 JOIN_PY = ROOT / "device_agents" / "join.py"
@@ -103,7 +104,7 @@ def join(hub: FakeHub, home: Path, index: Path | None = None) -> subprocess.Comp
     )
 
 
-@pytest.mark.parametrize("damage", ["no pip", "a package is half there"])
+@pytest.mark.parametrize("damage", first_in_test(["a package is half there", "no pip"]))
 def test_an_environment_that_is_not_whole_is_made_again(hub: FakeHub, tmp_path: Path, damage: str) -> None:
     home, index = tmp_path / "home", tmp_path / "index"
     index.mkdir()

@@ -7,7 +7,6 @@ hub for nothing with the person's cookie, and neither leave nor replace the page
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request, sync_playwright
 
+from tests.browsers import whole_browser
 from tests.e2e import answers
 from tests.e2e.conftest import FLAGS, WAIT_MS
 from tests.e2e.stack import SERVER, Stack
@@ -131,10 +131,9 @@ def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:
 
 @contextmanager
 def browsing() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    assert chromium, "this attack needs Chromium (Debian, Ubuntu: apt-get install chromium)"
+    """Yield the whole browser: the headless shell has no viewer of PDF files."""
     with sync_playwright() as play:
-        made = play.chromium.launch(executable_path=chromium, args=FLAGS)
+        made = play.chromium.launch(executable_path=whole_browser(), args=FLAGS)
         yield made
         made.close()
 

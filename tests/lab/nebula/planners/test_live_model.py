@@ -250,34 +250,35 @@ def test_the_owners_model_plans_and_answers_within_its_budget(tmp_path: Path, mo
 
 @pytest.mark.chaos
 def test_a_recorded_run_is_said_again_without_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One world records and one says again, each with the same seeds: a world is nine processes to start."""
     answer = {"kind": "answer", "text": "The table has the ten [1].", "cites": [{"task": "ask", "pointer": "/rows"}]}
     monkeypatch.setenv("STARLOOM_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("STARLOOM_LLM_MODEL", "fake-1")
-    tasks, kept = chosen(["18"]), tmp_path / "kept"
+    tasks, kept, seeds = chosen(["18"]), tmp_path / "kept", [1, 2, 3, 4]
     with a_model(of_gold("18", answer)) as fake:
         monkeypatch.setenv("STARLOOM_LLM_URL", fake.url)
         model = live_model(load({}).settings, tokens_most=100_000, tokens_a_task=100_000)
-        first = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, model=model, record=kept), lambda _: None)
-    (file,) = kept.iterdir()
-    assert (file.name, file.stat().st_mode & 0o777) == ("18-top-ten.P0.s1.jsonl", 0o600)
-    assert [call.stage for call in read_recording(file).calls] == ["planning", "answering"]
+        first = run_suite(Wanted(tasks, MODEL, ["P0"], seeds, tmp_path, model=model, record=kept), lambda _: None)
     monkeypatch.delenv("STARLOOM_LLM_URL")
-    again = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None)
-    ((one,), (other,)) = first.runs, again.runs
-    assert (one.success, one.used.calls) == (other.success, other.used.calls) == (True, 2)
-    assert other.answer == one.answer
-    assert (again.misses, other.differs, other.replayed) == ([], (), 2)
-    assert len(fake.asked) == 2
+    files = [kept / f"18-top-ten.P0.s{seed}.jsonl" for seed in seeds]
+    assert sorted(kept.iterdir()) == files
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    assert [call.stage for call in read_recording(files[0]).calls] == ["planning", "answering"]
+    _, changed, cut, absent = files
     # A hub that asks in other words is another product, unless that is accepted.
-    file.write_bytes(file.read_bytes().replace(b"Answer with one JSON object", b"Answer with a JSON object", 1))
-    changed = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None)
-    assert "1 prompt differs from the recording" in " ".join(changed.misses)
-    assert replace(changed, accepts_prompts=True).misses == []
+    changed.write_bytes(changed.read_bytes().replace(b"Answer with one JSON object", b"Answer with a JSON object", 1))
     # A recording of another task's plan, and one that is not there, are named.
-    file.write_bytes(file.read_bytes().splitlines()[1] + b"\n")
-    (lost,) = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None).runs
+    cut.write_bytes(cut.read_bytes().splitlines()[1] + b"\n")
+    absent.unlink()
+    again = run_suite(Wanted(tasks, MODEL, ["P0"], seeds, tmp_path, replay=kept), lambda _: None)
+    one, (same, differs, lost, none) = first.runs[0], again.runs
+    assert (one.success, one.used.calls) == (same.success, same.used.calls) == (True, 2)
+    assert (same.answer, same.differs, same.replayed) == (one.answer, (), 2)
+    assert len(fake.asked) == 2 * len(seeds)
+    assert replace(again, runs=[same]).misses == []
+    by_other_words = replace(again, runs=[differs])
+    assert "1 prompt differs from the recording" in " ".join(by_other_words.misses)
+    assert replace(by_other_words, accepts_prompts=True).misses == []
     assert not lost.success
     assert "call 1 (planning) is not in the recording" in lost.lost
-    file.unlink()
-    (none,) = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, replay=kept), lambda _: None).runs
-    assert none.fault == "the recording 18-top-ten.P0.s1.jsonl cannot be read (No such file or directory)"
+    assert none.fault == "the recording 18-top-ten.P0.s4.jsonl cannot be read (No such file or directory)"

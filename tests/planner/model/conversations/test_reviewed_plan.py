@@ -17,6 +17,7 @@ from starloom_protocol.records.specs import Check
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Op, Outcome, Sharing
 from tests.builders import Driver, plan, task
+from tests.tiers import first_in_test
 
 PROGRAM = "import csv\nrows = csv.DictReader(open('sales.csv'))\nprint(sum(float(row['region']) for row in rows))\n"
 SAID = "the program ended with 1\nTraceback (most recent call last):\n  File 'program.py', line 3\nKeyError: 'region'"
@@ -122,7 +123,7 @@ def test_like_failures_of_a_group_are_one_line_with_their_items() -> None:
     assert line_of(lines, "end")["inputs"] == {"x": "each"}
 
 
-@pytest.mark.parametrize("count", [200, 2000])
+@pytest.mark.parametrize("count", first_in_test([200, 2000]))
 def test_a_large_plan_is_shown_within_its_bound_with_the_rest_as_counts(count: int) -> None:
     driver = Driver(*(f"server-{number}" for number in range(20)), slots=count, whole=False)
     long = canonical({"code": "x = 1\n" * 600})
