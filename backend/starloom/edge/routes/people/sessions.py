@@ -286,7 +286,9 @@ class Sessions:
         if known is None:
             if not PRINCIPAL_NAME.fullmatch(body.holder):
                 reason = "a name has letters from a to z, digits and `._@+-`, at most 64"
-                raise Problem(Code.BAD_REQUEST, reason, hint="Write it as in a mail address, without accents or spaces.")
+                raise Problem(
+                    Code.BAD_REQUEST, reason, hint="Write it as in a mail address, without accents or spaces."
+                )
             known = issue.principal(body.holder, kind, body.role, self._hub.now_ms())
             added = inputs.PrincipalAdded(by=caller.by, id=new_id(), principal=known, scope=caller.role)
             accepted(await self._hub.inbox.ask(added))
