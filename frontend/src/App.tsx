@@ -40,7 +40,7 @@ function takeSignInLink(): { id: string; secret: string } | null {
   return { id: found[1], secret: found[2] };
 }
 
-type Stage = { kind: "opening" } | { kind: "out"; problem: Problem | null } | { kind: "in"; workspace: Workspace };
+type Stage = { kind: "opening" } | { kind: "out"; problem: Problem | null; ended?: boolean } | { kind: "in"; workspace: Workspace };
 
 export function App() {
   const [stage, setStage] = useState<Stage>({ kind: "opening" });
@@ -50,16 +50,16 @@ export function App() {
   useEffect(() => {
     let wanted = true;
     const link = takeSignInLink();
-    const leave = () => {
+    const leave = (ended: boolean) => {
       workspace.end();
-      setStage((held) => (held.kind === "in" ? { kind: "out", problem: null } : held));
+      setStage((held) => (held.kind === "in" ? { kind: "out", problem: null, ended } : held));
     };
     const workspace = new Workspace(() => {
       forget();
-      leave();
+      leave(true);
       forgetPersonal();
     });
-    const stop = onForgotten(leave);
+    const stop = onForgotten(() => leave(false));
     const open = async () => {
       try {
         // Another person may follow in this tab.
@@ -110,6 +110,7 @@ export function App() {
     return (
       <SignInPage
         problem={stage.kind === "out" ? stage.problem : null}
+        ended={stage.kind === "out" && stage.ended === true}
         working={stage.kind === "opening"}
         onRetry={retry}
       />

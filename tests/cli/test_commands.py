@@ -494,11 +494,33 @@ def test_a_refused_token_is_a_wrong_call_and_no_result(hub: StubHub) -> None:
 
 def test_an_unopened_invitation_ends_with_its_link(hub: StubHub) -> None:
     row = {"id": "t-1", "kind": "invitation", "label": "invited to the page", "role": "viewer", "revoked_at": None}
+    row |= {"created_at": "2026-11-26T10:00:00Z", "last_used_at": None}
     held = {"for": {"kind": "person", "name": "anna"}, "expires_at": "2026-12-27T10:00:00Z"}
     for link_until, until in (("2026-11-28T10:00:00Z", "2026-11-28T10:00:00Z"), (None, held["expires_at"])):
         hub.answers["GET", "/tokens"] = (200, {"items": [{**row, **held, "link_until": link_until}]})
         code, said = starloom(hub, "token", "ls")
         assert (code, f"until {clock(str(until))}" in said) == (0, True), said
+
+
+def test_sessions_of_one_person_are_told_apart(hub: StubHub) -> None:
+    safari = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Mobile/15E148 Safari/604.1"
+    chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36"
+    row = {"kind": "session", "role": "owner", "revoked_at": None, "for": {"kind": "person", "name": "anna"}}
+    row |= {"expires_at": "2026-12-27T10:00:00Z", "link_until": None}
+    used, begun = "2026-11-27T10:00:00Z", "2026-11-26T09:00:00Z"
+    rows = [
+        {**row, "id": "t-1", "label": safari, "created_at": begun, "last_used_at": used},
+        {**row, "id": "t-2", "label": chrome, "created_at": used, "last_used_at": None},
+        {**row, "id": "t-3", "label": "the \x1b[2J script", "created_at": used, "last_used_at": None},
+    ]
+    hub.answers["GET", "/tokens"] = (200, {"items": rows})
+    _, said = starloom(hub, "token", "ls")
+    first, second, third = said.splitlines()
+    assert f"since {clock(begun)}, used {clock(used)}, until " in first
+    assert "Safari on iPhone" in first
+    assert f"since {clock(used)}, not used yet, until " in second
+    assert "Chrome on Linux" in second
+    assert "the \\x1b[2J script" in third
 
 
 def test_a_recipe_runs_by_its_name(hub: StubHub) -> None:

@@ -10,6 +10,8 @@ import pytest
 from starloom.client.discovery import DEFAULT_HOME, HUBS_FILE, Surroundings, find
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
+from starloom.client.rest import Client
+from starloom.host.supervisor import holding
 
 
 def hub_at(home: Path, port: int, token: str = "slt_a_b") -> str:  # noqa: S107
@@ -115,6 +117,24 @@ def test_a_file_that_a_killed_hub_left_is_known_as_such(tmp_path: Path) -> None:
         found = find(None, around(tmp_path)).own
         assert found is not None
         assert found.has_ended()
+
+
+def test_a_killed_hub_that_its_service_starts_again_says_so(tmp_path: Path) -> None:
+    home = tmp_path / "work" / ".starloom"
+    hub_at(home, 7)
+    path = home / "run" / "local.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "pid": 2**22 + 1}))
+
+    def told() -> Problem:
+        with pytest.raises(Problem) as caught:
+            Client(find(None, around(tmp_path)), sleep=lambda _: None).get("/devices")
+        return caught.value
+
+    with holding(home):
+        kept = told()
+    assert f"`starloom up` (process {os.getpid()}) starts it again" in kept.reason
+    assert kept.hint == "Wait a few seconds, then run this command again."
+    assert "Start it with `starloom up`" in told().hint
 
 
 def test_an_address_of_a_port_alone_is_not_taken(tmp_path: Path) -> None:

@@ -272,6 +272,13 @@ MIND_THREATS = (
         "of ssh, looks like a caller there; so does another user of that computer",
     ),
     Threat(
+        "T163",
+        "an operator or a viewer, whom an owner invited, learns where the hub keeps its data and whose account it is",
+        "the whole command line is part of an owner's session only; every other role reads the name that documents use",
+        (_OWN_COMMAND + "test_t163_only_an_owner_is_told_the_folder_of_the_hub",),
+        part="on the hub's own computer the page says it before a sign-in, to whoever sits there",
+    ),
+    Threat(
         "T147",
         "a device answers with one long word, and the check of a model's words against it keeps a worker busy for an "
         "hour",

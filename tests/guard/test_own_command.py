@@ -1,4 +1,4 @@
-"""Nobody who is not signed in learns folders of the hub from elsewhere (T134)."""
+"""The folders of the hub: not for callers elsewhere without a sign-in (T134), and only for owners signed in (T163)."""
 
 from __future__ import annotations
 
@@ -57,6 +57,16 @@ async def test_a_caller_on_the_computer_of_the_hub_is_told_the_whole_line(tmp_pa
     async with a_world(tmp_path, program=PROGRAM, public_url=PUBLIC) as world:
         told = await answers(world, URL, HERE, {})
     assert [answer.json()["program"] for answer in told[:3]] == [PROGRAM] * 3
+
+
+async def test_t163_only_an_owner_is_told_the_folder_of_the_hub(tmp_path: Path) -> None:
+    async with a_world(tmp_path, program=PROGRAM, public_url=PUBLIC) as world:
+        told = {}
+        for role in ("owner", "operator", "approver", "viewer"):
+            _, token = await world.new_token(role)
+            async with world.client(token) as http:
+                told[role] = (await http.get("/api/v1/session")).json()["program"]
+    assert told == {"owner": PROGRAM, "operator": "starloom", "approver": "starloom", "viewer": "starloom"}
 
 
 async def test_t134_a_used_invitation_says_who_has_a_new_link(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ it names the hub's Unix socket, and a hub found this way is reached by that sock
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shlex
@@ -21,6 +22,9 @@ from starloom.client.problems import Problem, unreachable, usage
 
 HUBS_FILE = Path(".config") / "starloom" / "hubs.toml"
 LOCAL_FILE = Path("run") / "local.json"
+LOCK_FILE = "up.lock"
+"""Locked by `starloom up` while it runs on the data folder; it holds the number of its process."""
+_PID_CHARS = 20
 SAME_START_S = 2.0
 """Tolerance for the start time of a process, whose clock may have been set; no pid is reused this quickly."""
 DEFAULT_HOME = Path(".local") / "share" / "starloom"
@@ -47,6 +51,24 @@ class OwnHub:
             return not same or process.status() == psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             return True
+
+    @property
+    def home(self) -> Path:
+        """The hub's data folder."""
+        return self.file.parents[len(LOCAL_FILE.parts) - 1]
+
+
+def kept_by(home: Path) -> str:
+    """Return the process of the `starloom up` that runs on a data folder, empty if none does."""
+    try:
+        with (home / LOCK_FILE).open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return file.read(_PID_CHARS).strip() or "unknown"
+    except OSError:
+        return ""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

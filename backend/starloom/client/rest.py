@@ -20,7 +20,7 @@ import httpx
 import msgspec
 
 from starloom.client.calls import Call, Delete, Get, Patch, Post, Put, Said, lacks
-from starloom.client.discovery import HubAddress, renewed_token
+from starloom.client.discovery import HubAddress, kept_by, renewed_token
 from starloom.client.exits import Exit
 from starloom.client.own_socket import OwnSocket
 from starloom.client.problems import Problem, problem_of, unreachable, usage
@@ -380,8 +380,14 @@ class Client:
         what = str(error) or type(error).__name__
         own = self.address.own
         if own is not None and own.has_ended():
+            ended = f"the hub at {self.address.url} does not run: its process {own.pid} has ended"
+            if keeper := kept_by(own.home):
+                return unreachable(
+                    f"{ended}; `starloom up` (process {keeper}) starts it again",
+                    "Wait a few seconds, then run this command again.",
+                )
             return unreachable(
-                f"the hub at {self.address.url} does not run: its process {own.pid} has ended",
+                ended,
                 "Start it with `starloom up`, or name another hub with --hub.",
             )
         return unreachable(

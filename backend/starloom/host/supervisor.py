@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from starloom.client.discovery import HubAddress, Surroundings, find, homes, hub_option, read_local
+from starloom.client.discovery import LOCK_FILE, HubAddress, Surroundings, find, homes, hub_option, kept_by, read_local
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, unreachable, usage
 from starloom.client.rest import Client
@@ -139,21 +139,14 @@ def home_of_the_hub(hub: str | None) -> Path | None:
 def home_in_service(address: HubAddress) -> Path | None:
     """Return that folder while `starloom up` runs on it."""
     home = home_of(address)
-    if home is None or not (home / "up.lock").exists():
-        return None
-    with (home / "up.lock").open() as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return home
-    return None
+    return home if home is not None and kept_by(home) else None
 
 
 class holding:  # noqa: N801 - reads as a statement
     """Holds the data folder: two services on one history would both be wrong. Gone with the process."""
 
     def __init__(self, home: Path) -> None:
-        self._path = home / "up.lock"
+        self._path = home / LOCK_FILE
         self._file: TextIO | None = None
 
     def __enter__(self) -> None:

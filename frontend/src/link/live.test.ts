@@ -248,6 +248,33 @@ describe("LiveLink", () => {
     expect(held.link.status).toMatchObject({ reason: "no hub", state: "offline" });
   });
 
+  it("drops a line that does not answer after a failed request", async () => {
+    const held = rig();
+    await live(held, new StreamModel("c1"));
+    held.say(snapshot(1));
+    await held.pass(100);
+    held.link.doubt();
+    held.link.doubt();
+    expect(held.sent.filter((frame) => (frame as { t: string }).t === "ping")).toHaveLength(1);
+    await held.pass(1900);
+    expect(held.link.status.state).toBe("live");
+    await held.pass(100);
+    expect(held.link.status).toMatchObject({ reason: "the hub does not answer", state: "offline" });
+  });
+
+  it("keeps a line that answers after a failed request", async () => {
+    const held = rig();
+    await live(held, new StreamModel("c1"));
+    held.say(snapshot(1));
+    await held.pass(100);
+    held.link.doubt();
+    await held.pass(500);
+    held.say({ t: "pong" });
+    await held.pass(3000);
+    expect(held.link.status.state).toBe("live");
+    expect(held.sockets).toHaveLength(1);
+  });
+
   it("drops a link that has gone silent", async () => {
     const held = rig();
     await live(held, new StreamModel("c1"));

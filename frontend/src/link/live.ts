@@ -54,6 +54,8 @@ const BACKOFF_MS = [200, 500, 1000, 2000, 4000];
 const PING_MS = 10_000;
 /** Two pings without an answer: the line is cut, and no close will come. */
 const SILENCE_MS = 25_000;
+/** After a request that did not reach the hub: so long may the answer to a ping take. */
+const DOUBT_MS = 2000;
 /** The hub had no such stream, or this page was too slow for it: another wish at once would end the same way. */
 const MISSING_MS = 3000;
 
@@ -76,6 +78,8 @@ export class LiveLink {
   private timer: unknown = null;
   private pulse: unknown = null;
   private heardMs = 0;
+  /** The socket that was asked after a failed request and may still answer. */
+  private doubted: Socket | null = null;
 
   constructor(options: LiveOptions) {
     this.options = {
@@ -276,6 +280,24 @@ export class LiveLink {
       this.send({ t: "ping", at_ms: this.options.now() });
       this.beat(socket);
     }, PING_MS);
+  }
+
+  /**
+   * A request did not reach the hub: the link asks at once, where its pulse would notice a cut line only after
+   * `SILENCE_MS`. A hub that answers keeps it.
+   */
+  doubt(): void {
+    const socket = this.socket;
+    if (!socket || this.doubted === socket) return;
+    this.doubted = socket;
+    const askedMs = this.options.now();
+    this.send({ t: "ping", at_ms: askedMs });
+    this.options.setTimer(() => {
+      if (this.doubted === socket) this.doubted = null;
+      if (socket !== this.socket || this.heardMs >= askedMs) return;
+      this.drop();
+      this.again("the hub does not answer");
+    }, DOUBT_MS);
   }
 
   private send(frame: unknown): void {

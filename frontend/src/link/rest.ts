@@ -94,6 +94,8 @@ interface RestOptions {
   base?: string;
   /** Called when the hub says that nobody is signed in. */
   onSignedOut?: () => void;
+  /** Called when a request did not reach the hub. */
+  onUnreachable?: () => void;
 }
 
 export class Rest {
@@ -101,11 +103,13 @@ export class Rest {
   private readonly fetch: Fetch;
   private readonly base: string;
   private readonly onSignedOut: () => void;
+  private readonly onUnreachable: () => void;
 
   constructor(options: RestOptions = {}) {
     this.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     this.base = options.base ?? BASE;
     this.onSignedOut = options.onSignedOut ?? (() => {});
+    this.onUnreachable = options.onUnreachable ?? (() => {});
   }
 
   get<P extends PathOf<"get">>(path: P, ...given: Arguments<"get", P>) {
@@ -181,6 +185,7 @@ export class Rest {
       });
     } catch (error) {
       if (error instanceof DOMException && error.name === "AbortError") throw error;
+      this.onUnreachable();
       throw new Problem(503, {
         code: "hub_unreachable",
         title: "The hub does not answer",

@@ -113,6 +113,17 @@ def test_replacing_names_the_device_by_its_id(stub: StubHub) -> None:
     assert starloom(stub, "enroll", "--replace", "fox", "--no-wait")[0] == 2
 
 
+def test_a_taken_name_is_told_before_the_line_is_used(stub: StubHub) -> None:
+    names = ({"id": f"d-{name}", "name": name} for name in ("Ofen-1", "Ofen-1-2"))
+    stub.answers["GET", "/devices"] = (200, {"items": list(names)})
+    stub.answers[ENROLL] = (201, MADE)
+    code, said = starloom(stub, "enroll", "--name", "Ofen-1", "--no-wait")
+    assert code == 0
+    assert "A device is called Ofen-1 already, so the new one will be called Ofen-1-3." in said
+    assert typed("starloom enroll --replace Ofen-1") in said
+    assert "already" not in starloom(stub, "enroll", "--name", "Herd", "--no-wait")[1]
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -189,6 +200,7 @@ def test_an_answer_that_is_piped_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--name", "--label"])
 def test_the_name_is_given_by_the_word_of_the_agent_or_the_older_one(stub: StubHub, option: str) -> None:
     stub.answers[ENROLL] = (201, MADE)
+    stub.answers["GET", "/devices"] = (403, {"code": "forbidden", "title": "No"})
     code, _ = starloom(stub, "enroll", "--no-wait", option, "attic")
     assert (code, stub.asked[-1][2]["label"]) == (0, "attic")
 

@@ -36,6 +36,26 @@ def test_a_broken_tool_is_gone_round_with_the_arguments_of_the_other_call() -> N
     driver.folded_equals_state()
 
 
+def test_the_answer_names_the_call_that_was_taken_instead() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", any_of=[IDEM]), task("b")))
+    for order in driver.take():
+        ended = {"outcome": Outcome.ERROR, "code": Code.TOOL_FAILED, "effect": MAYBE} if order.at.task == "a" else {}
+        driver.result(order, **ended)
+    driver.result(driver.take()[-1])
+    sentence = driver.shard.constellations["c1"].tables["answer"][""].sentence
+    assert "Recovered without help: a (by t.idem instead)." in sentence
+
+
+def test_a_tool_that_no_device_offers_is_named_in_the_answer() -> None:
+    driver = Driver()
+    driver.add_device("one", tools=NEVER)
+    driver.submit(plan(task("a", any_of=[OtherCall(tool="t.never")])))
+    driver.result(driver.take()[0])
+    sentence = driver.shard.constellations["c1"].tables["answer"][""].sentence
+    assert "Recovered without help: a (by t.never instead)." in sentence
+
+
 def test_a_fault_that_passes_is_first_tried_again_with_the_own_call() -> None:
     driver = Driver("one")
     driver.submit(plan(task("a", any_of=[IDEM])))

@@ -13,12 +13,19 @@ import typer
 
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
-from starloom.client.problems import usage
-from starloom.client.routes import get_enrollment, post_enrollment_approve, post_enrollment_deny, post_enrollments
-from starloom.client.terminal.escaping import tell
+from starloom.client.problems import Problem, usage
+from starloom.client.routes import (
+    get_devices,
+    get_enrollment,
+    post_enrollment_approve,
+    post_enrollment_deny,
+    post_enrollments,
+)
+from starloom.client.terminal.escaping import escaped, tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
-from starloom_protocol.vocabulary import Profile
+from starloom_protocol.text.look_alikes import look_of
+from starloom_protocol.vocabulary import Code, Profile
 
 if TYPE_CHECKING:
     from starloom.host.servers.tunnels import Condition, Record
@@ -132,6 +139,8 @@ def enroll(
         body["replaces"] = resolve(run, replace)["id"]
     if not qr:
         run.client.require_agent_wheels()
+    if name and not replace and devices == 1:
+        _tell_taken_name(run, name)
     if devices > 1:
         body["devices"] = devices
     if ends_in:
@@ -155,6 +164,28 @@ def enroll(
         return
     if waits:
         _wait_for_device(run, str(made["id"]))
+
+
+def _tell_taken_name(run: Invocation, name: str) -> None:
+    """Say which name the new device gets where a device of the fleet has this one, or one that looks like it."""
+    try:
+        devices = run.client.get(get_devices())["items"]
+    except Problem as problem:
+        if problem.code != Code.FORBIDDEN:  # a token that adds devices need not read the fleet
+            raise
+        return
+    looks = {look_of(device["name"]): device["name"] for device in devices}
+    has_it = looks.get(look_of(name))
+    if has_it is None:
+        return
+    number = 2
+    while look_of(f"{name}-{number}") in looks:
+        number += 1
+    say(
+        f"A device is called {escaped(has_it)} already, so the new one will be called {escaped(f'{name}-{number}')}. "
+        f"To put it in its place: starloom enroll --replace {escaped(shlex.quote(has_it))}",
+        sys.stderr,
+    )
 
 
 def _refuse_with_ssh(*, qr: bool, replace: str) -> None:

@@ -16,6 +16,7 @@ from starloom.client.routes import (
     post_sign_in_links,
     post_tokens,
 )
+from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import PrincipalKind, Role
@@ -75,11 +76,12 @@ def token_create(
 
 
 def token_list(run: Invocation) -> None:
-    """List the tokens: role, expiry, last use. Their secrets are not kept."""
+    """List the tokens: role, begin, last use, expiry. Their secrets are not kept."""
     found = run.client.get(get_tokens())
     if run.as_json:
         run.emit(found)
         return
+    from starloom.cli.text.browsers import browser_name
     from starloom.client.terminal.style import clock
 
     for item in found["items"]:
@@ -88,8 +90,10 @@ def token_list(run: Invocation) -> None:
         gone = "  revoked" if item["revoked_at"] else ""
         held = item["for"]
         who = f"{held['name']} ({held['kind']})" if held else ""
-        line = f"{item['id']}  {item['role']:<9} {item['kind']:<8} until {until}  {who}"
-        print(f"{line}  {item['label']}{gone}")
+        begun = f"since {clock(item['created_at'])}" if item["created_at"] else ""
+        used = f"used {clock(item['last_used_at'])}" if item["last_used_at"] else "not used yet"
+        line = f"{item['id']}  {item['role']:<9} {item['kind']:<8} {begun}, {used}, until {until}  {who}"
+        tell(f"{line}  {browser_name(item['label']) or item['label']}{gone}")
 
 
 def token_revoke(run: Invocation, token: Annotated[str, typer.Argument(metavar="ID")]) -> None:

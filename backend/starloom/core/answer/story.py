@@ -376,9 +376,10 @@ def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
     for task, record in constellation.tasks.items():
         # A hedge that lost was an attempt, but not a recovery.
         tries = record.started - (record.hedge > record.attempt)
-        if record.state is not _SUCCEEDED or tries < 2:
+        spec = constellation.specs[task]
+        if record.state is not _SUCCEEDED or (tries < 2 and not spec.instead_of):
             continue
-        how = _broken_by(constellation, task, record)
+        how = f"by {spec.tool} instead" if spec.instead_of else _broken_by(constellation, task, record)
         named = called(constellation, fleet, task)
         again.append(f"{named} ({how})" if how else named)
     if not again:

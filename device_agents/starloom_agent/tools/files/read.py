@@ -9,23 +9,28 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.files.encodings import read_part
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_agent.toolkit.refs import media_of
-from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.vocabulary import Effect, Repeatability
 
 
 class Read(Args, frozen=True, kw_only=True):
-    """Text (UTF-8) from `offset` on, at most `limit` bytes; larger or other files go by `artifact.put`."""
+    """Text from `offset` on, at most `limit` bytes; larger or other files go by `artifact.put`."""
 
     path: str
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Annotated[int, msgspec.Meta(ge=1, le=1024 * 1024)] = 64 * 1024
+    encoding: str = "utf-8"
 
 
 class FileText(TypedDict):
-    """`bytes` is the size of the whole file."""
+    """`bytes` is the size of the whole file. `encoding` is named where it is another one than UTF-8 without a byte
+    order mark; the mark is no part of `text`. Bytes that are no text in it are refused.
+    """
 
     bytes: int
+    encoding: NotRequired[str]
     next_offset: int
     path: str
     text: str
@@ -36,19 +41,17 @@ def read(context: ToolContext, args: Read) -> FileText:
     path = context.resolve_read(args.path)
     with plain(path, "reading"), context.files.open(path) as file:
         size = os.fstat(file.fileno()).st_size
-        file.seek(args.offset)
-        data = file.read(args.limit)
-    if b"\x00" in data:
-        raise ToolFailed(
-            Code.TOOL_FAILED, f"{args.path} is not a text file; hand it on with artifact.put", effect=False
-        )
-    return {
+        part = read_part(file, args.path, args.offset, args.limit, args.encoding)
+    found: FileText = {
         "path": args.path,
-        "text": data.decode("utf-8", "replace"),
+        "text": part.text,
         "bytes": size,
-        "truncated": args.offset + len(data) < size,
-        "next_offset": args.offset + len(data),
+        "truncated": part.next_offset < size,
+        "next_offset": part.next_offset,
     }
+    if part.encoding != "utf-8":
+        found["encoding"] = part.encoding
+    return found
 
 
 class Stat(Args, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.faults import has_no_room, os_fault
+from starloom_agent.toolkit.files.encodings import text_of_web
 from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.toolkit.text.links import links_of
@@ -63,7 +64,9 @@ def _body(args: Request) -> tuple[bytes | None, dict[str, str]]:
 
 
 class WebBody(TypedDict):
-    """A short text, as data where it is JSON; else a file. `links` are addresses by the words of the link."""
+    """A short text, as data where it is JSON; else a file, as is a text whose bytes do not fit its charset. `links` are
+    addresses by the words of the link.
+    """
 
     bytes: int
     file: NotRequired[Stored]
@@ -83,8 +86,8 @@ def _receive(context: ToolContext, answer: http.client.HTTPResponse) -> WebBody:
     media = (answer.getheader("content-type") or "application/octet-stream").partition(";")[0].strip()
     textual = media.startswith("text/") or media.endswith(("json", "xml", "javascript"))
     data = answer.read(_INLINE_BYTES + 1)
-    if textual and len(data) <= _INLINE_BYTES:
-        text = data.decode("utf-8", "replace")
+    text = text_of_web(data, answer.headers.get_content_charset("")) if textual and len(data) <= _INLINE_BYTES else None
+    if text is not None:
         value: WebBody = {"text": text, "bytes": len(data), "media": media}
         if media.endswith("json"):
             try:

@@ -18,6 +18,7 @@ from starloom_agent.sandbox.cage import Cage, Layer
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.encodings import no_text
 from starloom_agent.toolkit.files.laying_out import names_of
 from starloom_agent.toolkit.files.walking import Walk, is_text
 from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
@@ -128,6 +129,14 @@ def _beside(context: ToolContext, home: Path) -> str:
     return f" (beside it: {shown})" if shown else " (beside it: no file)"
 
 
+def _no_text(context: ToolContext, home: Path) -> str:
+    """Return which file beside the program is no UTF-8, for one that read it as such."""
+    with plain(home, "looking at"), context.files.scan(home) as entries:
+        names = sorted(entry.name for entry in entries if entry.name not in _OWN_NAMES and entry.name[0] != ".")
+    fault = no_text(context, (home / name for name in names if context.files.is_file(home / name)))
+    return f" ({fault})" if fault else ""
+
+
 class LeftBehind(TypedDict):
     path: str
     why: str
@@ -167,6 +176,8 @@ def run(context: ToolContext, args: Run) -> ProgramResult:
     if ran.exit_code and not args.any_exit:
         said = said_by(ran, 800)
         beside = _beside(context, home) if "FileNotFoundError" in said else ""
+        if "UnicodeDecodeError" in said:
+            beside = _no_text(context, home)
         raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}{beside}: {ended_by(ran, 800)}")
     files, left_out = _files_out(context, home / "out")
     row: ProgramResult = {

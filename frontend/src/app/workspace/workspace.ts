@@ -35,7 +35,7 @@ export class Workspace {
   private readonly known = new Map<string, KeptStream>();
 
   constructor(onSignedOut: () => void) {
-    const rest = new Rest({ onSignedOut });
+    const rest = new Rest({ onSignedOut, onUnreachable: this.doubt });
     this.hub = new Hub(rest);
     this.live = new LiveLink({ ticket: () => this.ticket(), open: () => openSocket() });
     this.live.onStatus(this.followLink);
@@ -55,8 +55,11 @@ export class Workspace {
     this.live.start();
     addEventListener("pagehide", this.save);
     addEventListener("online", this.networkBack);
+    addEventListener("offline", this.doubt);
     document.addEventListener("visibilitychange", this.pageSeen);
   }
+
+  private readonly doubt = (): void => this.live.doubt();
 
   private readonly networkBack = (): void => this.live.retryNow();
 
@@ -77,6 +80,7 @@ export class Workspace {
     this.live.stop();
     removeEventListener("pagehide", this.save);
     removeEventListener("online", this.networkBack);
+    removeEventListener("offline", this.doubt);
     document.removeEventListener("visibilitychange", this.pageSeen);
   }
 

@@ -126,7 +126,7 @@ export const able = (tool: ToolView): Carrier[] => tool.carriers.filter((carrier
 
 /**
  * Tools whose name, title or group fit all the words typed. First what takes the value at hand, then what is able,
- * then where the words begin a word of title or name.
+ * then where the title or the name begins with the words, then where they are words of it, then where they begin one.
  */
 export function found(
   tools: Iterable<ToolView>,
@@ -138,17 +138,25 @@ export function found(
     const text = `${tool.name} ${tool.title} ${tool.group}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  const rank = (tool: ToolView) => {
-    const own = `${tool.name} ${tool.title}`.toLowerCase();
-    const begun = words.filter((word) => new RegExp(`(^|[^a-z])${escapedRegExp(word)}`).test(own)).length;
-    return (
-      (takes(tool) ? 0 : 1000) +
-      (able(tool).length ? 0 : 300) +
-      20 * (words.length - begun) +
-      GROUP_ORDER.indexOf(tool.group)
-    );
-  };
+  const patterns = words.map(patternsOf);
+  const rank = (tool: ToolView) =>
+    (takes(tool) ? 0 : 1000) +
+    (able(tool).length ? 0 : 300) +
+    10 * patterns.reduce((sum, held) => sum + distance(held, tool), 0) +
+    GROUP_ORDER.indexOf(tool.group);
   return fitting.sort((a, b) => rank(a) - rank(b) || a.title.localeCompare(b.title));
+}
+
+/** The ways in which a word fits a title or a name, the best first. */
+function patternsOf(word: string): RegExp[] {
+  const own = escapedRegExp(word);
+  const ways = [`^${own}(?![a-z])`, `^${own}`, `(?<![a-z])${own}(?![a-z])`, `(?<![a-z])${own}`];
+  return ways.map((way) => new RegExp(way, "i"));
+}
+
+function distance(patterns: readonly RegExp[], tool: ToolView): number {
+  const way = patterns.findIndex((pattern) => pattern.test(tool.title) || pattern.test(tool.name));
+  return way < 0 ? patterns.length : way;
 }
 
 const escapedRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -156,6 +156,11 @@ def _map_of(fields: Sequence[str], found: object) -> str:
         return f"Write `{{name: {found}}}`."
     if isinstance(found, list) and {"from", "output", "times"} <= set(fields):
         return "Name the task whose result is the list: `{from: ID, output: POINTER}`. `python.run` makes one of yours."
+    if isinstance(found, list) and {"from", "finding"} <= set(fields):
+        return (
+            "An input reads one source: `{from: ID, output: POINTER}`. Of a group, `all: true, flatten: true` joins "
+            "the lists of its calls; those of several tasks are put together by `data.merge` first."
+        )
     if isinstance(found, int) and not isinstance(found, bool) and "times" in fields:
         return f"Write `{{times: {found}}}`."
     return f"It has: {', '.join(fields)}." if fields else ""

@@ -351,7 +351,7 @@ class Flow:
         def at(place: str) -> Hole:
             def hole(kind: str, value: Any) -> Shape | None:
                 if kind == "each" and isinstance(value, str):
-                    return self._each(item, value, place)
+                    return self._each(item, value, place, (spec.for_each and spec.for_each.same) or "")
                 return self._others(place)(kind, value)
 
             return hole
@@ -369,12 +369,15 @@ class Flow:
 
         return hole
 
-    def _each(self, item: Shape, output: str, place: str) -> Shape:
+    def _each(self, item: Shape, output: str, place: str, same: str) -> Shape:
         missing = item.missing(output)
         if missing is None:
             return item.at(output)
         names = missing[2].names()
         hint = self._found.near(missing[1], names, f"There is: {', '.join(names)}.") if names else ""
+        if same:
+            way = f"`inputs: {{ARGUMENT: {{from: {same}, output: {output}}}}}`"
+            hint = f"{hint} The items are those of {same}; its results are read by {way}.".strip()
         self._found.add(Code.UNKNOWN_OUTPUT, place, f"the items have no `{output}`", hint)
         return OPEN
 

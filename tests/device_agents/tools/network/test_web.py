@@ -23,7 +23,8 @@ class _Site(Quiet, BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         json = self.path == "/api"
         self.send_response(200)
-        self.send_header("Content-Type", "application/json" if json else "text/html; charset=utf-8")
+        charset = self.path.removeprefix("/in-") if self.path.startswith("/in-") else "utf-8"
+        self.send_header("Content-Type", "application/json" if json else f"text/html; charset={charset}")
         if json:
             self.send_header("Link", '</api?page=2>; rel="next", </api?page=9>; rel=last')
         self.end_headers()
@@ -34,6 +35,8 @@ class _Site(Quiet, BaseHTTPRequestHandler):
             if json
             else PAGE.encode()
             if self.path == "/list-1.html"
+            else b"M\xfcller"
+            if self.path.startswith("/in-")
             else b"<p>No link</p>"
         )
 
@@ -54,6 +57,17 @@ def test_a_page_gives_its_links_by_their_words(device: Device, site: str) -> Non
 def test_the_link_header_gives_the_pages_of_an_interface(device: Device, site: str) -> None:
     links = device.call("http.request", hosts=HOSTS, url=f"{site}/api")["links"]
     assert links == {"next": f"{site}/api?page=2", "last": f"{site}/api?page=9"}
+
+
+def test_a_page_is_read_in_its_charset(device: Device, site: str) -> None:
+    assert device.call("http.request", hosts=HOSTS, url=f"{site}/in-iso-8859-1")["text"] == "Müller"
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "x-unknown", "unicode_escape"])
+def test_a_page_whose_bytes_do_not_fit_is_a_file(device: Device, site: str, charset: str) -> None:
+    found = device.call("http.request", hosts=HOSTS, url=f"{site}/in-{charset}")
+    assert "text" not in found
+    assert found["bytes"] == 6
 
 
 def test_an_answer_that_the_disk_has_no_room_for_is_no_fault_of_the_network(

@@ -43,6 +43,13 @@ def test_a_map_that_is_missing_is_shown() -> None:
     assert hints["tasks[1].inputs.y.form"] == "Did you mean `from`?"
 
 
+def test_a_list_of_sources_names_the_ways_to_read_several() -> None:
+    (fault,) = faults(plan(tool("list"), tool("b", inputs={"files": [{"from": "list"}]})))
+    assert fault.place == "tasks[1].inputs.files"
+    assert "`all: true, flatten: true`" in fault.hint
+    assert "`data.merge`" in fault.hint
+
+
 def test_the_words_of_other_systems_are_answered_with_the_form_of_a_plan() -> None:
     said = {
         **dict.fromkeys(("depends_on", "after", "needs"), "dependencies: [{from: FIRST, to: THIS}]"),

@@ -159,7 +159,9 @@ def test_a_list_of_a_group_is_a_list_and_its_items_are_judged() -> None:
     assert told(LIST, {**group, "for_each": {"from": "list"}})[0][2] == "There are lists at: `/rows`."
     follow = {"id": "more", "tool": "x.take", "for_each": {"same": "each"}}
     beside = {**follow, "inputs": {"text": {"from": "each", "output": "/done"}}}
-    assert told(LIST, group, {**follow, "args": {"text": {"each": "/name"}}})[0][1] == "tasks[2].args.text"
+    wrong = told(LIST, group, {**follow, "args": {"text": {"each": "/name"}}})[0]
+    assert wrong[1] == "tasks[2].args.text"
+    assert "its results are read by `inputs: {ARGUMENT: {from: each, output: /name}}`" in wrong[2]
     assert told(LIST, group, beside)[0][:2] == ("wrong_type", "tasks[2].inputs.text")
     end = {"id": "end", "tool": "x.take", "inputs": {"paths": {"from": "each", "output": "/done"}}}
     assert told(LIST, group, end)[0][:2] == ("wrong_type", "tasks[2].inputs.paths")

@@ -149,8 +149,8 @@ class Sessions:
             "expires_at": entity_json.iso(token.expires_ms),
             "now": entity_json.iso(self._hub.now_ms()),
             "lab": self._hub.settings.lab,
-            # It has the paths of the hub's computer, which are no use to somebody who may only look.
-            "program": self._hub.program if caller.role in (Role.OWNER, Role.OPERATOR) else NAME,
+            # It has the paths of the hub's computer, and often a person's name. Only its owner starts that program.
+            "program": self._hub.program if caller.role is Role.OWNER else NAME,
         }
         if caller.means is Means.SESSION:
             cookie = cookie_of(request, cookie_name(self._hub.settings.port, request))
@@ -285,7 +285,10 @@ class Sessions:
         kind = body.kind or (known.kind if known else PrincipalKind.PERSON)
         if known is None:
             if not PRINCIPAL_NAME.fullmatch(body.holder):
-                raise Problem(Code.BAD_REQUEST, "a name has letters, digits and `._@+-`, at most 64")
+                reason = "a name has letters from a to z, digits and `._@+-`, at most 64"
+                raise Problem(
+                    Code.BAD_REQUEST, reason, hint="Write it as in a mail address, without accents or spaces."
+                )
             known = issue.principal(body.holder, kind, body.role, self._hub.now_ms())
             added = inputs.PrincipalAdded(by=caller.by, id=new_id(), principal=known, scope=caller.role)
             accepted(await self._hub.inbox.ask(added))

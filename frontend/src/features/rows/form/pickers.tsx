@@ -1,6 +1,6 @@
 /** Two dialogs: which tool a row uses, and which field of an earlier row a value comes from. */
 import { useId, useMemo, useState } from "react";
-import { able, found, GROUP_ORDER, type ToolView } from "../../../model/fleet/tools.ts";
+import { able, type Carrier, found, GROUP_ORDER, type ToolView } from "../../../model/fleet/tools.ts";
 import { type Branch, branches, type Sample } from "../../../model/rows/sample.ts";
 import { timeOfDay } from "../../../model/words/words.ts";
 import { Icon } from "../../../ui/Icon.tsx";
@@ -109,11 +109,20 @@ function ToolOption(props: { tool: ToolView; id: string; head: string; selected:
         <b className="strong">{tool.title}</b>
         <span className="small mono dim">{tool.name}</span>
         <span className="small dim carriers">
-          {can.length ? can.map((carrier) => carrier.tag).join(" ") : lacking.slice(0, 2).join("; ")}
+          {can.length ? carriersOf(can) : lacking.slice(0, 2).join("; ")}
         </span>
       </div>
     </>
   );
+}
+
+/** As many names of devices as a line has room for. */
+const NAMED_MOST = 3;
+
+function carriersOf(can: readonly Carrier[]): string {
+  const names = can.slice(0, NAMED_MOST).map((carrier) => carrier.name);
+  const more = can.length - names.length;
+  return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");
 }
 
 export interface Earlier {

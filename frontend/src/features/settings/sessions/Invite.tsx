@@ -29,7 +29,7 @@ export function InviteDialog({ onMade, onClose }: { onMade: () => void; onClose:
   const [busy, setBusy] = useState(false);
   const [made, setMade] = useState<SignInLink | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const why = NAME.test(name) ? null : "A name has letters, digits and . _ @ + -, at most 64.";
+  const why = NAME.test(name) ? null : "A name has letters from a to z, digits and . _ @ + -, at most 64.";
   const asking = async (work: () => Promise<SignInLink>) => {
     if (busy) return;
     setBusy(true);

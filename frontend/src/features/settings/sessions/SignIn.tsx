@@ -6,11 +6,13 @@ import { typed } from "../../../ui/typed.ts";
 
 interface SignInProps {
   problem: Problem | null;
+  /** The page was signed in, and the hub has ended that. */
+  ended: boolean;
   working: boolean;
   onRetry: () => void;
 }
 
-export function SignInPage({ problem, working, onRetry }: SignInProps) {
+export function SignInPage({ problem, ended, working, onRetry }: SignInProps) {
   const away = problem?.code === "hub_unreachable";
   return (
     <main className="signin" id="main">
@@ -36,7 +38,13 @@ export function SignInPage({ problem, working, onRetry }: SignInProps) {
               </>
             ) : (
               <>
-                {!problem?.reason && <p className="strong">This browser is not signed in.</p>}
+                {!problem?.reason && !ended && <p className="strong">This browser is not signed in.</p>}
+                {ended && (
+                  <p role="alert">
+                    Your sign-in was ended: by you on another page, by an owner of this hub, or because its time was
+                    over.
+                  </p>
+                )}
                 <p>A link works once. If somebody invited you, ask that person for a new link.</p>
                 <p>To sign in with your own hub, run this on its computer. It opens this page signed in.</p>
                 <CopyLine line="starloom open" label="the command" />

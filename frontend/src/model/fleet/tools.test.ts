@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import { found, type ToolView } from "./tools.ts";
+
+const tool = (name: string, title: string, group: string): ToolView => ({
+  name,
+  title,
+  group,
+  schema: "{}",
+  returns: { schema: "", from: "" },
+  effects: [],
+  repeatability: "pure",
+  grant: null,
+  carriers: [],
+});
+
+const TOOLS = [
+  tool("package.updates", "Updates that wait", "The machine"),
+  tool("wait.until", "Wait until something is so", "Waiting"),
+  tool("artifact.put", "Give files to the hub's store", "Files"),
+  tool("fs.restore", "Bring files back from the trash", "Files"),
+  tool("service.restart", "Restart a service and see it run again", "The machine"),
+];
+const names = (typed: string) => found(TOOLS, typed).map((one) => one.name);
+
+it("puts a tool whose title begins with the word first", () => {
+  expect(names("wait")).toEqual(["wait.until", "package.updates"]);
+  expect(names("restart")).toEqual(["service.restart"]);
+});
+
+it("puts a whole word before the begin of one, and that before a part", () => {
+  expect(names("store")).toEqual(["artifact.put", "fs.restore"]);
+});
