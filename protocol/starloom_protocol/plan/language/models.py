@@ -421,6 +421,8 @@ class ResultDoc(Doc):
     source: NodeId = Field(alias="from")
     output: Pointer = ""
     show: Annotated[str, _one_of("text", "markdown", "table", "file", "image", "value")] = "value"
+    compare: Annotated[list[Name], Field(max_length=32)] | None = None
+    """The fields of its rows by which a schedule sees a change; an empty list: none, absent: all of it."""
 
 
 class SentenceValueDoc(Doc):
@@ -441,9 +443,10 @@ class SentenceWhenDoc(ConditionDoc):
 
 
 class SentenceDoc(Doc):
-    """A sentence for the answer: `{name}` in `text` stands for a value of that name."""
+    """A sentence for the answer: `{name}` in `text` stands for a value of that name; `alarm`: it tells of trouble."""
 
     text: Label
+    alarm: bool = False
     values: Annotated[dict[Name, SentenceValueDoc], Field(max_length=8)] = Field(default_factory=dict)
     when: SentenceWhenDoc | None = None
 
