@@ -481,6 +481,7 @@ export interface Condition {
 export interface Check {
   op: Op;
   output: string;
+  says?: string;
   value?: string | null;
 }
 

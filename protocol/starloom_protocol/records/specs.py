@@ -18,10 +18,14 @@ class Condition(Record, frozen=True, kw_only=True):
 
 
 class Check(Record, frozen=True, kw_only=True):
-    """A condition on the own result; `exit_code` is written as a condition on `/exit_code`."""
+    """A condition on the own result; `exit_code` is written as a condition on `/exit_code`.
+
+    `says` tells what is wrong where it is not met, with fields of the result in braces.
+    """
 
     op: Op
     output: str
+    says: str = ""
     value: str | None = None
 
 

@@ -118,7 +118,7 @@ def _condition(one: Any) -> Doc:
 def _check(one: Any) -> Doc:
     if one.output == "/exit_code" and str(one.op) == "eq" and one.value is not None:
         return {"exit_code": parse(one.value)}
-    return _condition(one)
+    return _condition(one) | _short({"says": getattr(one, "says", "")})
 
 
 def _for_each(each: ForEach) -> Doc:

@@ -128,12 +128,13 @@ class ConditionDoc(Doc):
 
 
 class CheckDoc(Doc):
-    """Either `exit_code` or a condition."""
+    """Either `exit_code` or a condition; `says` tells what is wrong, `{name}` in it is a field of the result."""
 
     exit_code: int | None = None
     output: Pointer | None = None
     op: Annotated[Op | None, Field(strict=False)] = None
     value: Any = None
+    says: Annotated[str, Field(max_length=200)] = ""
 
 
 class AttemptsDoc(Doc):
