@@ -98,10 +98,20 @@ def _shown(constellation: Constellation, fleet: Fleet, value: SentenceValue) -> 
             return size_words(int(found)) if _is_number(found) else None
         case "percent":
             return f"{found:g} %" if _is_number(found) else None
+        case "duration":
+            return _lasting(int(found)) if _is_number(found) else None
         case _ if value.noun:
             return _with_noun(found, value.noun) if isinstance(found, int) and _is_number(found) else None
         case _:
             return _plain(fleet, found)
+
+
+def _lasting(seconds: int) -> str:
+    """Return a time in seconds as whole minutes, hours or days."""
+    hours = seconds / 3600
+    if hours < 2:
+        return _with_noun(round(seconds / 60), "minute")
+    return _with_noun(round(hours), "hour") if hours <= 48 else _with_noun(round(hours / 24), "day")
 
 
 def _with_noun(count: int, noun: str) -> str:

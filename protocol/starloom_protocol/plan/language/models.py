@@ -430,7 +430,7 @@ class SentenceValueDoc(Doc):
     source: NodeId = Field(alias="from")
     noun: Annotated[str, AfterValidator(_noun)] = ""
     output: Pointer = ""
-    show: Annotated[str, _one_of("value", "bytes", "percent", "count", "device")] = "value"
+    show: Annotated[str, _one_of("value", "bytes", "percent", "duration", "count", "device")] = "value"
 
     @model_validator(mode="after")
     def _counts_what_it_names(self) -> Self:
