@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
+from starloom.core.answer.why import explain
 from starloom.core.state import inputs as i
 from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, RemoveTask
 from starloom_protocol.records.entities import (
@@ -337,6 +339,27 @@ def test_a_missed_check_fails_and_a_met_one_is_shown_as_checked() -> None:
         driver.result(dispatch, {"same": value})
         record = driver.shard.constellations["c1"].tasks["a"]
         assert (record.state, record.checked) == (state, checked)
+
+
+@pytest.mark.parametrize(
+    ("result", "detail"),
+    [
+        ({"enough": False, "free_bytes": 20_000_000, "path": "/big"}, "only 20.0 MB are free in '/big'"),
+        ({"enough": False}, "Enough must be yes but is no (/enough)"),
+    ],
+)
+def test_a_check_tells_what_is_wrong_in_its_own_words(result: dict[str, Any], detail: str) -> None:
+    driver = Driver("one")
+    says = "only {free_bytes} are free in {path}"
+    driver.submit(plan(task("a", checks=[Check(output="/enough", op=Op.EQ, says=says, value="true")])))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, result)
+    attempt = driver.shard.constellations["c1"].last_attempt("a")
+    assert attempt is not None
+    assert attempt.detail == detail
+    told = explain(driver.shard, "c1", "a")
+    assert detail in told.sentence
+    assert told.actions == ["retry"]
 
 
 def test_retry_opens_a_round_of_everything_downstream() -> None:

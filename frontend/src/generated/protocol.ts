@@ -332,6 +332,7 @@ export interface Notice {
 
 /** The end of the newest firing that has ended; `digest` is that of its answer. */
 export interface Firing {
+  alarm?: boolean;
   constellation: string;
   digest?: string;
   due_ms: number;
@@ -480,6 +481,7 @@ export interface Condition {
 export interface Check {
   op: Op;
   output: string;
+  says?: string;
   value?: string | null;
 }
 
@@ -655,13 +657,16 @@ export interface SentenceValue {
 
 /** A sentence of the plan for its answer: used where `condition` holds for `source` and all its values are there. */
 export interface SentenceSpec {
+  alarm?: boolean;
   condition?: Condition | null;
   source?: string | null;
   text: string;
   values?: Record<string, SentenceValue>;
 }
 
+/** An item of the answer; `compare` is the fields of its rows that a change is seen by, none of them if empty. */
 export interface ResultSpec {
+  compare?: string[] | null;
   output?: string;
   show?: string;
   source: string;
@@ -1114,25 +1119,21 @@ export interface Verdict {
   holds: string;
 }
 
-/** The result of a constellation; the sentence is made by the core without a model. */
+/** The result of a constellation; the core makes the sentence without a model. */
 export interface Answer {
-  /** The evidence of `words`: `[1]` in them is the first. */
+  alarm?: boolean;
   cites?: Cite[];
-  /** The number of ended tasks that a partial answer counts. */
+  compared?: string;
   ended?: number;
   items?: AnswerItem[];
   sentence?: string;
-  /** `none`, `partial` or `final`. */
   state?: string;
-  /** The sentence begins with one of the plan's own. */
   stated?: boolean;
   /** Sentences of the model's with a figure or a name that no cited value holds. */
   struck?: string[];
-  /** The verdict of the judge of the whole answer. */
   verdict?: Verdict | null;
   /** The time in which at least one question to a person was open. */
   waited_ms?: number;
-  /** A model's answer in words; empty: the sentence stands alone. */
   words?: string;
 }
 

@@ -205,26 +205,26 @@ class Verdict(Record, frozen=True, kw_only=True):
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """The result of a constellation; the sentence is made by the core without a model."""
+    """The result of a constellation; the core makes the sentence without a model.
 
-    cites: list[Cite] = []
-    """The evidence of `words`: `[1]` in them is the first."""
-    ended: int = 0
-    """The number of ended tasks that a partial answer counts."""
+    `stated`: the sentence begins with one of the plan's own; `alarm`: that one tells of trouble. `compared` is the hash
+    of the parts that the plan compares, empty for all of it. `verdict` is that of the judge of the whole answer.
+    """
+
+    alarm: bool = False
+    cites: list[Cite] = []  # the evidence of `words`: `[1]` in them is the first
+    compared: str = ""
+    ended: int = 0  # the number of ended tasks that a partial answer counts
     items: list[AnswerItem] = []
     sentence: str = ""
-    state: str = "none"
-    """`none`, `partial` or `final`."""
+    state: str = "none"  # `none`, `partial` or `final`
     stated: bool = False
-    """The sentence begins with one of the plan's own."""
     struck: list[str] = []
     """Sentences of the model's with a figure or a name that no cited value holds."""
     verdict: Verdict | None = None
-    """The verdict of the judge of the whole answer."""
     waited_ms: int = 0
     """The time in which at least one question to a person was open."""
-    words: str = ""
-    """A model's answer in words; empty: the sentence stands alone."""
+    words: str = ""  # a model's answer in words; empty: the sentence stands alone
 
 
 class TaskSpec(Record, frozen=True, kw_only=True):

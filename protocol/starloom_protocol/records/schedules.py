@@ -45,8 +45,12 @@ class Notice(Record, frozen=True, kw_only=True):
 
 
 class Firing(Record, frozen=True, kw_only=True):
-    """The end of the newest firing that has ended; `digest` is that of its answer."""
+    """The end of the newest firing that has ended; `digest` is that of its answer.
 
+    `alarm`: the newest answer of a firing that succeeded tells of trouble.
+    """
+
+    alarm: bool = False
     constellation: str
     digest: str = ""
     due_ms: int

@@ -18,10 +18,14 @@ class Condition(Record, frozen=True, kw_only=True):
 
 
 class Check(Record, frozen=True, kw_only=True):
-    """A condition on the own result; `exit_code` is written as a condition on `/exit_code`."""
+    """A condition on the own result; `exit_code` is written as a condition on `/exit_code`.
+
+    `says` tells what is wrong where it is not met, with fields of the result in braces.
+    """
 
     op: Op
     output: str
+    says: str = ""
     value: str | None = None
 
 
@@ -256,8 +260,12 @@ class SentenceValue(Record, frozen=True, kw_only=True):
 
 
 class SentenceSpec(Record, frozen=True, kw_only=True):
-    """A sentence of the plan for its answer: used where `condition` holds for `source` and all its values are there."""
+    """A sentence of the plan for its answer: used where `condition` holds for `source` and all its values are there.
 
+    `alarm`: it tells of trouble, although the work succeeded.
+    """
+
+    alarm: bool = False
     condition: Condition | None = None
     source: str | None = None
     text: str
@@ -265,6 +273,12 @@ class SentenceSpec(Record, frozen=True, kw_only=True):
 
 
 class ResultSpec(Record, frozen=True, kw_only=True):
+    """An item of the answer; `compare` is the fields of its rows that a change is seen by, none of them if empty.
+
+    Without `compare` all of it is compared. Durations and times of measuring differ although nothing has changed.
+    """
+
+    compare: list[str] | None = None
     output: str = ""
     show: str = "value"
     source: str

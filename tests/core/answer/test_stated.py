@@ -64,6 +64,9 @@ def test_the_first_sentence_whose_condition_holds_counts() -> None:
     [
         ({"v": 41.26}, "percent", "41.26 %"),
         ({"v": [1, 2, 3]}, "count", "3"),
+        ({"v": 5_400}, "duration", "90 minutes"),
+        ({"v": 86_400}, "duration", "24 hours"),
+        ({"v": 7 * 86_400}, "duration", "7 days"),
         ({"v": 0.1234567}, "value", "0.123457"),
         ({"v": "one"}, "value", "'one'"),
         ({"v": "a" * 100}, "value", "'" + "a" * 79 + "…'"),
@@ -80,6 +83,7 @@ def test_each_kind_of_value_is_in_words(found: dict[str, Any], show: str, shown:
         ({}, "value"),
         ({"v": True}, "value"),
         ({"v": "9"}, "bytes"),
+        ({"v": "9"}, "duration"),
         ({"v": "9"}, "count"),
         ({"v": {}}, "value"),
         ({"v": ""}, "value"),

@@ -11,9 +11,10 @@ from starloom.core.clock.schedules import DUE, TIMERS
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.core.state.orders import ArmTimer
-from starloom_protocol.records.entities import Principal
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Condition, Principal, ResultSpec, SentenceSpec
 from starloom_protocol.stream.feed import ACCESS, FLEET
-from starloom_protocol.vocabulary import CatchUp, Code, ConstellationState, NotifyWhen, Outcome, Overlap, Role
+from starloom_protocol.vocabulary import CatchUp, Code, ConstellationState, NotifyWhen, Op, Outcome, Overlap, Role
 from tests.builders import plan, task
 from tests.core.clockwork import HOUR, MINUTE, Clockwork, at
 
@@ -223,6 +224,64 @@ def test_a_change_is_an_answer_that_differs_from_the_last_one(notify: NotifyWhen
         found.append(clock.schedule().notice is not None)
         clock.order("seen")
     assert found == told
+
+
+def check_of_a_site() -> LoweredPlan:
+    """Return a plan whose answer names the row, compares whether it is up, and calls a site that is down an alarm."""
+    down = SentenceSpec(
+        alarm=True,
+        condition=Condition(op=Op.EQ, output="/rows/0/up", value="false"),
+        source="a",
+        text="It does not answer.",
+    )
+    return replace(
+        plan(task("a"), name="Look"),
+        results=[
+            ResultSpec(compare=["up"], show="table", source="a", title="Seen"),
+            ResultSpec(compare=[], output="/rows/0/ms", source="a", title="After"),
+        ],
+        sentences=[down, SentenceSpec(text="It is up.")],
+    )
+
+
+@pytest.mark.parametrize("notify", [NotifyWhen.FAILURE, NotifyWhen.CHANGE])
+def test_a_check_tells_once_when_it_turns_bad_and_once_when_good(notify: NotifyWhen) -> None:
+    clock = Clockwork()
+    clock.save(check_of_a_site(), notify=notify)
+    found = []
+    for hour, up in enumerate((True, True, False, False, True, True), start=1):
+        clock.turn_to(f"2026-06-01T0{hour}:00")
+        clock.run(clock.firings()[-1], {"rows": [{"ms": hour, "up": up}]})
+        notice = clock.schedule().notice
+        found.append(notice.text.partition(". ")[0] if notice is not None else "")
+        clock.order("seen")
+    assert found == ["", "", "It does not answer", "", "it is well again", ""]
+
+
+def test_a_check_that_is_bad_from_the_start_is_told() -> None:
+    clock = Clockwork()
+    clock.save(check_of_a_site(), notify=NotifyWhen.CHANGE)
+    clock.turn_to("2026-06-01T01:00")
+    clock.run(clock.firings()[-1], {"rows": [{"ms": 1, "up": False}]})
+    notice = clock.schedule().notice
+    assert notice is not None
+    assert notice.text.startswith("It does not answer.")
+
+
+def test_a_firing_that_fails_forgets_no_trouble() -> None:
+    clock = Clockwork()
+    clock.save(check_of_a_site())
+    found = []
+    for hour, up in enumerate((False, None, False, True), start=1):
+        clock.turn_to(f"2026-06-01T0{hour}:00")
+        if up is None:
+            fail(clock)
+        else:
+            clock.run(clock.firings()[-1], {"rows": [{"ms": hour, "up": up}]})
+        notice = clock.schedule().notice
+        found.append(notice is not None)
+        clock.order("seen")
+    assert found == [True, True, False, True]
 
 
 def test_the_chosen_device_is_asked_to_show_it_once() -> None:

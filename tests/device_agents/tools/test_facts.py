@@ -130,8 +130,9 @@ def test_a_december_line_read_in_march_is_of_last_year() -> None:
 def test_the_fact_tools_answer_on_this_machine(device: Device) -> None:
     assert device.call("process.list", limit=3)["count"] > 0
     assert device.call("process.list", name="surely-not-running")["rows"] == []
-    summary = device.call("log.search", since="1h", device_name="box")["summary"]
-    assert summary["device"] == "box"
+    found = device.call("log.search", since="1h", contains="ERROR", device_name="box")
+    assert found["summary"]["device"] == "box"
+    assert found["window"] == {"contains": "ERROR", "seconds": 3600}
     assert device.call("service.status")["summary"]["severity"] in (0, 2)
 
 
@@ -151,6 +152,7 @@ def test_a_disk_tells_its_room_and_names_only_allowed_folders(device: Device, tm
         mount = mount.parent
     found = device.call("disk.usage", path=str(mount), top=200)
     assert (found["path"], found["free_bytes"] > 0, found["complete"]) == (str(mount), True, False)
+    assert found["unread"] == "all but the granted folders"
     assert [row["folder"] for row in found["rows"]][:2] == [str(device.folder), str(device.folder / "films")]
     assert all(Path(row["folder"]).is_relative_to(device.folder) for row in found["rows"])
 
@@ -187,7 +189,7 @@ def test_the_biggest_folders_come_first_and_links_count_once(device: Device) -> 
     assert [row["folder"].rpartition("/")[2] for row in found["rows"]] == ["films", "notes"]
     assert 200_000 <= found["rows"][0]["bytes"] < 300_000
     assert found["rows"][0]["device"] == "box"
-    assert found["complete"] is True
+    assert (found["complete"], found["unread"]) == (True, "")
 
 
 @pytest.mark.parametrize(

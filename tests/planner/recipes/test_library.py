@@ -109,3 +109,27 @@ def test_a_recipe_that_was_saved_before_is_listed_and_tells_its_faults() -> None
 def test_versions_are_found_among_the_fleet() -> None:
     one = version("mine", 1)
     assert versions_in({"recipe/mine/1": encode_entity(one), "device/d": b"{}"}) == [one]
+
+
+def test_recipes_that_look_again_and_again_say_what_a_change_is() -> None:
+    """Each result of such a recipe names the fields that are compared: what was measured differs at each firing."""
+    looks = [recipe for recipe in BUILT_IN.all() if str(recipe.purpose) in ("health", "upkeep")]
+    told = {
+        f"{recipe.name}: {item['title']}": item
+        for recipe in looks
+        for item in recipe.plan["result"]
+        if recipe.name != "run-everywhere" and item.get("show") in ("table", "file")
+    }
+    assert len(told) > 10
+    assert [name for name, item in told.items() if item.get("compare") is None] == []
+    measured = {"page_ms", "free_bytes", "used_percent", "uptime_s", "took_s", "at_s", "bytes"}
+    assert [name for name, item in told.items() if measured & set(item["compare"])] == []
+
+
+def test_recipes_that_find_trouble_have_a_sentence_that_is_an_alarm() -> None:
+    checks = ("site-check", "site-down", "disk-space", "fleet-health")
+    found = {name: BUILT_IN.get(name) for name in checks}
+    alarms = {
+        name: any(one.get("alarm") for one in recipe.plan["sentence"]) for name, recipe in found.items() if recipe
+    }
+    assert alarms == dict.fromkeys(checks, True)

@@ -77,6 +77,15 @@ def test_a_real_phone_is_meant_rather_than_the_demonstration_s() -> None:
         ("why is https://example.org/shop on the nas down", "site-down", {"server": {"name": "nas"}}),
         ("errors since 22:00 everywhere", "log-hunt", {"since": "22:00"}),
         ("what went wrong on vps since yesterday", "log-hunt", {"where": {"name": "vps"}, "since": "yesterday"}),
+        (
+            "search the logs in /var/log on vps for the word ERROR since 2026-11-01",
+            "log-hunt",
+            {"contains": "ERROR", "since": "2026-11-01"},
+        ),
+        ("search the logs of vps for the word ERROR of the last 7 days", "log-hunt", {"since": "7 days"}),
+        ("run the tests of site from nas on nas", "test-matrix", {"repo": "site", "source": {"name": "nas"}}),
+        ("test the repository site from nas on nas", "test-matrix", {"repo": "site"}),
+        ("how fast is example.org", "site-check", {"url": "https://example.org"}),
     ],
 )
 def test_phrases_are_understood_with_their_slots(words: str, recipe: str, params: dict[str, Any] | None) -> None:
@@ -85,6 +94,14 @@ def test_phrases_are_understood_with_their_slots(words: str, recipe: str, params
     assert (found.outcome, found.candidates[0].recipe) == (Match.EXACT, recipe), found
     for name, value in (params or {}).items():
         assert found.candidates[0].params[name] == value
+
+
+def test_a_file_that_is_sent_to_a_phone_is_asked_where_it_is() -> None:
+    pixel = device("pixel", labels=["phone"], os="android")
+    view = fleet(device("nas"), pixel, offers={"pixel": offer(without=("fs.write", "fs.hash"))})
+    found = match("send notes.txt to pixel", RECIPES, view)
+    assert (found.outcome, found.candidates[0].recipe) == (Match.NEAR, "file-to-phone")
+    assert [missing.name for missing in found.candidates[0].missing] == ["source"]
 
 
 def test_a_device_that_may_be_two_is_asked_for_with_its_choices() -> None:

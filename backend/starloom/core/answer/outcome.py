@@ -6,12 +6,14 @@ does. An end waits for reviews, the judge and the answer in words, and opens the
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
 from starloom.core.answer.report import covered
+from starloom.core.answer.stated import tells_of_trouble
 from starloom.core.answer.story import sentence, so_far, statement, taken_back
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
@@ -267,7 +269,14 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
     items = _items_of(constellation, work.shard.fleet, results)
     said = sentence(constellation, work.shard.fleet, state, work.at_ms)
     opens = statement(constellation, work.shard.fleet, state) is not None
-    answer = Answer(items=items, sentence=said, state="final", stated=opens)
+    answer = Answer(
+        alarm=opens and tells_of_trouble(constellation, work.shard.fleet),
+        compared=_compared(constellation, work.shard.fleet, results),
+        items=items,
+        sentence=said,
+        state="final",
+        stated=opens,
+    )
     if asked := constellation.tables["question"].values():
         waited_ms, _ = covered((question.opened_ms, question.answered_ms or work.at_ms) for question in asked)
         answer = replace(answer, waited_ms=waited_ms)
@@ -278,6 +287,31 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
     if worded is None:
         return answer
     return replace(answer, cites=worded.cites, struck=worded.struck, words=worded.words)
+
+
+def _compared(constellation: Constellation, fleet: Fleet, results: list[ResultSpec]) -> str:
+    """Return the hash of the parts that the plan compares with the answer before; empty if it chooses none of them."""
+    if all(result.compare is None for result in results):
+        return ""
+    parts: list[list[object]] = []
+    for result in results:
+        for item in _items(constellation, fleet, result):
+            if result.compare is None:
+                parts.append([item.title, item.value or "", item.artifact or ""])
+            elif result.compare:
+                parts.append([item.title, _of_rows(fact(constellation, item.task, result.output), result.compare)])
+    return hashlib.sha256(canonical(parts).encode()).hexdigest()
+
+
+def _of_rows(found: object, fields: list[str]) -> list[list[object]]:
+    """Return the fields of the rows of a table or a list, in any order of them, as what was measured may sort them.
+
+    Nothing where the rows were too large to be brought.
+    """
+    rows = found.get("rows") if isinstance(found, dict) else found
+    if not isinstance(rows, list):
+        return []
+    return sorted(([row.get(name) for name in fields] for row in rows if isinstance(row, dict)), key=canonical)
 
 
 def _leaves(constellation: Constellation) -> list[ResultSpec]:

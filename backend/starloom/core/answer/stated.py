@@ -1,9 +1,9 @@
 """The plan's own sentence for its answer, filled with values of the results.
 
 A plan may give sentences (`sentence`); the first whose condition holds and whose values are there opens the answer of a
-constellation that succeeded. Texts from devices stand in quotes on one line, names of devices excepted, so none can
-pass for the sentence itself, and a number beyond all use is not shown. A plan that a model has edited loses its
-sentences: they may claim work that the model took out.
+constellation that succeeded. Its `alarm` says that the answer tells of trouble. Texts from devices stand in quotes on
+one line, names of devices excepted, so none can pass for the sentence itself, and a number beyond all use is not shown.
+A plan that a model has edited loses its sentences: they may claim work that the model took out.
 """
 
 from __future__ import annotations
@@ -32,12 +32,23 @@ _QUOTE: Final = re.compile(rf"[{_QUOTES}]|(?<![^\W_])’|’(?![^\W_])")
 
 def stated(constellation: Constellation, fleet: Fleet) -> str | None:
     """Return the sentence without its full stop; None if the plan gives none that holds."""
+    found = _first(constellation, fleet)
+    return found[1].removesuffix(".") if found is not None else None
+
+
+def tells_of_trouble(constellation: Constellation, fleet: Fleet) -> bool:
+    """Tell whether the plan calls the sentence that opens the answer an alarm."""
+    found = _first(constellation, fleet)
+    return found is not None and found[0].alarm
+
+
+def _first(constellation: Constellation, fleet: Fleet) -> tuple[SentenceSpec, str] | None:
     if _edited_by_model(constellation):
         return None
     for sentence in constellation.head.sentences:
         text = _filled(constellation, fleet, sentence)
         if text is not None:
-            return text.removesuffix(".")
+            return sentence, text
     return None
 
 
@@ -87,10 +98,20 @@ def _shown(constellation: Constellation, fleet: Fleet, value: SentenceValue) -> 
             return size_words(int(found)) if _is_number(found) else None
         case "percent":
             return f"{found:g} %" if _is_number(found) else None
+        case "duration":
+            return _lasting(int(found)) if _is_number(found) else None
         case _ if value.noun:
             return _with_noun(found, value.noun) if isinstance(found, int) and _is_number(found) else None
         case _:
             return _plain(fleet, found)
+
+
+def _lasting(seconds: int) -> str:
+    """Return a time in seconds as whole minutes, hours or days."""
+    hours = seconds / 3600
+    if hours < 2:
+        return _with_noun(round(seconds / 60), "minute")
+    return _with_noun(round(hours), "hour") if hours <= 48 else _with_noun(round(hours / 24), "day")
 
 
 def _with_noun(count: int, noun: str) -> str:

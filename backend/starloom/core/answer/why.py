@@ -659,7 +659,9 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             detail = f": {said.rstrip().removesuffix('.')}" if said else ""
             if record.code is Code.MOMENT_OUTSIDE:
                 detail = _no_time(constellation, task, record)
-            ways = ["retry"] if record.code in _NOTHING_DONE else ["retry", "mark"]
+            says = any(check.says for check in constellation.specs[task].checks)
+            needs_retry = record.code in _NOTHING_DONE or (record.code is Code.CHECK_FAILED and says)
+            ways = ["retry"] if needs_retry else ["retry", "mark"]
             alone = record.code is Code.TOOL_UNAVAILABLE or controls.is_word_of_person(record, attempt)
             cause = detail.removeprefix(": ") if alone and detail else title + detail
             return f"{task} failed: {cause}. {hint}".rstrip(), ways

@@ -25,7 +25,7 @@ from starloom.core.state.model import Access, Constellation, Shard
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Fault, Policy, Selector, TaskSpec
+from starloom_protocol.records.entities import Answer, Fault, Policy, Selector, TaskSpec
 from starloom_protocol.records.schedules import Consent, Firing, Notice, Schedule, ScheduledPlan
 from starloom_protocol.stream.authors import ENGINE, is_model, name_of
 from starloom_protocol.stream.events import EventKind
@@ -256,7 +256,14 @@ def ended(work: Work, name: str) -> None:
     running = dict(schedule.running)
     moment = running.pop(name)
     digest = _digest(constellation)
-    now = Firing(constellation=name, digest=digest, due_ms=moment, ended_ms=work.at_ms, state=head.state)
+    now = Firing(
+        alarm=_alarm(schedule, constellation),
+        constellation=name,
+        digest=digest,
+        due_ms=moment,
+        ended_ms=work.at_ms,
+        state=head.state,
+    )
     # Words and recipes may name a device for the first time, and earlier releases bound none.
     devices = named_devices(work.shard.fleet, constellation.specs.values()) | schedule.devices
     changed = replace(schedule, devices=devices, running=running, last=now)
@@ -267,23 +274,34 @@ def ended(work: Work, name: str) -> None:
 
 
 def _digest(constellation: Constellation) -> str:
-    """Return the hash of a firing's answer, without times, attempts and devices."""
+    """Return the hash of a firing's answer, without times, attempts and devices, or of its compared parts."""
     answer = constellation.tables["answer"].get("")
     items = answer.items if answer is not None else []
-    told = [[item.title, item.value or "", item.artifact or ""] for item in items]
+    told: object = [[item.title, item.value or "", item.artifact or ""] for item in items]
+    if answer is not None and answer.compared:
+        told = [answer.compared, answer.alarm]
     return hashlib.sha256(canonical([str(constellation.head.state), told]).encode()).hexdigest()
+
+
+def _alarm(schedule: Schedule, constellation: Constellation) -> bool:
+    """Return whether trouble is known: by the answer, or by the one before where this firing found none out."""
+    answer: Answer | None = constellation.tables["answer"].get("")
+    if constellation.head.state is ConstellationState.SUCCEEDED and answer is not None:
+        return answer.alarm
+    return schedule.last is not None and schedule.last.alarm
 
 
 def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation) -> str:
     """Return the sentence for a person, or "" if the schedule gives no notice of such an end."""
     failed = now.state in (ConstellationState.FAILED, ConstellationState.PARTIAL)
     other = schedule.last is not None and schedule.last.digest != now.digest
+    turned = now.alarm != (schedule.last is not None and schedule.last.alarm)
     match schedule.notify:
         case NotifyWhen.NEVER:
             return ""
-        case NotifyWhen.FAILURE if not failed:
+        case NotifyWhen.FAILURE if not (failed or turned):
             return ""
-        case NotifyWhen.CHANGE if not other and not (failed and schedule.last is None):
+        case NotifyWhen.CHANGE if not (other or turned or (failed and schedule.last is None)):
             return ""
         case _:
             head = constellation.head
@@ -291,7 +309,11 @@ def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation
             sentence = answer.sentence if answer is not None else ""
             if not sentence and head.fault is not None:
                 sentence = head.fault.reason
-            changed = "the answer has changed. " if schedule.notify is NotifyWhen.CHANGE and not failed else ""
+            changed = ""
+            if turned and not now.alarm:
+                changed = "it is well again. "
+            elif schedule.notify is NotifyWhen.CHANGE and not failed and not turned:
+                changed = "the answer has changed. "
             return changed + (sentence or f"it ended {head.state}")
 
 

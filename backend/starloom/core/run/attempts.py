@@ -30,10 +30,10 @@ from starloom.core.state.tasks.gates import SIZE, deciding, fact, size_key, succ
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task, close_question, moved, task_timer, unattend
 from starloom_protocol.records.entities import Attempt, Input, TaskRecord, TaskSpec
-from starloom_protocol.records.specs import counts_as_one
+from starloom_protocol.records.specs import Check, counts_as_one
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.text.wording import place_words, value_words
+from starloom_protocol.text.wording import PLACEHOLDER, place_words, quoted, size_words, value_words
 from starloom_protocol.values import MISSING, canonical, holds, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -77,11 +77,28 @@ def missed_check(constellation: Constellation, spec: TaskSpec) -> str | None:
         found = fact(constellation, spec.id, check.output)
         wanted = parse(check.value) if check.value is not None else None
         if not holds(check.op, found, wanted):
+            said = _said(constellation, spec, check)
+            if said:
+                return said
             where = place_words(check.output) or "The result"
             shown = "nothing" if found is MISSING else value_words(found)
             asked = _ASKED[check.op] + (f" {value_words(wanted)}" if check.value is not None else "")
             return f"{where} must {asked} but is {shown}" + (f" ({check.output})" if check.output else "")
     return None
+
+
+def _said(constellation: Constellation, spec: TaskSpec, check: Check) -> str:
+    """Return the check's own sentence with fields of the result; empty where it has none, or one is not there."""
+    shown: dict[str, str] = {}
+    for name in PLACEHOLDER.findall(check.says):
+        found = fact(constellation, spec.id, f"/{name}")
+        if isinstance(found, bool) or not isinstance(found, str | int | float):
+            return ""
+        if isinstance(found, int) and name.endswith("_bytes"):
+            shown[name] = size_words(found)
+        else:
+            shown[name] = quoted(found) if isinstance(found, str) else value_words(found)
+    return PLACEHOLDER.sub(lambda match: shown[match[1]], check.says)
 
 
 # Agents forget attempts sixty days after their end: that a ledger lacks a lease older than this proves nothing.

@@ -55,6 +55,7 @@ def document_of(plan: LoweredPlan) -> Doc:
         "judge": _judge(policy.judge),
         "result": [
             _short({"title": one.title, "from": one.source, "output": one.output, "show": one.show})
+            | ({} if one.compare is None else {"compare": one.compare})
             for one in plan.results
         ],
         "sentence": [_sentence(one) for one in plan.sentences],
@@ -68,7 +69,7 @@ def _sentence(one: SentenceSpec) -> Doc:
         for name, value in one.values.items()
     }
     when = {} if one.condition is None else {"from": one.source, **_condition(one.condition)}
-    return _short({"text": one.text, "values": values, "when": when})
+    return _short({"text": one.text, "alarm": one.alarm, "values": values, "when": when})
 
 
 def is_same(one: LoweredPlan, other: LoweredPlan) -> bool:
@@ -117,7 +118,7 @@ def _condition(one: Any) -> Doc:
 def _check(one: Any) -> Doc:
     if one.output == "/exit_code" and str(one.op) == "eq" and one.value is not None:
         return {"exit_code": parse(one.value)}
-    return _condition(one)
+    return _condition(one) | _short({"says": getattr(one, "says", "")})
 
 
 def _for_each(each: ForEach) -> Doc:

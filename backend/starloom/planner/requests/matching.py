@@ -308,7 +308,7 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
         return Matched(Match.EXACT, (whole[0].candidate,))
     # A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
-    partial = sorted(fits, key=lambda fit: (-fit.literals, len(fit.candidate.missing)))
+    partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, len(fit.candidate.missing)))
     likely = _first_of_each([fit.candidate for fit in partial] or sorted(nears, key=lambda item: -item.score))
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * _WHOLE]
     if strong:
@@ -364,13 +364,16 @@ def _try_recipe(
     return fits, replace(near, unused=left_over(said, phrases, devices))
 
 
-def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str]) -> bool:
+def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
     """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program.
 
-    Written as a name - `Pictures`, `./database` - it is one.
+    Written as a name - `Pictures`, `./database` - it is one; so is any word where the phrase tells enough by itself:
+    *run the tests of site from nas on nas*.
     """
     if kind == "argv":
         return taken.bare and taken.value[0] in telling
+    if len(phrase.telling) >= _TELLS_ENOUGH:
+        return False
     return kind == "path" and taken.trust is Trust.PLAIN and str(taken.value) in telling
 
 
@@ -411,7 +414,7 @@ def _fit(
     enough = len(phrase.telling) >= _TELLS_ENOUGH or phrase.says + sure >= _SAYS_ENOUGH
     least = Trust.PLAIN if enough else Trust.SURE
     trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(
-        _is_of_a_phrase(recipe.params[name].type, item, telling)
+        _is_of_a_phrase(recipe.params[name].type, item, telling, phrase)
         or _may_be_a_manner(recipe.params[name].type, item, phrase, name)
         for name, item in said.items()
         if item.filled

@@ -172,7 +172,10 @@ class FolderSize(Named):
 
 
 class DiskUsage(Named):
-    """`rows` and what was measured are there where `top` asks for them, the outlook where measurements are kept."""
+    """`rows` and what was measured are there where `top` asks for them, the outlook where measurements are kept.
+
+    `unread` tells in words what was not measured.
+    """
 
     complete: NotRequired[bool]
     days_left: NotRequired[int | None]
@@ -184,9 +187,21 @@ class DiskUsage(Named):
     path: str
     rows: NotRequired[list[FolderSize]]
     total_bytes: int
+    unread: NotRequired[str]
     unreadable: NotRequired[int]
     used_bytes: int
     used_percent: int
+
+
+def _unread(*, whole: bool, full: bool, unreadable: int) -> str:
+    """Return what was not measured; empty where all was."""
+    entries = "1 entry that could not be read" if unreadable == 1 else f"{unreadable:,} entries that could not be read"
+    told = (
+        "" if whole else "all but the granted folders",
+        entries if unreadable else "",
+        f"what came after {_ENTRIES_MOST:,} entries" if full else "",
+    )
+    return ", ".join(filter(None, told))
 
 
 def usage(context: ToolContext, args: Usage) -> DiskUsage:
@@ -220,6 +235,7 @@ def usage(context: ToolContext, args: Usage) -> DiskUsage:
             result["measured_bytes"] = sum(measured)
         result["complete"] = whole and sizes.seen < _ENTRIES_MOST and not sizes.unreadable
         result["unreadable"] = sizes.unreadable
+        result["unread"] = _unread(whole=whole, full=sizes.seen >= _ENTRIES_MOST, unreadable=sizes.unreadable)
         biggest = sorted(sizes.by_folder.items(), key=lambda item: (-item[1], item[0]))[: args.top]
         named: Named = {"device": args.device_name} if args.device_name else {}
         result["rows"] = [

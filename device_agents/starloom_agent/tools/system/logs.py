@@ -105,6 +105,13 @@ class LogRead(TypedDict):
     source: str
 
 
+class LogWindow(TypedDict):
+    """Which lines were looked for: the text in them, and how long before the search they may begin."""
+
+    contains: str
+    seconds: int
+
+
 class LogSearch(TypedDict):
     """`read` is one row, for a table over devices."""
 
@@ -116,6 +123,7 @@ class LogSearch(TypedDict):
     summary: Summary
     truncated: bool
     unreadable: int
+    window: LogWindow
 
 
 def _from_journal(args: Search, begin: float) -> tuple[list[LogLine], bool]:
@@ -189,7 +197,8 @@ def _has_journal() -> bool:
 
 
 def search(context: ToolContext, args: Search) -> LogSearch:
-    begin = begin_of(args.since, datetime.now(UTC))
+    now = datetime.now(UTC)
+    begin = begin_of(args.since, now)
     if args.service.startswith("-"):
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(args.service)} is not the name of a service", effect=False)
     unreadable, timeless, hidden = 0, 0, False
@@ -226,6 +235,7 @@ def search(context: ToolContext, args: Search) -> LogSearch:
         "unreadable": unreadable,
         "summary": {**named, "severity": 1 if why else 0, "weight": 1 if why else 0, "why": why, "unseen": unseen},
         "findings": [{**named, "looked_at": "log", "severity": 1, "why": why}] if why else [],
+        "window": {"contains": args.contains, "seconds": max(0, round(now.timestamp() - begin))},
     }
 
 

@@ -128,12 +128,13 @@ class ConditionDoc(Doc):
 
 
 class CheckDoc(Doc):
-    """Either `exit_code` or a condition."""
+    """Either `exit_code` or a condition; `says` tells what is wrong, `{name}` in it is a field of the result."""
 
     exit_code: int | None = None
     output: Pointer | None = None
     op: Annotated[Op | None, Field(strict=False)] = None
     value: Any = None
+    says: Annotated[str, Field(max_length=200)] = ""
 
 
 class AttemptsDoc(Doc):
@@ -421,13 +422,15 @@ class ResultDoc(Doc):
     source: NodeId = Field(alias="from")
     output: Pointer = ""
     show: Annotated[str, _one_of("text", "markdown", "table", "file", "image", "value")] = "value"
+    compare: Annotated[list[Name], Field(max_length=32)] | None = None
+    """The fields of its rows by which a schedule sees a change; an empty list: none, absent: all of it."""
 
 
 class SentenceValueDoc(Doc):
     source: NodeId = Field(alias="from")
     noun: Annotated[str, AfterValidator(_noun)] = ""
     output: Pointer = ""
-    show: Annotated[str, _one_of("value", "bytes", "percent", "count", "device")] = "value"
+    show: Annotated[str, _one_of("value", "bytes", "percent", "duration", "count", "device")] = "value"
 
     @model_validator(mode="after")
     def _counts_what_it_names(self) -> Self:
@@ -441,9 +444,10 @@ class SentenceWhenDoc(ConditionDoc):
 
 
 class SentenceDoc(Doc):
-    """A sentence for the answer: `{name}` in `text` stands for a value of that name."""
+    """A sentence for the answer: `{name}` in `text` stands for a value of that name; `alarm`: it tells of trouble."""
 
     text: Label
+    alarm: bool = False
     values: Annotated[dict[Name, SentenceValueDoc], Field(max_length=8)] = Field(default_factory=dict)
     when: SentenceWhenDoc | None = None
 

@@ -104,7 +104,7 @@ class Parts:
             self.found.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")
             return record(Check, op=Op.EXISTS, output="")
         made = self.condition(doc.output, doc.op, doc.value, place, given="value" in doc.model_fields_set)
-        return record(Check, op=made.op, output=made.output, value=made.value)
+        return record(Check, op=made.op, output=made.output, says=doc.says, value=made.value)
 
     def selector(self, doc: SelectorDoc, place: str) -> Selector:
         """Return a selector; a device that does not exist is a fault where the fleet is known."""

@@ -388,7 +388,9 @@ class Lowering(Parts):
         )
 
     def result(self, doc: ResultDoc) -> ResultSpec:
-        return record(ResultSpec, output=doc.output, show=doc.show, source=doc.source, title=doc.title)
+        return record(
+            ResultSpec, compare=doc.compare, output=doc.output, show=doc.show, source=doc.source, title=doc.title
+        )
 
     def sentence(self, doc: SentenceDoc, place: str) -> SentenceSpec:
         """Return a sentence of the answer."""
@@ -402,7 +404,7 @@ class Lowering(Parts):
             for name, one in doc.values.items()
         }
         source = doc.when.source if doc.when is not None else None
-        return record(SentenceSpec, condition=condition, source=source, text=doc.text, values=values)
+        return record(SentenceSpec, alarm=doc.alarm, condition=condition, source=source, text=doc.text, values=values)
 
     # -- values
 

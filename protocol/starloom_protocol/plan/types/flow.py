@@ -233,7 +233,7 @@ class Flow:
                 self._found.add(Code.PLAN_INVALID, where, reason, hint)
             elif not many and value.show != "device":
                 found = self._pointed(value.source, value.output, where)
-                if value.show in ("bytes", "percent") and not found.may_be(_NUMBER):
+                if value.show in ("bytes", "percent", "duration") and not found.may_be(_NUMBER):
                     self._found.add(Code.WRONG_TYPE, where, f"`{value.output}` is {found.words()}, and no number")
                 elif value.show == "count":
                     self._entries(found, value.output, where)
