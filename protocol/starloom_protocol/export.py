@@ -36,7 +36,7 @@ from starloom_protocol.records import (
 )
 from starloom_protocol.stream import events, feed, sketches
 from starloom_protocol.text import presentation
-from starloom_protocol.text.field_docs import describe, field_docs
+from starloom_protocol.text.field_docs import describe, field_docs, without_indentation
 from starloom_protocol.vocabulary import CodeClass
 from starloom_protocol.wire import frame_shapes, frames, session
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, tag_of
@@ -354,6 +354,7 @@ def json_schema() -> dict[str, Any]:
     """Return one JSON Schema document with a definition for every struct and enum."""
     kinds: list[Any] = [*structs(), *enums(), frames.AgentMessage, frames.HubMessage]
     _, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    definitions = without_indentation(definitions)
     describe(definitions, kinds)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -23,6 +23,7 @@ from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.text.field_docs import without_indentation
 from starloom_protocol.tools.results import name_of
 from starloom_protocol.values import canonical, list_key
 from starloom_protocol.vocabulary import Effect
@@ -32,7 +33,7 @@ from starloom_protocol.wire.frames import OfferFrame
 @functools.cache
 def schema_of(kind: type[msgspec.Struct]) -> str:
     """Return the canonical text of the JSON schema of a tool's arguments."""
-    return canonical(msgspec.json.schema(kind))
+    return canonical(without_indentation(msgspec.json.schema(kind)))
 
 
 def no_runner() -> str | None:

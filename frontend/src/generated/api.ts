@@ -2210,7 +2210,7 @@ export interface components {
          * AnswerShape
          * @description The answer of a constellation; one without an answer yet has the state `none`.
          *
-         *         `words` are a model's, with `[1]` for the first of `cites`; `struck` are its sentences without evidence.
+         *     `words` are a model's, with `[1]` for the first of `cites`; `struck` are its sentences without evidence.
          */
         AnswerShape: {
             cites?: components["schemas"]["CiteRow"][];
@@ -2477,8 +2477,8 @@ export interface components {
          * BudgetChance
          * @description The chance to stay inside the budget of the model that most probably ends first; null: it is not known yet.
          *
-         *         `of` is the goal with that budget, empty for the whole; `budget` names it in words. `runs`: so many runs before are
-         *         known. `said` is all of it in a sentence.
+         *     `of` is the goal with that budget, empty for the whole; `budget` names it in words. `runs`: so many runs before are
+         *     known. `said` is all of it in a sentence.
          */
         BudgetChance: {
             budget: string;
@@ -2561,7 +2561,7 @@ export interface components {
          * ChangingCalls
          * @description The calls of a plan that do more than read, with devices by name, and how many more there are.
          *
-         *         `gone` has a sentence for each device that is gone and without which tasks of the plan cannot run.
+         *     `gone` has a sentence for each device that is gone and without which tasks of the plan cannot run.
          */
         ChangingCalls: {
             gone: string[];
@@ -2969,7 +2969,7 @@ export interface components {
          * DeviceVitals
          * @description The lines of one device. The last point of each is that of `Vitals.until_ms`; null: nothing was heard then.
          *
-         *         A line begins with its first point; one that was never heard is left out. `heard_ms` is 0 if nothing was.
+         *     A line begins with its first point; one that was never heard is left out. `heard_ms` is 0 if nothing was.
          */
         DeviceVitals: {
             device: string;
@@ -3374,10 +3374,10 @@ export interface components {
          * FirstPrompt
          * @description The first text that the model would be sent for a request in words, and where it goes; nothing was sent.
          *
-         *         The first of `parts` is the instructions. The others are one message, with an empty line between two. `share` is
-         *         what the model may be shown of results, at most `hub_share`. `bytes` are those of the parts. `tokens` is an
-         *         estimate that has the form of an answer in it, `dollars` is about the price with an answer of usual length, null
-         *         where it is not known.
+         *     The first of `parts` is the instructions. The others are one message, with an empty line between two. `share` is
+         *     what the model may be shown of results, at most `hub_share`. `bytes` are those of the parts. `tokens` is an
+         *     estimate that has the form of an answer in it, `dollars` is about the price with an answer of usual length, null
+         *     where it is not known.
          */
         FirstPrompt: {
             bytes: number;
@@ -3396,9 +3396,9 @@ export interface components {
          * ForEach
          * @description A group's list: `source` with `output`, `devices`, `same`, `times` or `repeat`.
          *
-         *         Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join. With
-         *         `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as it
-         *         does.
+         *     Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join. With
+         *     `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as it
+         *     does.
          */
         ForEach: {
             /**
@@ -3862,7 +3862,7 @@ export interface components {
          * Judge
          * @description A question about a result, which a model in the role of judge answers after the checks by code.
          *
-         *         `unclear`: `ask` (a person decides) or `fail` (it counts as no).
+         *     `unclear`: `ask` (a person decides) or `fail` (it counts as no).
          */
         Judge: {
             question: string;
@@ -4120,8 +4120,8 @@ export interface components {
          * ModelState
          * @description The model of this hub, without its key. `given`: the hub's own settings name it.
          *
-         *         `others` are the models of roles that have one of their own, `roles` those that the page has set, and `given_roles`
-         *         the roles that the hub's own settings name.
+         *     `others` are the models of roles that have one of their own, `roles` those that the page has set, and `given_roles`
+         *     the roles that the hub's own settings name.
          */
         ModelState: {
             budget?: components["schemas"]["DayBudget"];
@@ -4144,8 +4144,8 @@ export interface components {
          * ModelUse
          * @description The use of a model: calls, tokens, millionths of a dollar, and the time of its jobs added up.
          *
-         *         `spared`: calls of the planner that were not needed, one for each task that succeeded by another call.
-         *         `turns`: the turns of goals by tier, where there are several; `escalations`: how often the next tier went on.
+         *     `spared`: calls of the planner that were not needed, one for each task that succeeded by another call.
+         *     `turns`: the turns of goals by tier, where there are several; `escalations`: how often the next tier went on.
          */
         ModelUse: {
             /** @default 0 */
@@ -4169,8 +4169,8 @@ export interface components {
          * Moment
          * @description The time before which a task does not begin: the pointer `output` into the result of `source`.
          *
-         *         A time without an offset is one of `zone`. One later than `within_s` from now fails the task; one that has passed
-         *         lets it begin at once, or fails it (`past`: go, fail).
+         *     A time without an offset is one of `zone`. One later than `within_s` from now fails the task; one that has passed
+         *     lets it begin at once, or fails it (`past`: go, fail).
          */
         Moment: {
             /** @default  */
@@ -4503,7 +4503,7 @@ export interface components {
          * OtherCall
          * @description A call that is as good as that of its task: approved with it, and taken where the call before it cannot end well.
          *
-         *         It gets the inputs of its task, and its device is its own: null means any that can.
+         *     It gets the inputs of its task, and its device is its own: null means any that can.
          */
         OtherCall: {
             /** @default {} */
@@ -4516,7 +4516,7 @@ export interface components {
          * Output
          * @description Output of an attempt: a range of it, or the found `lines`.
          *
-         *         `text` of a range covers `offset` to `next`; `end` is the number of bytes so far, `lost` are missing ranges.
+         *     `text` of a range covers `offset` to `next`; `end` is the number of bytes so far, `lost` are missing ranges.
          */
         Output: {
             end?: number;
@@ -4641,7 +4641,7 @@ export interface components {
          * Phase
          * @description The use of a part of the time: on a device, waiting, or a job of a model.
          *
-         *         A task that waits for other tasks is in no phase.
+         *     A task that waits for other tasks is in no phase.
          * @enum {unknown}
          */
         Phase: "approval" | "away" | "grant" | "held" | "judge" | "model" | "moment" | "owner" | "paused" | "person" | "queue" | "retry" | "review" | "secret" | "starting" | "stopping" | "unknown" | "working";
@@ -4817,8 +4817,8 @@ export interface components {
          * ProposalRow
          * @description A plan that ended clean, as the recipe that it would become. `request` are the words that the person typed.
          *
-         *         `phrase` is empty where the words make none; `values` are those of the plan, by slot, and `answers` the slots that
-         *         the person filled by an answer. `document` is the recipe, ready to be saved with `proposal`.
+         *     `phrase` is empty where the words make none; `values` are those of the plan, by slot, and `answers` the slots that
+         *     the person filled by an answer. `document` is the recipe, ready to be saved with `proposal`.
          */
         ProposalRow: {
             answers: string[];
@@ -4915,7 +4915,7 @@ export interface components {
          * RecipeCandidate
          * @description A recipe that words may mean; `score` is thousandths. `trial` is null for one that is trusted.
          *
-         *         `unused` are the words that it has no place for.
+         *     `unused` are the words that it has no place for.
          */
         RecipeCandidate: {
             missing: components["schemas"]["MissingParam"][];
@@ -5034,7 +5034,7 @@ export interface components {
          * RecipeVersionRow
          * @description A version of a saved recipe that is kept, with its runs.
          *
-         *         Where the hub went back, `back_from` is the version whose runs failed (else 0), and `because` says why.
+         *     Where the hub went back, `back_from` is the version whose runs failed (else 0), and `because` says why.
          */
         RecipeVersionRow: {
             author: string;
@@ -5075,8 +5075,8 @@ export interface components {
         /**
          * Recoveries
          * @description How failures were mended, by the rung of the ladder: on the same device, on another one, by a second attempt
-         *         beside the first, by another call that is as good, by a look at what had happened, by an edit of the plan's author
-         *         or its rules, by a person.
+         *     beside the first, by another call that is as good, by a look at what had happened, by an edit of the plan's author
+         *     or its rules, by a person.
          */
         Recoveries: {
             /** @default 0 */
@@ -5122,8 +5122,8 @@ export interface components {
          * Repeat
          * @description Turns of one call: at most `most`, each begun `every_s` after the one before it began, or as soon as that ended.
          *
-         *         The turns end once `until` holds, or no longer holds (`during`), for the results of `in_a_row` turns one after the
-         *         other. `carry` names arguments of a turn that are pointers into the result of the turn before it.
+         *     The turns end once `until` holds, or no longer holds (`during`), for the results of `in_a_row` turns one after the
+         *     other. `carry` names arguments of a turn that are pointers into the result of the turn before it.
          */
         Repeat: {
             /** @default {} */
@@ -5136,6 +5136,11 @@ export interface components {
             every_s?: number;
             /** @default 1 */
             in_a_row?: number;
+            /**
+             * @description The answer has the last turn alone, as readers have it; in plans of older hubs it has each turn.
+             * @default false
+             */
+            last_answers?: boolean;
             most: number;
             /** @default null */
             until?: components["schemas"]["Condition"] | null;
@@ -5224,8 +5229,8 @@ export interface components {
          * Reuse
          * @description A task that takes over the result of an equal one that succeeded at most `fresh_s` ago.
          *
-         *         `key` is canonical text of a value that must be equal, too, such as the hash of a file that the task reads; `each`
-         *         nodes in it are fields of the item.
+         *     `key` is canonical text of a value that must be equal, too, such as the hash of a file that the task reads; `each`
+         *     nodes in it are fields of the item.
          */
         Reuse: {
             fresh_s: number;
@@ -5298,8 +5303,8 @@ export interface components {
          * RunCourse
          * @description The rest of a run; four of five runs should end between `low_ms` and `high_ms`, which are moments.
          *
-         *         They and the `chance` to end by the deadline are null where too many tasks are open for more than one play. `tasks`
-         *         is the play in which each call takes its expected time, the first to begin first; `more` of them are left out.
+         *     They and the `chance` to end by the deadline are null where too many tasks are open for more than one play. `tasks`
+         *     is the play in which each call takes its expected time, the first to begin first; `more` of them are left out.
          */
         RunCourse: {
             chance: number | null;
@@ -5385,7 +5390,7 @@ export interface components {
          * RunRow
          * @description A run of a scenario: its story as far as it has come, and its verdict once there is one.
          *
-         *         `said` are lines that the run's process wrote beside its story; `end` is the state in which the request ended.
+         *     `said` are lines that the run's process wrote beside its story; `end` is the state in which the request ended.
          */
         RunRow: {
             began_at: string | null;
@@ -5411,9 +5416,9 @@ export interface components {
          * RunWhatIf
          * @description The rest of a run after event `seq`, at the hub's time `at_ms`, now and after a change.
          *
-         *         `by_ms` is the moment of the chance. `now` and `then` are null where there is no forecast, and `said` says
-         *         why; without a `change` there is no `then`. `budget` is absent where nothing bounds the cost of the model. An
-         *         answer within `stands_ms` is the same.
+         *     `by_ms` is the moment of the chance. `now` and `then` are null where there is no forecast, and `said` says
+         *     why; without a `change` there is no `then`. `budget` is absent where nothing bounds the cost of the model. An
+         *     answer within `stands_ms` is the same.
          */
         RunWhatIf: {
             at_ms: number;
@@ -5827,8 +5832,8 @@ export interface components {
          * Spans
          * @description The phases of all tasks in columns, in the order in which they began. `to_ms` of one that goes on is -1.
          *
-         *         `task` and `device` are places in the lists `tasks` and `devices`; -1 stands for the whole run, and for no device.
-         *         `hedge` is 1 for an attempt beside an earlier one.
+         *     `task` and `device` are places in the lists `tasks` and `devices`; -1 stands for the whole run, and for no device.
+         *     `hedge` is 1 for an attempt beside an earlier one.
          */
         Spans: {
             attempt: number[];
@@ -5891,9 +5896,9 @@ export interface components {
          * StopWhen
          * @description When a running task is hopeless: by `name`, the field of the lines of JSON that its program writes.
          *
-         *         It is stopped once `condition` holds for the newest value, or that is worse than the best of another task of its
-         *         group after as many reports, by more than `worse_by` (canonical text); `best` is low or high. Nothing is judged
-         *         before `after_n` reports and `after_s` seconds.
+         *     It is stopped once `condition` holds for the newest value, or that is worse than the best of another task of its
+         *     group after as many reports, by more than `worse_by` (canonical text); `best` is low or high. Nothing is judged
+         *     before `after_n` reports and `after_s` seconds.
          */
         StopWhen: {
             /** @default 0 */
@@ -5962,7 +5967,7 @@ export interface components {
          * TaskRow
          * @description A task with its spec, its state and how that is shown.
          *
-         *         The state is a `TaskState`, or the `GroupState` of a group; a group has the `count` of its items.
+         *     The state is a `TaskState`, or the `GroupState` of a group; a group has the `count` of its items.
          */
         TaskRow: {
             attempt: number;
@@ -6297,8 +6302,8 @@ export interface components {
          * TrustRow
          * @description How far a saved recipe is trusted. `source` is the constellation that it was kept from, empty for another.
          *
-         *         While `trial` words that fit only offer it; after `needed` clean runs in a row they start it. `went_back` says why
-         *         the hub went back to an earlier version, empty where it did not; `unread` until a person has read that.
+         *     While `trial` words that fit only offer it; after `needed` clean runs in a row they start it. `went_back` says why
+         *     the hub went back to an earlier version, empty where it did not; `unread` until a person has read that.
          */
         TrustRow: {
             back_from: number;
@@ -6314,7 +6319,7 @@ export interface components {
          * Understood
          * @description The match of words with recipes; without an exact one, the sentence that says so.
          *
-         *         `rhythm` is how often the words say: a request runs once, so they are offered as a schedule.
+         *     `rhythm` is how often the words say: a request runs once, so they are offered as a schedule.
          */
         Understood: {
             by_model?: boolean;
@@ -6335,7 +6340,7 @@ export interface components {
          * UndoCall
          * @description The call that undoes a task on the device that ran it; it must be safe to repeat.
          *
-         *         `outputs` are further arguments: a name, and the pointer to its value in the task's own result.
+         *     `outputs` are further arguments: a name, and the pointer to its value in the task's own result.
          */
         UndoCall: {
             /** @default {} */
@@ -6393,7 +6398,7 @@ export interface components {
          * VerifyCall
          * @description The read-only call that finds out whether an attempt had its effect, on the device that ran it.
          *
-         *         The effect is there if every condition of `expect` holds for the call's output, and is not if one fails.
+         *     The effect is there if every condition of `expect` holds for the call's output, and is not if one fails.
          */
         VerifyCall: {
             /** @default {} */
@@ -6426,8 +6431,8 @@ export interface components {
          * Vitals
          * @description Lines as one hub has heard them, `step_s` between two points. It keeps them in memory alone.
          *
-         *         `since_ms` is the time of the first figure of any device (0: none yet): earlier figures are lost.
-         *         `left_out` counts devices beyond the most that one answer holds.
+         *     `since_ms` is the time of the first figure of any device (0: none yet): earlier figures are lost.
+         *     `left_out` counts devices beyond the most that one answer holds.
          */
         Vitals: {
             hub: string;

@@ -1,6 +1,7 @@
-"""The sentences that stand below the fields of a type, for its TypeScript and its JSON Schema.
+"""The texts of a type for its TypeScript and its JSON Schema: its docstring, and the sentences below its fields.
 
-Read from the source, since Python keeps no docstring of a field. Where there is no source there are none.
+Those of fields are read from the source, since Python keeps no docstring of a field. Where there is no source there
+are none.
 """
 
 from __future__ import annotations
@@ -38,6 +39,21 @@ def describe(definitions: Mapping[str, Any], kinds: Iterable[Any]) -> None:
         for name, text in field_docs(kind).items():
             if name in properties:
                 properties[name] = {**properties[name], "description": text}
+
+
+def without_indentation(schema: Any) -> Any:
+    """Return a JSON Schema whose descriptions have the lines of their docstrings without the indentation of the source.
+
+    Python removes it from 3.13 on: without this, two devices would offer one tool with two schemas.
+    """
+    if isinstance(schema, dict):
+        return {
+            key: inspect.cleandoc(value)
+            if key == "description" and isinstance(value, str)
+            else without_indentation(value)
+            for key, value in schema.items()
+        }
+    return [without_indentation(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _classes(found: Iterable[types.Type], seen: set[type]) -> Iterator[type]:

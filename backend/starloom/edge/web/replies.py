@@ -24,7 +24,7 @@ from starlette.responses import Response
 
 from starloom.edge.access.callers import Caller
 from starloom.edge.web.problems import Problem
-from starloom_protocol.text.field_docs import describe
+from starloom_protocol.text.field_docs import describe, without_indentation
 from starloom_protocol.vocabulary import Code
 
 _REFERENCE = "#/components/schemas/{name}"
@@ -86,6 +86,7 @@ def add_schemas(document: dict[str, Any], routes: Iterable[Any]) -> None:
     found = [response_type(route.endpoint) for route in routes if isinstance(route, APIRoute)]
     kinds = [one for kind in found if kind is not None for one in shapes(kind)]
     _, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
+    components = without_indentation(components)
     known = document.setdefault("components", {}).setdefault("schemas", {})
     twice = sorted(name for name in components if name in known and not _same(known[name], components[name]))
     if twice:
