@@ -26,6 +26,7 @@ class CheckJson(TypedDict):
 
     op: str
     output: str
+    says: NotRequired[str]
     value: NotRequired[str | None]
 
 
@@ -313,6 +314,7 @@ class RepeatJson(TypedDict):
     during: NotRequired[bool]
     every_s: NotRequired[int]
     in_a_row: NotRequired[int]
+    last_answers: NotRequired[bool]
     most: int
     until: NotRequired[ConditionJson | None]
 

@@ -2571,10 +2571,14 @@ export interface components {
         /**
          * Check
          * @description A condition on the own result; `exit_code` is written as a condition on `/exit_code`.
+         *
+         *     `says` tells what is wrong where it is not met, with fields of the result in braces.
          */
         Check: {
             op: components["schemas"]["Op"];
             output: string;
+            /** @default  */
+            says?: string;
             /** @default null */
             value?: string | null;
         };

@@ -10,7 +10,7 @@ import {
   ROW_PITCH,
 } from "./blocks.ts";
 
-interface Tile {
+export interface Tile {
   id: string;
   x: number;
   y: number;
