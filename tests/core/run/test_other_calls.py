@@ -40,8 +40,10 @@ def test_the_answer_names_the_call_that_was_taken_instead() -> None:
     driver = Driver("one")
     driver.submit(plan(task("a", any_of=[IDEM]), task("b")))
     for order in driver.take():
-        ended = {"outcome": Outcome.ERROR, "code": Code.TOOL_FAILED, "effect": MAYBE} if order.at.task == "a" else {}
-        driver.result(order, **ended)
+        if order.at.task == "a":
+            driver.result(order, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, effect=MAYBE)
+        else:
+            driver.result(order)
     driver.result(driver.take()[-1])
     sentence = driver.shard.constellations["c1"].tables["answer"][""].sentence
     assert "Recovered without help: a (by t.idem instead)." in sentence

@@ -7,7 +7,7 @@ import { devices, sleeps } from "./fleet.ts";
 
 type ToolOffer = NonNullable<Offer["tools"]>[number];
 
-interface Carrier {
+export interface Carrier {
   id: string;
   name: string;
   tag: string;

@@ -1,6 +1,6 @@
 /** A plan that is kept as a recipe: its calls with what is read again, and other names for its parameters. */
 import { expect, it } from "vitest";
-import { draftOf } from "../../../model/rows/document.ts";
+import { draftOf, type Json } from "../../../model/rows/document.ts";
 import { withNames, wrongNames } from "../../../model/rows/params.ts";
 import { callsOf } from "./KeptParams.tsx";
 
@@ -33,7 +33,7 @@ it("names the device of each call, and the arguments that a look gives", () => {
 });
 
 it("says the devices of calls that name none by a name", () => {
-  const tasks = [
+  const tasks: Json[] = [
     { id: "room", tool: "system.info", for_each: { devices: { labels: ["trio"] } } },
     { id: "read", tool: "fs.read", device: { labels: ["trio"] } },
     { id: "look", tool: "disk.usage", device: { from: "room", output: "/device" } },
