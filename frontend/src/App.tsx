@@ -40,7 +40,10 @@ function takeSignInLink(): { id: string; secret: string } | null {
   return { id: found[1], secret: found[2] };
 }
 
-type Stage = { kind: "opening" } | { kind: "out"; problem: Problem | null; ended?: boolean } | { kind: "in"; workspace: Workspace };
+type Stage =
+  | { kind: "opening" }
+  | { kind: "out"; problem: Problem | null; ended?: boolean }
+  | { kind: "in"; workspace: Workspace };
 
 export function App() {
   const [stage, setStage] = useState<Stage>({ kind: "opening" });

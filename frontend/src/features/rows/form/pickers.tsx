@@ -108,9 +108,7 @@ function ToolOption(props: { tool: ToolView; id: string; head: string; selected:
       >
         <b className="strong">{tool.title}</b>
         <span className="small mono dim">{tool.name}</span>
-        <span className="small dim carriers">
-          {can.length ? carriersOf(can) : lacking.slice(0, 2).join("; ")}
-        </span>
+        <span className="small dim carriers">{can.length ? carriersOf(can) : lacking.slice(0, 2).join("; ")}</span>
       </div>
     </>
   );
