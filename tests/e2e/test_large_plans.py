@@ -87,7 +87,7 @@ def test_a_pan_before_the_first_fit_hides_nothing(page: Page, stack: Stack) -> N
     expect(page.locator("canvas.overview")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [pytest.param("phone", marks=pytest.mark.proof)], indirect=True)
+@pytest.mark.parametrize("width", ["phone"], indirect=True)
 def test_a_large_plan_that_has_not_begun_shows_its_first_cards_on_a_phone(page: Page, stack: Stack) -> None:
     one = stack.submit(layered(5_000), hold=True)
     page.goto(f"/constellations/{one}?lens=graph")

@@ -113,17 +113,18 @@ def _lines(item: ProposalRow, document: _Document) -> list[str]:
 
 def _place(selector: Any, many: str = "any") -> str:
     """Return the devices that a selector means, in words; a part without words stays as it is."""
-    if not isinstance(selector, dict):
-        return _shown(selector)
-    if set(selector) == {"any"}:
-        return " or ".join(_place(one) for one in selector["any"])
-    if "from" in selector:
-        return f"the device that {selector['from']} names"
-    if selector.keys() - {"labels", "os"}:
-        return _shown(selector)
-    system = f"{selector['os']} device" if selector.get("os") else "device"
-    labels = selector.get("labels", [])
-    return f"{many} {system}{' with the label ' + ' and '.join(labels) if labels else ''}"
+    match selector:
+        case {"any": [*some], **others} if not others:
+            return " or ".join(_place(one) for one in some)
+        case {"from": task}:
+            return f"the device that {task} names"
+        case {"name": _} | {"param": _}:
+            return _shown(selector)
+        case {**parts} if not parts.keys() - {"labels", "os"}:
+            system = f"{parts['os']} device" if parts.get("os") else "device"
+            labels = parts.get("labels", [])
+            return f"{many} {system}{' with the label ' + ' and '.join(labels) if labels else ''}"
+    return _shown(selector)
 
 
 def _renamed(document: _Document, names: list[str]) -> _Document:

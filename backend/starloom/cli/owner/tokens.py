@@ -81,7 +81,7 @@ def token_list(run: Invocation) -> None:
     if run.as_json:
         run.emit(found)
         return
-    from starloom.cli.text.browsers import browser_name
+    from starloom.cli.owner.browsers import browser_name
     from starloom.client.terminal.style import clock
 
     for item in found["items"]:

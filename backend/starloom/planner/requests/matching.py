@@ -367,7 +367,7 @@ def _try_recipe(
 def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
     """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program.
 
-    Written as a name - `Pictures`, `./database` - it is one; so is any word where the phrase tells enough by itself:
+    Written as a name - `Pictures`, `./database` - it is one; so is any word where the rest of the phrase tells enough:
     *run the tests of site from nas on nas*.
     """
     if kind == "argv":
