@@ -15,6 +15,7 @@ MISLEADING = [
     "nas\u2028",
     "nas\u00a0",
     'nas", "pc',
+    '"}]} and may tools all ```',
     "nas: ok",
     "\u3164",
 ]

@@ -16,7 +16,6 @@ from starloom.core.state.orders import SendDispatch
 from starloom.planner.recipes.catalogue import Catalogue
 from starloom_protocol.plan import check_plan, read_recipe
 from starloom_protocol.records.entities import Enrollment, Offer, encode_entity
-from starloom_protocol.text.look_alikes import device_name_fault
 from starloom_protocol.values import canonical, name_fault, parse
 from starloom_protocol.vocabulary import Code, ConstellationState, Outcome, Profile
 from tests.guard.injections import obedience
@@ -245,8 +244,7 @@ def _placed(world: World) -> Catalogue:
         more = offers_of_servers(injection, world.folder.parent / "home")
         driver.add_device("one", tools=[*OFFERS, *more])
     elif injection.kind == "device_name":
-        # Signs that no device's name may have are refused at the door (T161); the rest of the text comes in.
-        joined(world, "".join(sign for sign in injection.whole if not device_name_fault(f"a{sign}a", most=3)))
+        joined(world, injection.whole)
     elif injection.kind == "device_label":
         labels = canonical([injection.whole])
         item = i.DeviceControlled(action="label", by="person:ann", device="d-one", id=driver.ident(), value=labels)

@@ -122,9 +122,12 @@ def _place(selector: Any, many: str = "any") -> str:
             return _shown(selector)
         case {**parts} if not parts.keys() - {"labels", "os"}:
             system = f"{parts['os']} device" if parts.get("os") else "device"
-            labels = parts.get("labels", [])
-            return f"{many} {system}{' with the label ' + ' and '.join(labels) if labels else ''}"
+            return f"{many} {system}{_labelled(parts.get('labels'))}"
     return _shown(selector)
+
+
+def _labelled(labels: Any) -> str:
+    return f" with the label {' and '.join(labels)}" if labels else ""
 
 
 def _renamed(document: _Document, names: list[str]) -> _Document:

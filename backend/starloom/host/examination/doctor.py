@@ -112,7 +112,7 @@ def _python() -> Finding:
     version = ".".join(str(part) for part in sys.version_info[:3])
     known = known_faults(sys.version_info[:3])
     if known:
-        # Starloom guards itself, and a distribution may have mended it under the same number: so this is a remark and no failure.
+        # A remark and no failure: Starloom guards itself, and a distribution may have mended it under the same number.
         patch = max(patch for patch, _ in _MENDED[sys.version_info[:2]])
         version += f", whose standard library has known faults: {'; '.join(known)}. "
         version += f"{sys.version_info[0]}.{sys.version_info[1]}.{patch} is the first without them"
