@@ -75,7 +75,8 @@ async def left_out(world: World, parts: OptionalParts, document: dict[str, Any],
 
 async def test_so_many_parts_go_as_the_deadline_needs(looked_at: tuple[World, OptionalParts]) -> None:
     world, parts = looked_at
-    assert len(await left_out(world, parts, plan(), 3 * CALL_MS // 1000)) == 2
+    # Two calls end well before it and three well after it: at the length of three a drawn forecast decides either way.
+    assert len(await left_out(world, parts, plan(), 5 * CALL_MS // 2000)) == 2
 
 
 async def test_none_goes_where_there_is_time(looked_at: tuple[World, OptionalParts]) -> None:

@@ -99,7 +99,7 @@ def test_phrases_are_understood_with_their_slots(words: str, recipe: str, params
 def test_a_file_that_is_sent_to_a_phone_is_asked_where_it_is() -> None:
     pixel = device("pixel", labels=["phone"], os="android")
     view = fleet(device("nas"), pixel, offers={"pixel": offer(without=("fs.write", "fs.hash"))})
-    found = match("send notes.txt to pixel", RECIPES, view)
+    found = match("send the file notes.txt to pixel", RECIPES, view)
     assert (found.outcome, found.candidates[0].recipe) == (Match.NEAR, "file-to-phone")
     assert [missing.name for missing in found.candidates[0].missing] == ["source"]
 
