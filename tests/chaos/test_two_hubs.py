@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -39,6 +40,11 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Pair]:
 
 
 Note = Callable[[str, object], None]
+
+
+def _drawn(name: str) -> str:
+    """Return a name of this try alone: the witness counts how often work of a name began, and a test is tried again."""
+    return f"{name}-{secrets.token_hex(3)}"
 
 
 def _under_way(stack: Pair, name: str) -> Accepted:
@@ -101,7 +107,7 @@ def test_a_plan_is_drawn_at_both_hubs_while_a_model_writes_it(stack: Pair, settl
 def test_the_standby_takes_over_and_nothing_is_lost(
     stack: Pair, settled: Settled, record_property: Note, kind: str
 ) -> None:
-    name = f"owner-{kind}"
+    name = _drawn(f"owner-{kind}")
     owner, standby = stack.owner(), stack.standby()
     request = _under_way(stack, name)
     watched = stack.submit(echoes(f"{name}-watched", 200, side_by_side=2))
@@ -151,7 +157,7 @@ def test_reads_go_on_while_the_owner_is_frozen(stack: Pair, settled: Settled) ->
 
 @pytest.mark.parametrize("kind", first_in_test(["killed", "frozen"]))
 def test_without_the_standby_the_owner_goes_on(stack: Pair, settled: Settled, kind: str) -> None:
-    name = f"standby-{kind}"
+    name = _drawn(f"standby-{kind}")
     owner, standby = stack.owner(), stack.standby()
     request = _under_way(stack, name)
     submitters = _submitting(stack, name)
