@@ -109,6 +109,26 @@ async def test_t162_a_claim_of_success_over_failed_work_is_left_away() -> None:
     assert (told.words, "failed" in told.sentence) == ("", True)
 
 
+async def test_a_failed_list_whose_work_another_did_may_go_untold() -> None:
+    hub = Hub("one", "two")
+    both = {"devices": {"any": [{"name": "one"}, {"name": "two"}]}}
+    listed = {"id": "each", "tool": "t.pure", "for_each": both}
+    operations = [{"add_task": {**listed, "id": "again"}}, {"supersede": {"task": "each", "by": "again"}}]
+    mended = Say(tool={"kind": "edit", "text": "The standard library does.", "operations": operations})
+    text = "The service db has most errors: 1,412 [1]."
+    async with fake_model(says(listed), mended, words(text, ("again.d-one", "/rows/0"))) as fake:
+        constellation: Any = hub.ask("which service has most errors?")
+        await plan(hub, models(fake, hub))
+        for dispatch in hub.driver.take():
+            hub.driver.result(dispatch, outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="no pandas")
+        await review(hub, models(fake, hub))
+        for dispatch in hub.driver.take():
+            hub.driver.result(dispatch, VALUE)
+        await answer(hub, models(fake, hub))
+    assert constellation.head.state is ConstellationState.SUCCEEDED
+    assert constellation.tables["answer"][""].words == text
+
+
 async def test_silent_worker_and_silent_model_end_in_the_engines_sentence() -> None:
     for kind, claimed in ((answer_words.UNCLAIMED, False), (answer_words.OVER, True)):
         hub = Hub()

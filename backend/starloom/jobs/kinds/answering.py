@@ -129,11 +129,20 @@ async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:
         return MISSING
 
 
-def _is_missed(spec: TaskSpec, failed_groups: Collection[str]) -> bool:
-    """Tell whether the work is not done without a task; other failures may go untold."""
-    if spec.optional or spec.look or spec.superseded_by is not None or spec.undoes is not None:
-        return False
-    return spec.group is None or spec.group in failed_groups
+def _is_missed(task: str, specs: Mapping[str, TaskSpec], failed_groups: Collection[str]) -> bool:
+    """Tell whether the work is not done without a failed task; other failures may go untold.
+
+    It is done where the task, or a group around it, was optional, was replaced by another one, or did not fail itself.
+    """
+    within: str | None = task
+    while within is not None:
+        spec = specs[within]
+        if spec.optional or spec.look or spec.superseded_by is not None or spec.undoes is not None:
+            return False
+        if within != task and within not in failed_groups:
+            return False
+        within = spec.group
+    return True
 
 
 class EndedPlan:
@@ -159,7 +168,7 @@ class EndedPlan:
         self.owed = {
             task
             for task, record in self.records.items()
-            if record.state is TaskState.FAILED and task in self.specs and _is_missed(self.specs[task], failed_groups)
+            if record.state is TaskState.FAILED and task in self.specs and _is_missed(task, self.specs, failed_groups)
         }
         """The failed tasks without which the work is not done."""
         self._groups = {key.removeprefix("group/") for key, item in records.items() if isinstance(item, GroupRecord)}
