@@ -92,7 +92,7 @@ class Asker:
         devices: tuple[str, ...],
         seed: int,
         told: CrowdNotes,
-        goals: StormGoals | None = None,
+        goals: StormGoals,
     ) -> None:
         assert isinstance(stack.place, Witness)
         self._goals = goals
@@ -153,7 +153,7 @@ class Asker:
             return {"request": "find holiday.jpg"}
         if drawn < WORDS + ECHOES:
             return {"plan": echoes(name, 4, side_by_side=2, tries=20)}
-        if self._goals is not None and drawn < WORDS + ECHOES + GOALS:
+        if drawn < WORDS + ECHOES + GOALS:
             return {"plan": self._goals.drawn(name, self._random)}
         return {"plan": self._witness.drawn(name, self._devices, self._random)}
 

@@ -50,7 +50,7 @@ class Stormy(ABC):
         self.told: Counter[str] = Counter()
         self.forget: Callable[[], None] = stack.keep_what_is_durable
         self.now = ""
-        self.goals: StormGoals | None = None
+        self.goals = StormGoals(stack, DEVICES)
 
     @abstractmethod
     def start(self) -> None:
@@ -79,6 +79,7 @@ class Stormy(ABC):
         """Break the next thing; return what it was."""
         faults = [*self.own_faults(), self.agent_killed, self.agent_killed, self.agent_frozen, self.agent_frozen]
         faults += [self.line_cut, self.line_dead, self.line_mangled, self.line_slow, self.date_set]
+        faults += [self.model_killed, self.model_killed]
         fault = self.random.choice(faults)
         self.now = fault.__name__
         fault()
@@ -118,6 +119,9 @@ class Stormy(ABC):
         self.reset_line(lambda proxy: proxy.delay(0.2, 1.0))
         time.sleep(self.random.choice(LINE_S))
         self.reset_line(FaultProxy.heal)
+
+    def model_killed(self) -> None:
+        self.goals.kill(self.random)
 
     def date_set(self) -> None:
         assert isinstance(self.stack, Skewed)
@@ -163,12 +167,10 @@ class Embedded(Stormy):
 
     def __init__(self, home: Path, witness: Path, seed: int) -> None:
         super().__init__(EmbeddedStack(home, witness), seed)
-        self.goals = StormGoals(self.stack, DEVICES)
 
     def start(self) -> None:
         self.stack.start(DIRECT, (BEHIND,))
-        if self.goals is not None:
-            self.goals.start()
+        self.goals.start()
 
     def finders(self) -> list[Callable[[], HubAddress | None]]:
         return [lambda: read_local(self.stack.hub_home)]
@@ -184,7 +186,7 @@ class Embedded(Stormy):
     def own_faults(self) -> list[Fault]:
         often: list[Fault] = [self.hub_killed, self.hub_killed, self.hub_frozen, self.hub_frozen]
         often += [self.redis_killed, self.redis_frozen, self.redis_log_torn, self.redis_log_torn]
-        often += [self.worker_killed, self.worker_frozen, self.model_killed, self.model_killed]
+        often += [self.worker_killed, self.worker_frozen]
         return [*often, self.supervisor_killed, self.supervisor_frozen, self.tree_killed, self.hub_and_redis_log_torn]
 
     def hub_killed(self) -> None:
@@ -207,10 +209,6 @@ class Embedded(Stormy):
     def worker_frozen(self) -> None:
         with self._stopped(self.stack.worker):
             self._meanwhile()
-
-    def model_killed(self) -> None:
-        if self.goals is not None:
-            self.goals.kill(self.random)
 
     def redis_log_torn(self) -> None:
         """Under a hub that is there: it gives back what it has seen and the history has not yet."""
@@ -311,6 +309,7 @@ class TwoHubs(Stormy):
         self.postgres.start()
         self.pair.start_pair({"north": "a", "south": "b"})
         self.pair.start_behind(BEHIND, "b")
+        self.goals.start()
 
     def end(self) -> None:
         super().end()
