@@ -11,11 +11,11 @@ import {
   ReactFlowProvider,
   useReactFlow,
   useStore,
-  type Viewport,
   ViewportPortal,
 } from "@xyflow/react";
 import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { type Block, type Drawing, isDense } from "../../../model/layout/blocks.ts";
+import { beginOf, fitted } from "../../../model/layout/fitting.ts";
 import { boxOf, farEnd, type Hit, hitAt } from "../../../model/layout/hits.ts";
 import { type Placed, pathOf } from "../../../model/layout/layout.ts";
 import type { Overlay } from "../../../model/stream/history.ts";
@@ -92,11 +92,11 @@ function Scene(props: GraphProps) {
   const moved = useRef(false);
   const [follows, setFollows] = useState(true);
   // Cards that stood elsewhere for one frame would be pressed where they no longer are.
-  const [fitted, setFitted] = useState(false);
+  const [isFitted, setIsFitted] = useState(false);
   /** A view that a person has chosen stays; before the first fit there is nothing to choose. */
   const onMoved = () => {
-    moved.current = fitted;
-    setFollows(!fitted);
+    moved.current = isFitted;
+    setFollows(!isFitted);
   };
   const zoom = (by: "in" | "out") => {
     onMoved();
@@ -107,27 +107,10 @@ function Scene(props: GraphProps) {
     (duration: number) => {
       const element = box.current;
       if (!element || !ready) return;
-      const free = { width: element.clientWidth - 32, height: element.clientHeight - top - bottom };
-      const move = (to: Viewport) => void flow.setViewport(to, { duration }).then((done) => done && setFitted(true));
-      if (down) {
-        const zoom = Math.max(readable, Math.min(1, free.width / placed.width));
-        const at = placed.at.get(firstToSee(drawing, model, fleet)) ?? { x: 0, y: 0 };
-        const [over, below] = [placed.width * zoom - free.width, placed.height * zoom - free.height];
-        const x = over <= 0 ? (element.clientWidth - placed.width * zoom) / 2 : 16 - Math.min(at.x * zoom, over);
-        const y = top + (below <= 0 ? -below / 2 : -Math.min(at.y * zoom, below));
-        move({ x, y, zoom });
-        return;
-      }
-      const zoom = Math.max(0.02, Math.min(1, free.width / placed.width, free.height / placed.height));
-      if (zoom < readable) {
-        // Too small to read here: rather a part of it, beginning where something is to be looked at.
-        const at = placed.at.get(firstToSee(drawing, model, fleet)) ?? { x: 0, y: 0 };
-        move({ x: 16 - at.x * readable, y: top - at.y * readable, zoom: readable });
-        return;
-      }
-      const x = (element.clientWidth - placed.width * zoom) / 2;
-      const y = top + (free.height - placed.height * zoom) / 2;
-      move({ x, y, zoom });
+      const room = { width: element.clientWidth, height: element.clientHeight, top, bottom };
+      const first = placed.at.get(firstToSee(drawing, placed, model, fleet, down)) ?? { x: 0, y: 0 };
+      const to = fitted(placed, room, { least: readable, wide: down }, first);
+      void flow.setViewport(to, { duration }).then((done) => done && setIsFitted(true));
     },
     [flow, ready, top, bottom, placed, drawing, readable, down, model, fleet],
   );
@@ -178,7 +161,7 @@ function Scene(props: GraphProps) {
     if (!beside && above + at.height * zoom > top && above < element.clientHeight - bottom) return;
     onMoved();
     void flow.setCenter(at.x + at.width / 2, at.y + at.height / 2, { zoom });
-  }, [selected, fitted]);
+  }, [selected, isFitted]);
 
   const [hovered, setHovered] = useState<{ hit: Hit; x: number; y: number } | null>(null);
   /** The thing that is drawn below a pointer on the bare canvas. */
@@ -231,7 +214,7 @@ function Scene(props: GraphProps) {
     <GraphContext value={scene}>
       <Mirror label="Graph as a tree: up and down read on, left and right walk the dependencies" />
       <div
-        className={`flow ${hovered ? "over" : ""} ${fitted ? "" : "unfitted"}`}
+        className={`flow ${hovered ? "over" : ""} ${isFitted ? "" : "unfitted"}`}
         aria-hidden="true"
         ref={box}
         {...handlers}
@@ -431,16 +414,15 @@ function chosenLinks(drawing: Drawing, selected: string | null): Set<number> {
   return chosen;
 }
 
-/** The block of the first task in trouble, else of the first that runs; empty when all of it rests. */
-function firstToSee(drawing: Drawing, model: StreamModel, fleet: StreamModel): string {
+/** The block of the first task in trouble, else of the first that runs, else the one where the drawing begins. */
+function firstToSee(drawing: Drawing, placed: Placed, model: StreamModel, fleet: StreamModel, down: boolean): string {
   let open = "";
   for (const [task, block] of drawing.place) {
     const shown = taskView(model, fleet, task)?.shown;
     if (shown && inTrouble(shown)) return block;
     if (shown?.tone === "blue" && !open) open = block;
   }
-  // The corner of a large drawing is bare where its first layer is narrow.
-  return open || (drawing.blocks[0]?.id ?? "");
+  return open || beginOf(placed, down);
 }
 
 function isTyping(target: EventTarget | null): boolean {
