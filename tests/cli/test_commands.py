@@ -381,6 +381,32 @@ def test_show_says_why_a_ready_task_is_held_as_why_does(hub: StubHub) -> None:
     assert "waits its turn" not in said
 
 
+def test_a_watch_that_ends_at_a_missing_grant_says_the_line_that_gives_it(hub: StubHub) -> None:
+    log = Log()
+    head = Head(
+        author="person:me",
+        created_ms=1,
+        id=CONSTELLATION,
+        name="Test",
+        state=ConstellationState.ACTIVE,
+        attention=[Attention.MISSING_GRANT, Attention.RULE_REFUSED],
+    )
+    log.add("planned", head=head, task__t=TaskRecord(since_ms=0, state=TaskState.READY))
+    events = [json.loads(encode_event(event)) for event in log.rows]
+    hub.answers["GET", f"/constellations/{CONSTELLATION}"] = (200, {"id": CONSTELLATION})
+    hub.answers["GET", f"/constellations/{CONSTELLATION}/events"] = (200, {"items": events})
+    hub.answers["GET", "/devices"] = (200, {"items": []})
+    line = "starloom-agent grant files:read DIR"
+    row = {"task": "t", "state": "ready", "reason": "missing_grant", "sentence": f"t needs a grant: {line}."}
+    rows = [row, {**row, "task": "u"}, {**row, "reason": "busy", "sentence": "u waits its turn."}]
+    hub.answers["GET", f"/constellations/{CONSTELLATION}/why"] = (200, {"items": rows, "attention": [], "more": 0})
+    code, said = starloom(hub, "watch", CONSTELLATION)
+    assert code == 4
+    assert said.count(typed(line)) == 1
+    assert "  rule refused" in said
+    assert ("missing grant" in said, "its turn" in said) == (False, False)
+
+
 def test_show_in_json_has_the_reasons_of_why_with_their_lines(hub: StubHub) -> None:
     """A held task had no reason there, while the text had one."""
     task = {"state": "ready", "reason": None, "word": "Ready", "glyph": "dotted_ring", "tone": "indigo"}

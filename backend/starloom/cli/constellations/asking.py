@@ -29,6 +29,7 @@ from starloom.client.terminal.typed import say, typed
 from starloom.client.terminal.values import duration_s, parameters
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
+    Attention,
     Code,
     ConstellationState,
     Priority,
@@ -454,7 +455,7 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
         say(asked)
     code = outcome(view)
     if code is Exit.ATTENTION:
-        _tell_attention(view)
+        _tell_attention(run, view)
     finish(code)
 
 
@@ -471,7 +472,7 @@ def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Call
     return ask
 
 
-def _tell_attention(view: View) -> None:
+def _tell_attention(run: Invocation, view: View) -> None:
     from starloom.cli.text.constellation_text import how_to_answer
 
     say(f"{view.constellation} is {view.state.value.replace('_', ' ')} and needs a person:", sys.stderr)
@@ -486,11 +487,24 @@ def _tell_attention(view: View) -> None:
             shown = question.shown
             for line in shown_lines(shown.source, shown.output, parse(shown.value), shown.left_out):
                 print(line, file=sys.stderr)
-    head = view.head
-    for reason in head.attention if head is not None else []:
-        say(f"  {reason.value.replace('_', ' ')}  (starloom why)", sys.stderr)
+    for sentence in _attention_sentences(run, view):
+        say(f"  {sentence}  (starloom why)", sys.stderr)
     if view.state.value == "paused":
         say("  paused  (starloom resume)", sys.stderr)
+
+
+def _attention_sentences(run: Invocation, view: View) -> list[str]:
+    """Return what `why` says of the tasks that need a person, each sentence once; open questions are told before."""
+    head = view.head
+    reasons = [reason.value for reason in head.attention] if head is not None else []
+    if view.open_questions:
+        reasons = [reason for reason in reasons if reason != Attention.QUESTION_OPEN]
+    rows = explained(run.client.get(get_constellation_why(view.constellation))) if reasons else []
+    sentences: dict[str, None] = {}
+    for reason in reasons:
+        found = [row["sentence"] for row in rows if row["reason"] == reason]
+        sentences.update(dict.fromkeys(found or [reason.replace("_", " ")]))
+    return list(sentences)
 
 
 def _event_json(event: Event) -> str:

@@ -522,7 +522,8 @@ def _without_device(ready: _Ready) -> tuple[str, list[str]]:
     near = ready.named(concerned)
     match ready.reason:
         case Reason.MISSING_GRANT:
-            return f"{spec.id} waits for a grant: {near}.", [item.words for item in concerned]
+            lacks = "; ".join(f"on {ready.device(item).name}, {item.words}" for item in concerned)
+            return f"{spec.id} waits for a grant: {lacks}.", [item.words for item in concerned]
         case Reason.MISSING_SECRET:
             unset = missing(needs_of(ready.shard.access, spec, ready.constellation.head.recipe))
             lines = [set_line(name) for name in unset]

@@ -64,7 +64,7 @@ describe("what of a constellation waits for a hand elsewhere", () => {
     const line = "starloom-agent grant files:read";
     const lacks = { reason: "missing_grant" as const, line };
     const sentence = (task: string) =>
-      `${task} waits for a grant: nas files:read is not granted; on the device: ${line}.`;
+      `${task} waits for a grant: on nas, files:read is not granted; on the device: ${line}.`;
     const found = stoppedOf(ROW, [
       why({ task: "copy", ...lacks, sentence: sentence("copy") }),
       why({ task: "scan", ...lacks, sentence: sentence("scan") }),
@@ -74,7 +74,7 @@ describe("what of a constellation waits for a hand elsewhere", () => {
       ["copy", line],
       ["tell", "starloom-agent grant notify"],
     ]);
-    expect(found[0]?.sentence).toBe("copy waits for a grant: nas files:read is not granted. Type this on the device.");
+    expect(found[0]?.sentence).toBe("copy waits for a grant: on nas, files:read is not granted. Type this on the device.");
     expect(found[0]?.todo).toBe("One more task waits for the same.");
   });
   it("does not say again of the whole that a task waits long whose cause is told", () => {
