@@ -6,6 +6,7 @@ server program; it binds no other address and ends with the block.
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import shutil
@@ -88,7 +89,8 @@ class SshServer:
         assert self.process is not None
         sessions = psutil.Process(self.process.pid).children(recursive=False)
         for session in sessions:
-            session.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):  # it has ended since
+                session.kill()
         return len(sessions)
 
     def stop(self) -> None:

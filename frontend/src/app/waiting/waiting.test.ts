@@ -74,7 +74,9 @@ describe("what of a constellation waits for a hand elsewhere", () => {
       ["copy", line],
       ["tell", "starloom-agent grant notify"],
     ]);
-    expect(found[0]?.sentence).toBe("copy waits for a grant: on nas, files:read is not granted. Type this on the device.");
+    expect(found[0]?.sentence).toBe(
+      "copy waits for a grant: on nas, files:read is not granted. Type this on the device.",
+    );
     expect(found[0]?.todo).toBe("One more task waits for the same.");
   });
   it("does not say again of the whole that a task waits long whose cause is told", () => {

@@ -64,6 +64,8 @@ export function HomePage() {
   const worth = since ? worthShowing(since, failed).slice(0, SINCE_MAX) : [];
   const told = new Set([...failed.slice(0, FAILED_MAX), ...worth].map((row) => row.id));
   const recent = rows.filter((row) => FINAL.has(row.state) && !told.has(row.id)).slice(0, RECENT_MAX);
+  // Nothing is told before it is known: *Nothing needs you* of a page that has read nothing would be wrong.
+  const known = needs.read && waiting.read && fleet.ready && list.value;
   const sentence = [
     waitingWords(needs.count + waiting.count),
     ...(failed.length ? [`${failed.length} failed in the last day`] : []),
@@ -72,7 +74,7 @@ export function HomePage() {
   ].join(", ");
 
   return (
-    <Shell title="Home" beside={<span className="dim cut only-wide">{sentence}</span>}>
+    <Shell title="Home" beside={known && <span className="dim cut only-wide">{sentence}</span>}>
       <div className="page">
         <Ask phrases={phrasesOf(recipes.value?.items ?? [], ASKED_MAX)} />
         {list.problem && <ProblemNote problem={list.problem} />}
