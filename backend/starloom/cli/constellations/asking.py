@@ -494,7 +494,7 @@ def _tell_attention(run: Invocation, view: View) -> None:
 
 
 def _attention_sentences(run: Invocation, view: View) -> list[str]:
-    """Return what `why` says of the tasks that need a person, each sentence once; open questions are told before."""
+    """Return the sentences of `why` for the tasks that need a person, each once, without those of open questions."""
     head = view.head
     reasons = [reason.value for reason in head.attention] if head is not None else []
     if view.open_questions:
