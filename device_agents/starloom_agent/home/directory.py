@@ -52,10 +52,10 @@ def write_private(path: Path, data: bytes) -> None:
         _sync_folder(path.parent)
 
 
-def is_made_private(path: Path, data: bytes) -> bool:
-    """Make a 0600 file, whole or not at all, also after a power cut; False if it is there already, as it was."""
+def create_private(path: Path, data: bytes) -> bool:
+    """Make a 0600 file, whole or not at all, also after a power cut; False, with nothing changed, if it exists."""
     with _written_beside(path, data) as part:
-        if not _is_named(part, path):
+        if not _give_name(part, path):
             return False
         _sync_folder(path.parent)
         return True
@@ -63,7 +63,7 @@ def is_made_private(path: Path, data: bytes) -> bool:
 
 @contextlib.contextmanager
 def _written_beside(path: Path, data: bytes) -> Iterator[Path]:
-    """Give a file with these contents in the same folder, on the disk; it is gone afterwards unless it was renamed."""
+    """Yield a file with these contents in the same folder, on the disk; unless it is renamed it is removed afterwards."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     part = Path(temporary)
@@ -77,7 +77,7 @@ def _written_beside(path: Path, data: bytes) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _is_named(part: Path, path: Path) -> bool:
+def _give_name(part: Path, path: Path) -> bool:
     """Give a file its name if that is free; False if it is not."""
     try:
         if os.name == "nt":
@@ -228,7 +228,7 @@ class AgentHome:
         write_private(self.hub, msgspec.json.format(msgspec.json.encode(record)) + b"\n")
 
 
-def is_removed_empty(folder: Path) -> bool:
+def remove_if_empty(folder: Path) -> bool:
     """Remove a folder if nothing is in it, which costs less than a thread; False if it is still there."""
     try:
         folder.rmdir()

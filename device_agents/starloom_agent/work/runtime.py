@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_agent.home.directory import AgentHome, is_removed_empty, write_private
+from starloom_agent.home.directory import AgentHome, remove_if_empty, write_private
 from starloom_agent.home.identity import Identity
 from starloom_agent.home.status_file import write_status
 from starloom_agent.platforms import presence, processes
@@ -682,7 +682,7 @@ class Agent:
             ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=effect)
         try:
             self.sessions.give_back(running.spec.session)
-            if (left := running.left_folder) is not None and not is_removed_empty(left):
+            if (left := running.left_folder) is not None and not remove_if_empty(left):
                 await asyncio.to_thread(shutil.rmtree, left, ignore_errors=True)
         except Exception as error:
             self._say(f"{lease_name(at)}: what it left could not be tidied: {said_of(error)}")
