@@ -63,7 +63,7 @@ def create_private(path: Path, data: bytes) -> bool:
 
 @contextlib.contextmanager
 def _written_beside(path: Path, data: bytes) -> Iterator[Path]:
-    """Yield a file with these contents in the same folder, on the disk; unless it is renamed it is removed afterwards."""
+    """Yield a file with these contents in the same folder, on the disk; it is removed unless it was renamed."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     part = Path(temporary)
