@@ -70,9 +70,8 @@ class UpgradeOptions:
 def refusal(installed: str, offered: str, options: UpgradeOptions) -> str | None:
     """Return why an offered version is not installed, or None. An unknown order of the two counts as older."""
     if installed == offered:
-        return (
-            None if options.again else f"{installed} is the version that the hub hands out; to install it again: --again"
-        )
+        words = f"{installed} is the version that the hub hands out; to install it again: --again"
+        return None if options.again else words
     have, get = release_numbers(installed), release_numbers(offered)
     if options.downgrade or (have and get and get > have):
         return None
