@@ -386,7 +386,7 @@ class Agent:
         if not module:
             return
         before = {name: tool for name, tool in self._tools.items() if tool.kept_by == server}
-        if {tool.name: tool.told for tool in tools} == {name: tool.told for name, tool in before.items()}:
+        if {tool.name: tool.settings for tool in tools} == {name: tool.settings for name, tool in before.items()}:
             return
         for name in before:
             del self._tools[name]
