@@ -120,14 +120,14 @@ class AgentHome:
         """Whether a person chose the home, by an option or by STARLOOM_AGENT_HOME."""
         return bool(path or os.environ.get("STARLOOM_AGENT_HOME"))
 
-    def placed(self) -> dict[str, str]:
+    def line_parts(self) -> dict[str, str]:
         """Return the parts of a command line on this device: the path of the program, and the home if it is unusual."""
         script = Path(sys.executable).with_name("starloom-agent.exe" if os.name == "nt" else "starloom-agent")
         usual = Path("~/.starloom-agent").expanduser().resolve() == self.root
         found = {"program": str(script)} if script.exists() else {}
         return found if usual else {**found, "home": str(self.root)}
 
-    def typed(self, command: str) -> str:
+    def line_for(self, command: str) -> str:
         """Return a line that works when pasted and runs this agent, also where the PATH has another or none."""
         own, found = Path(sys.executable).with_name("starloom-agent"), shutil.which("starloom-agent")
         is_own = found is not None and os.path.realpath(found) == os.path.realpath(own)
@@ -135,11 +135,11 @@ class AgentHome:
         usual = self.root == AgentHome.at(None).root
         return shlex.join([program, command, *([] if usual else ["--home", str(self.root)])])
 
-    def written(self, text: str) -> str:
+    def pasteable(self, text: str) -> str:
         """Return a text whose every command of the agent works when pasted on this device."""
-        placed = self.placed()
-        program = shlex.quote(placed["program"]) if "program" in placed else "starloom-agent"
-        home = f" --home {shlex.quote(placed['home'])}" if "home" in placed else ""
+        parts = self.line_parts()
+        program = shlex.quote(parts["program"]) if "program" in parts else "starloom-agent"
+        home = f" --home {shlex.quote(parts['home'])}" if "home" in parts else ""
         return _COMMAND.sub(lambda found: f"{program} {found[1]}{home}", text)
 
     def make(self) -> None:

@@ -297,7 +297,7 @@ def agents(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
     for settings in found.values():
         show(f"{settings.name}  {settings.title}")
         for line in _lacking(home, policy, settings):
-            show(f"  not allowed yet; type: {home.written(line)}")
+            show(f"  not allowed yet; type: {home.pasteable(line)}")
         if options.action == "check":
             failed = not _answers(settings, show) or failed
     return EXIT_FAILED if failed else 0

@@ -367,7 +367,8 @@ class Agent:
 
     def _on_update(self, frame: UpdateAvailable) -> None:
         self._say(
-            f"the hub hands out version {frame.version} of the agent; to install it type: {self.home.typed('upgrade')}"
+            f"the hub hands out version {frame.version} of the agent; to install it type: "
+            f"{self.home.line_for('upgrade')}"
         )
 
     def _on_hint(self, frame: HintFrame) -> None:
@@ -535,7 +536,7 @@ class Agent:
 
     def _report_end(self, at: LeaseRef, ended: Ended, *, durable: bool, verified: bool) -> None:
         if ended.code in _WITH_A_LINE:
-            ended = msgspec.structs.replace(ended, detail=self.home.written(ended.detail))
+            ended = msgspec.structs.replace(ended, detail=self.home.pasteable(ended.detail))
         self._report(lambda: report_end(self.outbox, self.ledger, at, ended, durable=durable, verified=verified))
 
     def _report_receipt(self, action: core.SayReceipt) -> None:
@@ -660,8 +661,8 @@ class Agent:
             session=self.sessions.take(tool, at.constellation),
         )
         self._chatter.begin(at)
-        note, written = self.ledger.decided, self.home.written
-        call.questions = CallQuestions(self.allowance, dispatch, tool, self._tools, note, written)
+        note, pasteable = self.ledger.decided, self.home.pasteable
+        call.questions = CallQuestions(self.allowance, dispatch, tool, self._tools, note, pasteable)
         call.running = RunningCall(
             spec,
             lambda grouped: self._grouped(at, grouped),
