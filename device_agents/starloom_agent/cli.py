@@ -233,7 +233,7 @@ def status(options: argparse.Namespace) -> int:
     show(f"device    {joined.name} ({load_or_make(home.key).device})")
     show(f"hub       {joined.hub}")
     show(f"profile   {read_policy(home.policy).profile}")
-    how = f"runs, process {pid}" if pid else f"does not run; start it: {home.typed('start')}"
+    how = f"runs, process {pid}" if pid else f"does not run; start it: {home.line_for('start')}"
     show(f"agent     {how}")
     told = read_status(home)
     if told is None:

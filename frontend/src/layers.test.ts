@@ -51,7 +51,7 @@ const NAMED: Record<string, string[]> = {
     "features/inbox",
   ],
   "features/constellation/timeline": ["features/constellation/graph", "features/constellation/graph/canvas"],
-  "features/constellation/view": ["features/constellation/history", "features/constellation/tasks"],
+  "features/constellation/view": ["features/constellation/history"],
   "features/fleet": ["features/fleet/device", "features/fleet/joining", "features/fleet/vitals", "features/inbox"],
   "features/fleet/device": ["features/constellation/list", "features/fleet/vitals", "features/inbox", "features/lab"],
   "features/fleet/vitals": ["features/constellation/graph/canvas"],

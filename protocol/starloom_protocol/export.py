@@ -35,7 +35,7 @@ from starloom_protocol.records import (
     specs,
 )
 from starloom_protocol.stream import events, feed, sketches
-from starloom_protocol.text import presentation
+from starloom_protocol.text import browsers, presentation
 from starloom_protocol.text.field_docs import describe, field_docs, without_indentation
 from starloom_protocol.vocabulary import CodeClass
 from starloom_protocol.wire import frame_shapes, frames, session
@@ -141,6 +141,7 @@ def _page_lines() -> Iterator[str]:
     yield from _codes()
     yield from _tables()
     yield from _phases()
+    yield from _browsers()
     yield from _controls()
     yield from _session()
 
@@ -212,6 +213,15 @@ def _tables() -> Iterator[str]:
     yield "export const PRESENTATION: readonly PresentationRow[] = ["
     yield from (f"  {_json(row)}," for row in presentation_rows())
     yield "];"
+
+
+def _browsers() -> Iterator[str]:
+    yield ""
+    yield "/** Patterns in a user agent, each with its name; the first that is found counts. */"
+    for name in ("BROWSERS", "BROWSER_SYSTEMS"):
+        yield f"export const {name}: readonly (readonly [pattern: string, name: string])[] = ["
+        yield from (f"  {_json(row)}," for row in getattr(browsers, name))
+        yield "];"
 
 
 def _controls() -> Iterator[str]:

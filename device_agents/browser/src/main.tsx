@@ -8,7 +8,7 @@ import "./screen/screen.css";
 // Its faster way makes code out of text, which the page's policy forbids.
 z.config({ jitless: true });
 if ("serviceWorker" in navigator && import.meta.env.PROD) {
-  // Without it the page works all the same, it only does not open while the hub is away.
+  // Without it the page works, but does not open while the hub is away.
   navigator.serviceWorker.register("sw.js", { updateViaCache: "none" }).catch(() => {});
 }
 const root = document.getElementById("page");

@@ -52,10 +52,10 @@ def write_private(path: Path, data: bytes) -> None:
         _sync_folder(path.parent)
 
 
-def is_made_private(path: Path, data: bytes) -> bool:
-    """Make a 0600 file, whole or not at all, also after a power cut; False if it is there already, as it was."""
+def create_private(path: Path, data: bytes) -> bool:
+    """Make a 0600 file, whole or not at all, also after a power cut; False, with nothing changed, if it exists."""
     with _written_beside(path, data) as part:
-        if not _is_named(part, path):
+        if not _give_name(part, path):
             return False
         _sync_folder(path.parent)
         return True
@@ -63,7 +63,7 @@ def is_made_private(path: Path, data: bytes) -> bool:
 
 @contextlib.contextmanager
 def _written_beside(path: Path, data: bytes) -> Iterator[Path]:
-    """Give a file with these contents in the same folder, on the disk; it is gone afterwards unless it was renamed."""
+    """Yield a file with these contents in the same folder, on the disk; it is removed unless it was renamed."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     part = Path(temporary)
@@ -77,7 +77,7 @@ def _written_beside(path: Path, data: bytes) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _is_named(part: Path, path: Path) -> bool:
+def _give_name(part: Path, path: Path) -> bool:
     """Give a file its name if that is free; False if it is not."""
     try:
         if os.name == "nt":
@@ -120,14 +120,14 @@ class AgentHome:
         """Whether a person chose the home, by an option or by STARLOOM_AGENT_HOME."""
         return bool(path or os.environ.get("STARLOOM_AGENT_HOME"))
 
-    def placed(self) -> dict[str, str]:
+    def line_parts(self) -> dict[str, str]:
         """Return the parts of a command line on this device: the path of the program, and the home if it is unusual."""
         script = Path(sys.executable).with_name("starloom-agent.exe" if os.name == "nt" else "starloom-agent")
         usual = Path("~/.starloom-agent").expanduser().resolve() == self.root
         found = {"program": str(script)} if script.exists() else {}
         return found if usual else {**found, "home": str(self.root)}
 
-    def typed(self, command: str) -> str:
+    def line_for(self, command: str) -> str:
         """Return a line that works when pasted and runs this agent, also where the PATH has another or none."""
         own, found = Path(sys.executable).with_name("starloom-agent"), shutil.which("starloom-agent")
         is_own = found is not None and os.path.realpath(found) == os.path.realpath(own)
@@ -135,11 +135,11 @@ class AgentHome:
         usual = self.root == AgentHome.at(None).root
         return shlex.join([program, command, *([] if usual else ["--home", str(self.root)])])
 
-    def written(self, text: str) -> str:
+    def pasteable(self, text: str) -> str:
         """Return a text whose every command of the agent works when pasted on this device."""
-        placed = self.placed()
-        program = shlex.quote(placed["program"]) if "program" in placed else "starloom-agent"
-        home = f" --home {shlex.quote(placed['home'])}" if "home" in placed else ""
+        parts = self.line_parts()
+        program = shlex.quote(parts["program"]) if "program" in parts else "starloom-agent"
+        home = f" --home {shlex.quote(parts['home'])}" if "home" in parts else ""
         return _COMMAND.sub(lambda found: f"{program} {found[1]}{home}", text)
 
     def make(self) -> None:
@@ -228,7 +228,7 @@ class AgentHome:
         write_private(self.hub, msgspec.json.format(msgspec.json.encode(record)) + b"\n")
 
 
-def is_removed_empty(folder: Path) -> bool:
+def remove_if_empty(folder: Path) -> bool:
     """Remove a folder if nothing is in it, which costs less than a thread; False if it is still there."""
     try:
         folder.rmdir()

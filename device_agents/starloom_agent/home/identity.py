@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from starloom_agent.home.directory import is_made_private
+from starloom_agent.home.directory import create_private
 from starloom_protocol.wire.session import device_id
 
 
@@ -50,7 +50,7 @@ def load_or_make(path: Path) -> Identity:
         private = Ed25519PrivateKey.from_private_bytes(raw)
     else:
         private = Ed25519PrivateKey.generate()
-        if not is_made_private(path, private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())):
+        if not create_private(path, private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())):
             return load_or_make(path)
     public = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     return Identity(private=private, key=b64(public), device=device_id(public), instance=secrets.token_hex(8))

@@ -85,17 +85,21 @@ class ServiceFault(Exception):
 
 @dataclass(frozen=True)
 class Service:
-    """One service of one platform: its file, and the commands that use it. `gone` may fail where nothing runs."""
+    """One service of one platform: its file, and the system's commands for each act on it."""
 
     path: Path
     data: bytes
-    starts: tuple[Argv, ...]
-    stops: tuple[Argv, ...]
-    again: tuple[Argv, ...]
-    gone: tuple[Argv, ...]
-    renews: tuple[Argv, ...] = ()
-    wishes: tuple[Argv, ...] = ()
-    """Commands that make it better and may fail; the words of a failure are shown with the line to type."""
+    to_install: tuple[Argv, ...]
+    """Make the file known to the system, and start the service."""
+    to_stop: tuple[Argv, ...]
+    to_start: tuple[Argv, ...]
+    """Start an installed service that was stopped."""
+    to_remove: tuple[Argv, ...]
+    """They may fail where nothing runs."""
+    to_restart: tuple[Argv, ...] = ()
+    """Have a running service take a file that has changed."""
+    to_outlast_sign_out: tuple[Argv, ...] = ()
+    """They may fail; the words of a failure are shown with the line to type."""
 
 
 def name_of(home: AgentHome, user_home: Path) -> str:
@@ -182,12 +186,12 @@ def service_of(home: AgentHome, slots: int, *, system: str = sys.platform, user_
     return Service(
         path,
         unit_text(argv, protection_for(_policy_of(home), home.root), exit_refused=EXIT_REFUSED).encode(),
-        starts=((*user, "daemon-reload"), (*user, "enable", "--now", unit)),
-        stops=((*user, "stop", unit),),
-        again=((*user, "start", unit),),
-        gone=((*user, "disable", "--now", unit),),
-        renews=((*user, "restart", unit),),
-        wishes=(("loginctl", "enable-linger"),),
+        to_install=((*user, "daemon-reload"), (*user, "enable", "--now", unit)),
+        to_stop=((*user, "stop", unit),),
+        to_start=((*user, "start", unit),),
+        to_remove=((*user, "disable", "--now", unit),),
+        to_restart=((*user, "restart", unit),),
+        to_outlast_sign_out=(("loginctl", "enable-linger"),),
     )
 
 
@@ -227,12 +231,12 @@ def install(home: AgentHome, say: Say, *, slots: int) -> None:
     say(f"wrote {service.path}")
     try:
         # What runs already goes on under its old file until it is started again.
-        _all((*service.starts, *(service.renews if changed else ())), say)
+        _all((*service.to_install, *(service.to_restart if changed else ())), say)
     except ServiceFault:
         service.path.unlink()
         say(f"removed {service.path}")
         raise
-    for argv in service.wishes:
+    for argv in service.to_outlast_sign_out:
         said = _run(argv)
         if said is not None:
             say(f"it ends when you sign out, because this did not work: {shlex.join(argv)} ({said})")
@@ -244,7 +248,7 @@ def start(home: AgentHome, say: Say) -> None:
     Raises:
         ServiceFault: it cannot be started.
     """
-    _all(service_of(home, 1).again, say)
+    _all(service_of(home, 1).to_start, say)
 
 
 def stop(home: AgentHome, say: Say) -> None:
@@ -253,7 +257,7 @@ def stop(home: AgentHome, say: Say) -> None:
     Raises:
         ServiceFault: it cannot be stopped.
     """
-    _all(service_of(home, 1).stops, say)
+    _all(service_of(home, 1).to_stop, say)
 
 
 def remove(home: AgentHome, say: Say) -> bool:
@@ -261,7 +265,7 @@ def remove(home: AgentHome, say: Say) -> bool:
     service = service_of(home, 1)
     if not service.path.exists():
         return False
-    for argv in service.gone:
+    for argv in service.to_remove:
         said = _run(argv)
         say(f"done: {shlex.join(argv)}" if said is None else f"{shlex.join(argv)}: {said}")
     service.path.unlink()

@@ -67,21 +67,20 @@ class UpgradeOptions:
     wait_s: float = 600.0
 
 
-def refusal(installed: str, offered: str, wishes: UpgradeOptions) -> str | None:
+def refusal(installed: str, offered: str, options: UpgradeOptions) -> str | None:
     """Return why an offered version is not installed, or None. An unknown order of the two counts as older."""
     if installed == offered:
-        return (
-            None if wishes.again else f"{installed} is the version that the hub hands out; to install it again: --again"
-        )
+        words = f"{installed} is the version that the hub hands out; to install it again: --again"
+        return None if options.again else words
     have, get = release_numbers(installed), release_numbers(offered)
-    if wishes.downgrade or (have and get and get > have):
+    if options.downgrade or (have and get and get > have):
         return None
     return (
         f"the hub hands out {offered}, which is no newer than {installed} here; to install it nevertheless: --downgrade"
     )
 
 
-def upgrade(home: AgentHome, say: Say, wishes: UpgradeOptions) -> None:
+def upgrade(home: AgentHome, say: Say, options: UpgradeOptions) -> None:
     """Carry out an upgrade, and print one line for each step.
 
     Raises:
@@ -110,7 +109,7 @@ def upgrade(home: AgentHome, say: Say, wishes: UpgradeOptions) -> None:
         version = own["starloom_agent"].version
         say(f"hub        {joined.hub}")
         say(f"version    {starloom_agent.__version__} here, {version} at the hub")
-        why = refusal(starloom_agent.__version__, version, wishes)
+        why = refusal(starloom_agent.__version__, version, options)
         if why is not None:
             if version != starloom_agent.__version__:
                 raise CannotUpgrade(why)
@@ -118,13 +117,13 @@ def upgrade(home: AgentHome, say: Say, wishes: UpgradeOptions) -> None:
             return
         for wheel in own.values():
             say(f"install    {wheel.file}  sha256 {wheel.sha256[:16]}...")
-        if wishes.dry_run:
+        if options.dry_run:
             say("unchanged  this was a dry run")
             return
         environments.sweep(_in_use(home))
         for left in home.run.glob(f"{_DOWNLOADS}*"):
             shutil.rmtree(left)
-        _Upgrade(home, joined, environments, version, say, wishes).carry_out(offered)
+        _Upgrade(home, joined, environments, version, say, options).carry_out(offered)
 
 
 class _Upgrade:
@@ -137,14 +136,14 @@ class _Upgrade:
         environments: Environments,
         version: str,
         say: Say,
-        wishes: UpgradeOptions,
+        options: UpgradeOptions,
     ) -> None:
         self._home = home
         self._joined = joined
         self._environments = environments
         self._version = version
         self._say = say
-        self._wishes = wishes
+        self._options = options
 
     def carry_out(self, offered: Release) -> None:
         made = self._installed(offered)
@@ -228,9 +227,9 @@ class _Upgrade:
 
     def _wait_for_calls(self) -> None:
         """Wait until no call runs, because the end of the agent would cut it short."""
-        if self._wishes.now:
+        if self._options.now:
             return
-        until, told = time.monotonic() + self._wishes.wait_s, False
+        until, told = time.monotonic() + self._options.wait_s, False
         while running := _calls(self._home):
             if time.monotonic() > until:
                 raise CannotUpgrade(

@@ -31,7 +31,7 @@ from starloom_agent.toolkit.interface import NO_PERMITS, Tool, ToolContext, refu
 from starloom_agent.toolkit.result_schemas import result_schema
 from starloom_agent.tools.agents import agent, remote_agent
 from starloom_agent.tools.agents.agent import AgentSettings, WorkDone, ground_of, tool_of, why_not
-from starloom_agent.tools.agents.remote_agent import RemoteDone, RemoteWork, ToldRemote
+from starloom_agent.tools.agents.remote_agent import RemoteAgentSettings, RemoteDone, RemoteWork
 from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Effect
@@ -44,7 +44,7 @@ _TITLE_CHARS: Final = 200
 _NO_SECRETS: Final = Scrubber(())
 
 Silence = Annotated[float, msgspec.Meta(ge=1, le=86_400)]
-Told = AgentSettings | ToldRemote
+AnyAgent = AgentSettings | RemoteAgentSettings
 
 
 class AgentsFault(Exception):
@@ -77,7 +77,7 @@ class AgentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     silent_s: Silence = 300.0
 
 
-def read_agents(home: Path) -> tuple[dict[str, Told], list[str]]:
+def read_agents(home: Path) -> tuple[dict[str, AnyAgent], list[str]]:
     """Return the agents of a home by name, and a sentence for each entry that is left out.
 
     Raises:
@@ -94,11 +94,11 @@ def read_agents(home: Path) -> tuple[dict[str, Told], list[str]]:
         raise AgentsFault(f"{path}: it has one table for each agent, [agents.NAME], and nothing else")
     if len(entries) > AGENTS_MOST:
         raise AgentsFault(f"{path}: {len(entries)} agents; at most {AGENTS_MOST} are taken")
-    found: dict[str, Told] = {}
+    found: dict[str, AnyAgent] = {}
     faults: list[str] = []
     for name, entry in entries.items():
         try:
-            found[name] = _told(home, path, name, entry)
+            found[name] = _settings_of(home, path, name, entry)
         except AgentsFault as fault:
             faults.append(str(fault))
     return found, faults
@@ -113,7 +113,7 @@ def find_agents(home: Path, say: Callable[[str], None]) -> tuple[Tool, ...]:
         return ()
     for fault_words in faults:
         say(f"{fault_words}; this agent is left out")
-    return tuple(_tool_of(told) for told in found.values())
+    return tuple(_tool_of(settings) for settings in found.values())
 
 
 def module_of(tool: Tool) -> str:
@@ -121,45 +121,52 @@ def module_of(tool: Tool) -> str:
     return remote_agent.MODULE if tool.args is RemoteWork else agent.MODULE
 
 
-def _tool_of(told: Told) -> Tool:
-    return remote_agent.tool_of(told) if isinstance(told, ToldRemote) else tool_of(told)
+def _tool_of(settings: AnyAgent) -> Tool:
+    return remote_agent.tool_of(settings) if isinstance(settings, RemoteAgentSettings) else tool_of(settings)
 
 
-def greeted(told: Told) -> str:
+def greeted(settings: AnyAgent) -> str:
     """Greet an agent and return what it says of itself. It is given no work; a program is ended again.
 
     Raises:
         AgentsFault: it cannot work here, or does not greet as the protocol wants.
     """
-    if isinstance(told, ToldRemote):
+    if isinstance(settings, RemoteAgentSettings):
         try:
-            return read_card(told.url, told.headers).name
+            return read_card(settings.url, settings.headers).name
         except AddressFault as fault:
-            raise AgentsFault(f"{told.name}: {fault}") from fault
-    reason = why_not(told)
+            raise AgentsFault(f"{settings.name}: {fault}") from fault
+    reason = why_not(settings)
     if reason is not None:
         raise AgentsFault(reason)
     with tempfile.TemporaryDirectory(prefix="starloom-agent-") as place:
         own = Path(place)
         record = AcpRecord(lambda _: None, own / "transcript", _NO_SECRETS)
         try:
-            ground = ground_of(told, own, own)
-            wire = AcpWire(launch.start(told.argv, ground, env=told.env, cwd=own, apart=True))
+            ground = ground_of(settings, own, own)
+            wire = AcpWire(launch.start(settings.argv, ground, env=settings.env, cwd=own, apart=True))
             try:
-                return _words_of(_session(wire, ground, record, told).greet())
+                return _words_of(_session(wire, ground, record, settings).greet())
             finally:
                 wire.end(apart=True)
         except AcpFault as fault:
-            raise AgentsFault(f"{told.name}: {fault}") from fault
+            raise AgentsFault(f"{settings.name}: {fault}") from fault
         finally:
             record.close()
 
 
-def _session(wire: AcpWire, ground: launch.Ground, record: AcpRecord, told: AgentSettings) -> AcpSession:
+def _session(wire: AcpWire, ground: launch.Ground, record: AcpRecord, settings: AgentSettings) -> AcpSession:
     context = ToolContext(ground.own, _Nowhere(), _Nowhere())
-    bounds = Bounds(all_s=told.silent_s, silent_s=told.silent_s)
+    bounds = Bounds(all_s=settings.silent_s, silent_s=settings.silent_s)
     return AcpSession(
-        wire, context, record, name=told.name, ground=ground, effects=told.effects, permits=NO_PERMITS, bounds=bounds
+        wire,
+        context,
+        record,
+        name=settings.name,
+        ground=ground,
+        effects=settings.effects,
+        permits=NO_PERMITS,
+        bounds=bounds,
     )
 
 
@@ -172,7 +179,7 @@ def _words_of(said: Mapping[str, Any]) -> str:
     return f"{name} {one_line(known.get('version') or '', 30)}".strip() + signs_in
 
 
-def _told(home: Path, path: Path, name: str, plain: Any) -> Told:
+def _settings_of(home: Path, path: Path, name: str, plain: Any) -> AnyAgent:
     where = f"{path}: agents.{name}"
     if not _NAME.fullmatch(name):
         raise AgentsFault(f"{path}: agents.{quoted(name)}: a name has 1 to 20 of a-z 0-9 _ and begins with a letter")
@@ -209,7 +216,7 @@ def _told(home: Path, path: Path, name: str, plain: Any) -> Told:
     )
 
 
-def _remote(where: str, name: str, plain: dict[str, Any]) -> ToldRemote:
+def _remote(where: str, name: str, plain: dict[str, Any]) -> RemoteAgentSettings:
     try:
         entry = msgspec.convert(plain, RemoteEntry)
     except msgspec.ValidationError as error:
@@ -223,7 +230,7 @@ def _remote(where: str, name: str, plain: dict[str, Any]) -> ToldRemote:
     effects = [effect for effect in Effect if effect in {*entry.effects, Effect.REACH}]
     host = urlsplit(entry.url).hostname or ""
     title = f"Hand work to the agent {name} at {host}; it may {', '.join(effects)}"
-    return ToldRemote(
+    return RemoteAgentSettings(
         name=name,
         title=title[:_TITLE_CHARS],
         url=entry.url,
@@ -287,31 +294,31 @@ def agents(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
         show(f"no agent is named in {home.root / FILE}")
     policy = read_policy(home.policy)
     failed = bool(faults)
-    for told in found.values():
-        show(f"{told.name}  {told.title}")
-        for line in _lacking(home, policy, told):
-            show(f"  not allowed yet; type: {home.written(line)}")
+    for settings in found.values():
+        show(f"{settings.name}  {settings.title}")
+        for line in _lacking(home, policy, settings):
+            show(f"  not allowed yet; type: {home.pasteable(line)}")
         if options.action == "check":
-            failed = not _answers(told, show) or failed
+            failed = not _answers(settings, show) or failed
     return EXIT_FAILED if failed else 0
 
 
-def _answers(told: Told, show: Show) -> bool:
+def _answers(settings: AnyAgent, show: Show) -> bool:
     try:
-        show(f"  it answers: {greeted(told)}")
+        show(f"  it answers: {greeted(settings)}")
     except AgentsFault as fault:
         show(f"  it does not work: {fault}")
         return False
     return True
 
 
-def _lacking(home: AgentHome, policy: Policy, told: Told) -> list[str]:
+def _lacking(home: AgentHome, policy: Policy, settings: AnyAgent) -> list[str]:
     """Return the lines that the owner would type, so that work can be handed to it."""
-    lines = [] if f"agent:{told.name}" in policy.allowed else [grant_line(f"agent:{told.name}")]
-    if isinstance(told, ToldRemote):
+    lines = [] if f"agent:{settings.name}" in policy.allowed else [grant_line(f"agent:{settings.name}")]
+    if isinstance(settings, RemoteAgentSettings):
         return lines
-    writes = Effect.WRITE in told.effects
+    writes = Effect.WRITE in settings.effects
     allowed = policy.folders(home.workspace)
     roots = allowed.write if writes else allowed.read
-    outside = [folder for folder in map(Path, told.folders) if not any(map(folder.is_relative_to, roots))]
+    outside = [folder for folder in map(Path, settings.folders) if not any(map(folder.is_relative_to, roots))]
     return [*lines, *(refused_line("files:write" if writes else "files:read", folder) for folder in outside)]

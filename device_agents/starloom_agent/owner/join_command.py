@@ -128,8 +128,8 @@ def join(options: argparse.Namespace) -> int:
     if options.start:
         keep_running(home)
     else:
-        show(f"Start it:                     {home.typed('start')}")
-        show(f"Start it with the computer:   {home.typed('install-service')}")
+        show(f"Start it:                     {home.line_for('start')}")
+        show(f"Start it with the computer:   {home.line_for('install-service')}")
     return 0
 
 
@@ -160,4 +160,4 @@ def keep_running(home: AgentHome) -> None:
             else:
                 return
     background.start(home, show, slots=DEFAULT_SLOTS)
-    show(f"It runs until this computer stops. To start it with the computer: {home.typed('install-service')}")
+    show(f"It runs until this computer stops. To start it with the computer: {home.line_for('install-service')}")

@@ -88,7 +88,7 @@ class Allowance:
             sandbox=self.sandbox,
             answered=self._answered,
             placed={
-                **self._home.placed(),
+                **self._home.line_parts(),
                 **_told(self.folders()),
                 **({POLICY_FACT: self._fault} if self._fault else {}),
             },

@@ -111,7 +111,7 @@ def make_offer(
             grant=tool.grant,
             name=tool.name,
             repeatability=tool.repeatability,
-            returns=tool.returns if tool.told else name_of(schema_of_result(tool)),
+            returns=tool.returns if tool.settings else name_of(schema_of_result(tool)),
             self_verified=tool.self_verified,
             stands_for=tool.stands_for,
             title=tool.title,

@@ -417,7 +417,7 @@ class Tool:
     never_asks   it asks the person in its own way
     effects_by   narrows `effects` by the value of one argument: argument -> value -> effects
     schema       the text of the JSON schema of its arguments, if that is not made from `args`
-    told         the data from which its module makes this tool in its process; only then is `returns` a schema's text
+    settings     the data from which its module makes this tool in its process; only then is `returns` a schema's text
     asks_within  the tools whose calls a running call may ask about; the policy judges each on its own
     kept_by      the server whose session the agent keeps for the calls of a constellation
     hears        it takes hints of people while it runs
@@ -445,7 +445,7 @@ class Tool:
     schema: str = ""
     returns: str = ""
     stands_for: str = ""
-    told: str = ""
+    settings: str = ""
     asks_within: tuple[str, ...] = ()
     kept_by: str = ""
     hears: bool = False

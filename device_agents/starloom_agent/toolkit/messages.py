@@ -30,7 +30,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class CallSpec(Line, frozen=True, kw_only=True):
     """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
-    as in `ToolContext`; `confined`, `reads` and `told` as in `Tool`; `memory_bytes_max` is for all processes of the
+    as in `ToolContext`; `confined`, `reads` and `settings` as in `Tool`; `memory_bytes_max` is for all processes of the
     call, 0 is no limit. `reuse` as in `Begin`. `session` is the socket of a kept session, as in `ToolContext`.
     `environment` holds all variables of the tool's process, beside its fence."""
 
@@ -58,7 +58,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     reuse: str = ""
     secrets: dict[str, str] = {}
     session: str = ""
-    told: str = ""
+    settings: str = ""
     trash_most_gib: int = 0
     wants: list[str] = []
     write: list[str] = []

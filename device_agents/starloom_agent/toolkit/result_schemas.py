@@ -33,7 +33,7 @@ def result_schema(kind: Any) -> str:
 
 def schema_of_result(tool: Tool) -> str:
     """Return the text of the schema of a tool's result: its own, else that of the type that its function returns."""
-    return tool.returns if tool.told else result_schema(get_type_hints(tool.run, include_extras=True)["return"])
+    return tool.returns if tool.settings else result_schema(get_type_hints(tool.run, include_extras=True)["return"])
 
 
 def _closed(node: Any) -> Any:

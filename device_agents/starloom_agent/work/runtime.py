@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_agent.home.directory import AgentHome, is_removed_empty, write_private
+from starloom_agent.home.directory import AgentHome, remove_if_empty, write_private
 from starloom_agent.home.identity import Identity
 from starloom_agent.home.status_file import write_status
 from starloom_agent.platforms import presence, processes
@@ -367,7 +367,8 @@ class Agent:
 
     def _on_update(self, frame: UpdateAvailable) -> None:
         self._say(
-            f"the hub hands out version {frame.version} of the agent; to install it type: {self.home.typed('upgrade')}"
+            f"the hub hands out version {frame.version} of the agent; to install it type: "
+            f"{self.home.line_for('upgrade')}"
         )
 
     def _on_hint(self, frame: HintFrame) -> None:
@@ -386,7 +387,7 @@ class Agent:
         if not module:
             return
         before = {name: tool for name, tool in self._tools.items() if tool.kept_by == server}
-        if {tool.name: tool.told for tool in tools} == {name: tool.told for name, tool in before.items()}:
+        if {tool.name: tool.settings for tool in tools} == {name: tool.settings for name, tool in before.items()}:
             return
         for name in before:
             del self._tools[name]
@@ -535,7 +536,7 @@ class Agent:
 
     def _report_end(self, at: LeaseRef, ended: Ended, *, durable: bool, verified: bool) -> None:
         if ended.code in _WITH_A_LINE:
-            ended = msgspec.structs.replace(ended, detail=self.home.written(ended.detail))
+            ended = msgspec.structs.replace(ended, detail=self.home.pasteable(ended.detail))
         self._report(lambda: report_end(self.outbox, self.ledger, at, ended, durable=durable, verified=verified))
 
     def _report_receipt(self, action: core.SayReceipt) -> None:
@@ -660,8 +661,8 @@ class Agent:
             session=self.sessions.take(tool, at.constellation),
         )
         self._chatter.begin(at)
-        note, written = self.ledger.decided, self.home.written
-        call.questions = CallQuestions(self.allowance, dispatch, tool, self._tools, note, written)
+        note, pasteable = self.ledger.decided, self.home.pasteable
+        call.questions = CallQuestions(self.allowance, dispatch, tool, self._tools, note, pasteable)
         call.running = RunningCall(
             spec,
             lambda grouped: self._grouped(at, grouped),
@@ -682,7 +683,7 @@ class Agent:
             ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=effect)
         try:
             self.sessions.give_back(running.spec.session)
-            if (left := running.left_folder) is not None and not is_removed_empty(left):
+            if (left := running.left_folder) is not None and not remove_if_empty(left):
                 await asyncio.to_thread(shutil.rmtree, left, ignore_errors=True)
         except Exception as error:
             self._say(f"{lease_name(at)}: what it left could not be tidied: {said_of(error)}")

@@ -3149,6 +3149,25 @@ export const PHASE_OF_STATE: Readonly<Partial<Record<TaskState, Phase>>> = {"lea
 export const FOR_A_PERSON: ReadonlySet<Phase> = new Set<Phase>(["approval", "person", "held", "paused", "grant", "secret", "owner", "unknown"]);
 export const ON_A_DEVICE: ReadonlySet<Phase> = new Set<Phase>(["starting", "working", "stopping"]);
 
+/** Patterns in a user agent, each with its name; the first that is found counts. */
+export const BROWSERS: readonly (readonly [pattern: string, name: string])[] = [
+  ["\\bEdg(A|iOS)?/", "Edge"],
+  ["\\bOPR/", "Opera"],
+  ["\\bSamsungBrowser/", "Samsung Internet"],
+  ["\\b(Firefox|FxiOS)/", "Firefox"],
+  ["\\b(Headless)?Chrome/|\\bCriOS/", "Chrome"],
+  ["\\bSafari/", "Safari"],
+];
+export const BROWSER_SYSTEMS: readonly (readonly [pattern: string, name: string])[] = [
+  ["\\bAndroid\\b", "Android"],
+  ["\\biPhone\\b", "iPhone"],
+  ["\\biPad\\b", "iPad"],
+  ["\\bWindows\\b", "Windows"],
+  ["\\bMac OS X\\b", "macOS"],
+  ["\\bCrOS\\b", "ChromeOS"],
+  ["\\bLinux\\b", "Linux"],
+];
+
 /** The controls of a task that its state allows. */
 export const CONTROLS: Record<TaskState, readonly string[]> = {
   waiting: ["skip", "hold", "release", "cancel"],

@@ -70,7 +70,7 @@ export class Hub {
   /** The exact text that the owner's model would be sent first for these words; sends nothing. */
   promptPreview = (body: BodyOf<"post", "/prompt-preview">, signal?: AbortSignal) =>
     this.rest.post("/prompt-preview", { body, signal });
-  /** The preview beside the button has named tasks that no device can begin; who presses it all the same means it. */
+  /** `able: false`: the hub takes tasks that no device can begin. The preview beside the button has named them. */
   submit = (body: Submission, key: string) =>
     this.rest.create("/constellations", { body: { able: false, ...body } }, key);
 

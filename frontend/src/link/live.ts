@@ -16,7 +16,7 @@ export interface Sink {
   snapshot(frame: SnapshotFrame): Steps;
   events(events: StreamEvent[]): boolean;
   beside(items: BesideItem[]): void;
-  /** The hub has no such stream now, or cannot read it; it is asked again by itself. */
+  /** The hub has no such stream now, or cannot read it; the link asks for it again. */
   missing(reason: string, unknown: boolean): void;
 }
 

@@ -7,7 +7,7 @@ import { soon } from "./slices.ts";
 
 /** However long the last turn took, the next one comes this soon. */
 const REST_MAX_MS = 250;
-/** A hidden page draws no frames; what comes is taken all the same. */
+/** A hidden page draws no frames; what comes is taken after this time. */
 const HIDDEN_MS = 100;
 
 export interface Pace {

@@ -126,6 +126,8 @@ export type {
   Vitals,
 } from "../generated/protocol.ts";
 export {
+  BROWSER_SYSTEMS,
+  BROWSERS,
   FINAL_CONSTELLATION_STATES as FINAL_STATES,
   FOR_A_PERSON,
   GOAL_ANSWER_SUFFIX,

@@ -1,14 +1,14 @@
 /**
  * Keeps a failure of one part to that part: the rest of the page, its menu and its other controls stay.
  *
- * React offers this to classes alone. The part is drawn anew when `of` changes or a person tries again.
+ * React offers this to classes alone. The part is drawn again when `of` changes or a person tries again.
  */
 import { Component, type ReactNode } from "react";
 
 interface Props {
   /** The part in words, for the sentence. */
   part: string;
-  /** Another value is another thing, which is tried anew. */
+  /** The identity of what is drawn: a part that failed is tried again once this value is another. */
   of: string;
   children: ReactNode;
 }

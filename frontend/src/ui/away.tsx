@@ -30,7 +30,7 @@ const ONLY: Record<string, string> = {
   viewer: "A viewer can look, but cannot change anything. An owner can give you another role.",
 };
 
-/** Why somebody of a role cannot ask for something; null where that is possible. The hub judges it all the same. */
+/** Why somebody of a role cannot ask for something; null where that is possible. The hub decides in any case. */
 export const whyNotBy = (role: string, asks: Asks): string | null =>
   !asks || !(role in MAY) || MAY[role]?.includes(asks) ? null : (ONLY[role] ?? null);
 

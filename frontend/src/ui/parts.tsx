@@ -135,8 +135,10 @@ export function Tabs<T extends string>({ label, value, choices, onChange, look =
   );
 }
 
-/** A line to type somewhere else, with a button that copies it and says so. */
-/** `whole`: it breaks nowhere, and scrolls where it is too long; for a line that is read word by word. */
+/**
+ * A line to type somewhere else, with a button that copies it and says so. `whole`: it breaks nowhere, and scrolls where
+ * it is too long; for a line that is read word by word.
+ */
 export function CopyLine({ line: named, label, whole = false }: { line: string; label: string; whole?: boolean }) {
   const line = typed(named);
   const [said, say] = useState("");

@@ -79,17 +79,19 @@ OF_REASON: Final[dict[Reason, Phase]] = {
     Reason.MISSING_SECRET: Phase.SECRET,
     Reason.OWNER_ASKED: Phase.OWNER,
 }
+"""The phase of a ready task by its own reason."""
 OF_RUN: Final[dict[ConstellationState, Phase]] = {
     ConstellationState.AWAITING_APPROVAL: Phase.APPROVAL,
     ConstellationState.PAUSED: Phase.PAUSED,
 }
-"""The phase of a task that is ready and has no reason of its own, and of the run itself, by the run's state."""
+"""The phase of a ready task without a reason of its own, by the state of its run; also the phase of that run."""
 OF_STATE: Final[dict[TaskState, Phase]] = {
     TaskState.LEASED: Phase.STARTING,
     TaskState.RUNNING: Phase.WORKING,
     TaskState.CANCELLING: Phase.STOPPING,
     TaskState.UNKNOWN: Phase.UNKNOWN,
 }
+"""The phase of a task that is not ready, by its state."""
 
 
 def phase_of(record: TaskRecord, run: ConstellationState) -> Phase | None:

@@ -47,10 +47,11 @@ class SketchCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Sketch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An answer of a model so far.
 
-    `call` counts the calls of the job from 1, and `since_ms` is when this one began. `kind` is that of the answer,
-    empty while it is not written; `words` are its question, reason or recipe, and `answer` are the words of an answer,
-    which nobody has checked yet. `chars` and `thought_chars` were written
-    so far; `tokens` is 0 where the endpoint does not count them yet. `left_out` are further tasks.
+    `call` is the number of this call within its job, from 1, and `since_ms` the time when it began. `kind` is the kind
+    of the answer, empty until the model has written it. `words` are the question, the reason or the name of the recipe
+    in it; `answer` are the words of an answer, which nobody has checked yet. `chars` and `thought_chars` count the
+    characters of answer and thought so far; `tokens` is 0 while the endpoint does not count them. `left_out` is the
+    number of tasks beyond `TASKS_MOST`.
     """
 
     answer: Annotated[str, msgspec.Meta(max_length=ANSWER_CHARS_MOST)] = ""

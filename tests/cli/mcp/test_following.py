@@ -1,4 +1,4 @@
-"""What programs follow and hear of: lists that change, constellations of their own, in both forms of the protocol."""
+"""Notices to MCP programs: lists that change and constellations of their own, in both forms of the protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipes as tools and prompts: names, schemas, words of others, and how many."""
+"""Recipes as MCP tools and prompts: their names, schemas and sentences, and the bound on their number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When clocks strike: both changes of the clock in two zones, what was passed, and what cannot be meant."""
+"""The moments of a schedule's clock: over both changes of the hour in two zones, missed ones, and invalid clocks."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_a_launchd_agent_starts_exactly_this_agent(home: AgentHome, tmp_path: Pa
     assert told["ProgramArguments"] == service.command(home, 3)
     assert told["KeepAlive"] == {"SuccessfulExit": False}
     assert made.path.name == f"{told['Label']}.plist"
-    assert made.starts == (("launchctl", "load", "-w", str(made.path)),)
+    assert made.to_install == (("launchctl", "load", "-w", str(made.path)),)
 
 
 def test_a_task_of_windows_starts_exactly_this_agent(home: AgentHome, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def offered(version: str) -> Release:
 
 
 @pytest.mark.parametrize(
-    ("installed", "there", "wishes", "words"),
+    ("installed", "there", "options", "words"),
     [
         ("0.1.0", "0.2.0", UpgradeOptions(), None),
         ("0.9.0", "0.10.0", UpgradeOptions(), None),
@@ -51,9 +51,9 @@ def offered(version: str) -> Release:
     ],
 )
 def test_only_a_newer_version_is_installed_unasked(
-    installed: str, there: str, wishes: UpgradeOptions, words: str | None
+    installed: str, there: str, options: UpgradeOptions, words: str | None
 ) -> None:
-    found = refusal(installed, there, wishes)
+    found = refusal(installed, there, options)
     assert (found is None) if words is None else (found is not None and words in found)
 
 

@@ -220,6 +220,6 @@ def test_a_line_to_type_runs_this_agent_and_no_other_of_the_path(
     monkeypatch.setattr(sys, "executable", str(own / "python"))
     monkeypatch.setenv("PATH", str(other))
     home = AgentHome.at(str(tmp_path / "home"))
-    assert home.typed("install-service").startswith(f"{own / 'starloom-agent'} install-service")
+    assert home.line_for("install-service").startswith(f"{own / 'starloom-agent'} install-service")
     (own / "starloom-agent").unlink()
-    assert home.typed("start").startswith(f"{other / 'starloom-agent'} start")
+    assert home.line_for("start").startswith(f"{other / 'starloom-agent'} start")

@@ -1,4 +1,4 @@
-"""The heap of due moments stays as small as what state implies."""
+"""The heap of due moments drops those that the state no longer has, and fires the others in order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The rules of the tiers of a goal, said anew from the log: none goes back, each escalation has its reason and cause,
-takes everything along, and each tier hands over to a person once at most."""
+"""A check of the tiers of a goal by the log alone: none goes back, each escalation has its reason and cause and keeps
+what was known, and each tier hands over to a person once at most."""
 
 from __future__ import annotations
 

@@ -81,8 +81,8 @@ def token_list(run: Invocation) -> None:
     if run.as_json:
         run.emit(found)
         return
-    from starloom.cli.owner.browsers import browser_name
     from starloom.client.terminal.style import clock
+    from starloom_protocol.text.browsers import browser_name
 
     for item in found["items"]:
         # An invitation that nobody has opened ends with its link.

@@ -1,4 +1,4 @@
-"""A TCP proxy that breaks a link on purpose: latency, a cut after so many bytes, a black hole, a reset, bad frames.
+"""A TCP proxy that breaks a link on purpose: latency, a black hole, a reset, bad frames.
 
 It knows enough of HTTP/1.1 to show the target its own name in `Host` (a hub refuses any other) and to count the body
 bytes of uploads by path. It changes nothing else, and nothing at all of a link that is `raw`: a database speaks no
@@ -30,10 +30,6 @@ class Traffic:
 
     up: int = 0
     down: int = 0
-
-
-class _Cut(Exception):
-    """The allowed bytes have passed; the link ends now."""
 
 
 @dataclass
@@ -77,7 +73,6 @@ class FaultProxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._latency_s = 0.0
         self._jitter_s = 0.0
-        self._cut_left: int | None = None
         self._up_open = asyncio.Event()
         self._down_open = asyncio.Event()
         self._orders_open = asyncio.Event()
@@ -86,7 +81,6 @@ class FaultProxy:
         self._held_open = asyncio.Event()
         self._mangling: Kind | None = None
         self.held = asyncio.Event()
-        self.cut = asyncio.Event()
         self.traffic = Traffic()
         self.uploaded: dict[str, int] = {}
         self.mangled = 0
@@ -131,10 +125,6 @@ class FaultProxy:
         """Hold back every piece of data, in both directions, for so long, up to `jitter_s` more."""
         self._latency_s, self._jitter_s = seconds, jitter_s
 
-    def cut_after(self, count: int) -> None:
-        """Let so many more bytes pass upwards, then reset every connection and refuse new ones; sets `cut`."""
-        self._cut_left = count
-
     def black_hole(self, *, up: bool = True, down: bool = True) -> None:
         """Let connections stand and pass nothing on: in either direction, or in one of them only."""
         for swallows, way in ((up, self._up_open), (down, self._down_open)):
@@ -156,20 +146,17 @@ class FaultProxy:
         self._held_open.clear()
 
     def reset(self) -> None:
-        """Reset every connection and refuse new ones; sets `cut`."""
+        """Reset every connection and refuse new ones."""
         self._refusing = True
-        self.cut.set()
         self._drop_all()
 
     def heal(self) -> None:
         """End every fault; connections that were reset stay closed."""
         self._latency_s = self._jitter_s = 0.0
-        self._cut_left = None
         self._refusing = False
         self._hold = None
         self._mangling = None
         self._free()
-        self.cut.clear()
         self.held.clear()
 
     def _free(self) -> None:
@@ -262,12 +249,6 @@ class FaultProxy:
             else:
                 out += piece.data
         self.traffic.up += len(out)
-        if self._cut_left is not None:
-            if self._cut_left <= len(out):
-                pipe.target.write(bytes(out[: self._cut_left]))
-                self.reset()
-                raise _Cut
-            self._cut_left -= len(out)
         return bytes(out)
 
     async def _count_upload(self, pipe: _Pipe, path: str, data: bytes, out: bytearray) -> None:

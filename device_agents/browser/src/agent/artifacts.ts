@@ -2,7 +2,7 @@
  * Moves artifacts between this tab and the hub: HTTP, in chunks, resumed by hash, retried over cuts until the deadline.
  *
  * Bytes are never believed: what is fetched is checked against its hash. The session is that of the open connection,
- * so each try asks for it anew; after a cut it waits for the next connection.
+ * so each try asks for it again; after a cut it waits for the next connection.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { ANSWER_PROOF, answerProof, requestProof } from "../protocol/channel.ts";

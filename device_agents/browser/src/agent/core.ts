@@ -115,7 +115,7 @@ function noteFence(state: AgentState, at: LeaseRef): void {
   const key = taskKey(at);
   const fence: Fence = [at.incarnation, at.attempt];
   const highest = state.fences.get(key);
-  // Written anew, so that the order of the map is that of use and the oldest go first.
+  // Set again after a delete, so that the order of the map is that of use and the oldest go first.
   state.fences.delete(key);
   state.fences.set(key, highest !== undefined && above(highest, fence) ? highest : fence);
   for (const oldest of state.fences.keys()) {
@@ -181,7 +181,7 @@ function release(state: AgentState, key: string): Held | undefined {
 function callEnded(state: AgentState, at: LeaseRef, stopped: boolean): Action[] {
   const held = release(state, leaseKey(at));
   if (held === undefined) return [];
-  // Fenced, replaced, gone or ended by its owner: the hub may know it or not; it is told all the same.
+  // Fenced, replaced, gone or ended by its owner: the hub may know it or not; it gets the report in both cases.
   const said: Action =
     stopped && held.stopping === "cancel" ? { a: "say_receipt", at, known: true, effect: null } : { a: "say_end", at };
   return [said, ...startWaiting(state)];

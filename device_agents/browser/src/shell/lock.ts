@@ -1,6 +1,6 @@
 /**
- * One tab at a time for a key: its ledger has one writer. The browser's own locks say so, where it has them; over
- * plain HTTP it has not, and open tabs of this page answer each other instead.
+ * The lock by which one tab at a time is the device, since its ledger has one writer. It is a lock of the browser; over
+ * plain HTTP there are none, and open tabs of this page ask each other by a channel instead.
  */
 
 export interface Hold {
@@ -13,7 +13,7 @@ const ANSWER_WITHIN_MS = 300;
 
 /** Take the lock; null if another tab has it. `steal` takes it away from that one. */
 export async function takeLock(steal = false): Promise<Hold | null> {
-  if (navigator.locks === undefined) return takeByVoice(steal);
+  if (navigator.locks === undefined) return takeByChannel(steal);
   const hold: Hold = { onLost: null };
   return new Promise((resolve, reject) => {
     const keep = (lock: Lock | null) => {
@@ -28,22 +28,22 @@ export async function takeLock(steal = false): Promise<Hold | null> {
   });
 }
 
-async function takeByVoice(steal: boolean): Promise<Hold | null> {
-  const voice = new BroadcastChannel(NAME);
+async function takeByChannel(steal: boolean): Promise<Hold | null> {
+  const channel = new BroadcastChannel(NAME);
   const hold: Hold = { onLost: null };
   const taken = await new Promise<boolean>((resolve) => {
-    voice.onmessage = ({ data }) => data === "held" && resolve(true);
-    voice.postMessage(steal ? "steal" : "anyone?");
+    channel.onmessage = ({ data }) => data === "held" && resolve(true);
+    channel.postMessage(steal ? "steal" : "anyone?");
     setTimeout(() => resolve(false), ANSWER_WITHIN_MS);
   });
   if (taken && !steal) {
-    voice.close();
+    channel.close();
     return null;
   }
-  voice.onmessage = ({ data }) => {
-    if (data === "anyone?") voice.postMessage("held");
+  channel.onmessage = ({ data }) => {
+    if (data === "anyone?") channel.postMessage("held");
     if (data !== "steal") return;
-    voice.close();
+    channel.close();
     hold.onLost?.();
   };
   return hold;

@@ -73,63 +73,63 @@ class WorkDone(Named):
     transcript: Stored
 
 
-def tool_of(told: AgentSettings) -> Tool:
+def tool_of(settings: AgentSettings) -> Tool:
     """Return the tool as the agent of this device offers it and as its process runs it."""
-    name = f"agent.{told.name}"
+    name = f"agent.{settings.name}"
     return Tool(
         name=name,
-        title=told.title,
+        title=settings.title,
         args=Work,
-        run=_runner(told),
-        effects=tuple(told.effects),
+        run=_runner(settings),
+        effects=tuple(settings.effects),
         repeatability=Repeatability.NEVER,
-        grant=f"agent:{told.name}",
-        probe=lambda: why_not(told),
-        returns=told.returns,
-        told=msgspec.json.encode(told).decode(),
+        grant=f"agent:{settings.name}",
+        probe=lambda: why_not(settings),
+        returns=settings.returns,
+        settings=msgspec.json.encode(settings).decode(),
         asks_within=(name, COMMANDS),
         hears=True,
     )
 
 
-def tool_from(told: str) -> Tool:
-    """Return the tool that `Tool.told` describes: the form that a tool process is given."""
-    return tool_of(msgspec.json.decode(told, type=AgentSettings))
+def tool_from(settings: str) -> Tool:
+    """Return the tool that `Tool.settings` describes: the form that a tool process is given."""
+    return tool_of(msgspec.json.decode(settings, type=AgentSettings))
 
 
-def why_not(told: AgentSettings) -> str | None:
+def why_not(settings: AgentSettings) -> str | None:
     """Return why the agent cannot work here, or None."""
-    if launch.program_of(told.argv[0]) is None:
-        return f"there is no program {told.argv[0]} on this device; install it, or mend command in agents.toml"
-    if told.confined and not confinement.can_confine(foreign=True):
+    if launch.program_of(settings.argv[0]) is None:
+        return f"there is no program {settings.argv[0]} on this device; install it, or mend command in agents.toml"
+    if settings.confined and not confinement.can_confine(foreign=True):
         return (
-            f"this device cannot confine {told.name} to its folders; with `confined = false` in agents.toml it runs "
-            "with all rights of your account"
+            f"this device cannot confine {settings.name} to its folders; with `confined = false` in agents.toml it "
+            "runs with all rights of your account"
         )
-    missing = [folder for folder in told.folders if not Path(folder).is_dir()]
+    missing = [folder for folder in settings.folders if not Path(folder).is_dir()]
     return f"{missing[0]} is not a folder; make it, or mend folders in agents.toml" if missing else None
 
 
-def ground_of(told: AgentSettings, own: Path, folder: Path, write: Iterable[str] = ()) -> launch.Ground:
+def ground_of(settings: AgentSettings, own: Path, folder: Path, write: Iterable[str] = ()) -> launch.Ground:
     """Return the ground of a session in a folder; without state of its own, the agent has an empty home."""
     return launch.Ground(
         own=own,
-        home=Path(told.state[0]) if told.state else own,
-        read=(*told.reads, str(folder)),
-        write=(*told.state, *write),
-        confined=told.confined,
+        home=Path(settings.state[0]) if settings.state else own,
+        read=(*settings.reads, str(folder)),
+        write=(*settings.state, *write),
+        confined=settings.confined,
     )
 
 
-def _runner(told: AgentSettings) -> Callable[[ToolContext, Any], Any]:
+def _runner(settings: AgentSettings) -> Callable[[ToolContext, Any], Any]:
     def run(context: ToolContext, args: Work) -> WorkDone:
-        folder, inside = _place(context, told, args.folder)
+        folder, inside = _place(context, settings, args.folder)
         record = AcpRecord(context.log, context.workdir / _TRANSCRIPT, context.hidden)
         before, saw_before = files.state_of(inside, folder)
         try:
-            turn, session = _turn(inside, context, told, args, folder, record)
+            turn, session = _turn(inside, context, settings, args, folder, record)
         except AcpFault as fault:
-            raise ToolFailed(Code.TOOL_FAILED, f"the agent {told.name}: {fault}") from fault
+            raise ToolFailed(Code.TOOL_FAILED, f"the agent {settings.name}: {fault}") from fault
         finally:
             record.close()
         after, saw_after = files.state_of(inside, folder)
@@ -143,7 +143,7 @@ def _runner(told: AgentSettings) -> Callable[[ToolContext, Any], Any]:
             "refused": session.refused,
             "stop": turn.stop,
             "text": record.text,
-            "transcript": context.put(context.workdir / _TRANSCRIPT, name=f"{told.name}.jsonl", media=_MEDIA),
+            "transcript": context.put(context.workdir / _TRANSCRIPT, name=f"{settings.name}.jsonl", media=_MEDIA),
         }
         if turn.tokens:
             done["tokens"] = turn.tokens
@@ -155,20 +155,20 @@ def _runner(told: AgentSettings) -> Callable[[ToolContext, Any], Any]:
 
 
 def _turn(
-    context: ToolContext, granted: ToolContext, told: AgentSettings, args: Work, folder: Path, record: AcpRecord
+    context: ToolContext, granted: ToolContext, settings: AgentSettings, args: Work, folder: Path, record: AcpRecord
 ) -> tuple[Turn, AcpSession]:
     """Start the agent, have it do the work, and end it; return the end of its turn and its session."""
-    ground = ground_of(told, context.workdir, folder, map(str, context.folders.write))
-    wire = AcpWire(launch.start(told.argv, ground, env=told.env, cwd=folder))
+    ground = ground_of(settings, context.workdir, folder, map(str, context.folders.write))
+    wire = AcpWire(launch.start(settings.argv, ground, env=settings.env, cwd=folder))
     session = AcpSession(
         wire,
         context,
         record,
-        name=f"agent.{told.name}",
+        name=f"agent.{settings.name}",
         ground=ground,
-        effects=told.effects,
+        effects=settings.effects,
         permits=context.permits,
-        bounds=Bounds(all_s=args.timeout_s, silent_s=told.silent_s),
+        bounds=Bounds(all_s=args.timeout_s, silent_s=settings.silent_s),
         granted=granted,
     )
     try:
@@ -180,19 +180,20 @@ def _turn(
         wire.end()
 
 
-def _place(context: ToolContext, told: AgentSettings, wanted: str) -> tuple[Path, ToolContext]:
+def _place(context: ToolContext, settings: AgentSettings, wanted: str) -> tuple[Path, ToolContext]:
     """Return the folder of the session, and a context in which it is the only folder.
 
     It must lie in a folder that the owner names for this agent and in one that the policy grants: to be read at least,
     and to be written where the agent may write.
     """
-    folder = _wanted(told, wanted)
-    writable = any(map(folder.is_relative_to, context.folders.write)) and Effect.WRITE in told.effects
-    if not writable and (Effect.WRITE in told.effects or not any(map(folder.is_relative_to, context.folders.read))):
-        grant = "files:write" if Effect.WRITE in told.effects else "files:read"
+    folder = _wanted(settings, wanted)
+    writable = any(map(folder.is_relative_to, context.folders.write)) and Effect.WRITE in settings.effects
+    if not writable and (Effect.WRITE in settings.effects or not any(map(folder.is_relative_to, context.folders.read))):
+        grant = "files:write" if Effect.WRITE in settings.effects else "files:read"
         raise ToolFailed(
             Code.POLICY_REFUSED,
-            f"{folder} is outside the folders of {grant}, so {told.name} may not work there. {way_out(grant, folder)}",
+            f"{folder} is outside the folders of {grant}, so {settings.name} may not work there. "
+            f"{way_out(grant, folder)}",
             effect=False,
         )
     own = context.workdir / _OWN
@@ -204,23 +205,23 @@ def _place(context: ToolContext, told: AgentSettings, wanted: str) -> tuple[Path
     return folder, inside
 
 
-def _wanted(told: AgentSettings, wanted: str) -> Path:
+def _wanted(settings: AgentSettings, wanted: str) -> Path:
     """Return the real path of the folder that a call names.
 
     Raises:
         ToolFailed: the owner named no such folder for this agent.
     """
-    roots = [Path(folder) for folder in told.folders]
+    roots = [Path(folder) for folder in settings.folders]
     if "\x00" in wanted:
         raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
     named = next((root for root in roots if root.name == wanted), None)
     real = named or (roots[0] / typed_path(wanted)).resolve()
     if not any(map(real.is_relative_to, roots)):
-        listed = ", ".join(told.folders)
+        listed = ", ".join(settings.folders)
         raise ToolFailed(
             Code.POLICY_REFUSED,
-            f"{real} is outside the folders of the agent {told.name} ({listed}). To allow it, add it to "
-            f"agents.{told.name}.folders in agents.toml on the device",
+            f"{real} is outside the folders of the agent {settings.name} ({listed}). To allow it, add it to "
+            f"agents.{settings.name}.folders in agents.toml on the device",
             effect=False,
         )
     return real

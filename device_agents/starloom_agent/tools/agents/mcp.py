@@ -82,27 +82,27 @@ def arguments_of(schema: Mapping[str, Any]) -> type[msgspec.Struct]:
     return msgspec.defstruct("Arguments", fields, rename=own, forbid_unknown_fields=True, frozen=True, kw_only=True)
 
 
-def tool_of(told: McpToolSettings) -> Tool:
+def tool_of(settings: McpToolSettings) -> Tool:
     """Return the tool as the agent offers it and as its process runs it."""
     return Tool(
-        name=told.name,
-        title=told.title,
-        args=arguments_of(msgspec.json.decode(told.schema)),
-        run=_runner(told),
-        effects=tuple(told.effects),
-        repeatability=told.repeatability,
-        grant=told.grant,
-        schema=told.schema,
-        returns=told.returns,
-        stands_for=told.stands_for,
-        told=msgspec.json.encode(told).decode(),
-        kept_by=told.server if told.keep_s else "",
+        name=settings.name,
+        title=settings.title,
+        args=arguments_of(msgspec.json.decode(settings.schema)),
+        run=_runner(settings),
+        effects=tuple(settings.effects),
+        repeatability=settings.repeatability,
+        grant=settings.grant,
+        schema=settings.schema,
+        returns=settings.returns,
+        stands_for=settings.stands_for,
+        settings=msgspec.json.encode(settings).decode(),
+        kept_by=settings.server if settings.keep_s else "",
     )
 
 
-def tool_from(told: str) -> Tool:
-    """Return the tool that `Tool.told` describes: what a tool process is given."""
-    return tool_of(msgspec.json.decode(told, type=McpToolSettings))
+def tool_from(settings: str) -> Tool:
+    """Return the tool that `Tool.settings` describes: what a tool process is given."""
+    return tool_of(msgspec.json.decode(settings, type=McpToolSettings))
 
 
 class McpAnswer(TypedDict):
@@ -114,60 +114,62 @@ class McpAnswer(TypedDict):
     text: str
 
 
-def keep_of(told: McpToolSettings, folder: str) -> Keep:
+def keep_of(settings: McpToolSettings, folder: str) -> Keep:
     """Return what a keeper needs to know of the server of a tool."""
-    return Keep(argv=told.argv, env=told.env, folder=folder, headers=told.headers, url=told.url)
+    return Keep(argv=settings.argv, env=settings.env, folder=folder, headers=settings.headers, url=settings.url)
 
 
-def _runner(told: McpToolSettings) -> Callable[[ToolContext, Any], Any]:
+def _runner(settings: McpToolSettings) -> Callable[[ToolContext, Any], Any]:
     def run(context: ToolContext, args: Any) -> Any:
         given = msgspec.to_builtins(args)
         try:
-            with _asking(context, told) as ask:
-                return _done(context, told, given, ask)
+            with _asking(context, settings) as ask:
+                return _done(context, settings, given, ask)
         except ServerFault as fault:
-            raise ToolFailed(Code.TOOL_FAILED, f"the MCP server of {told.name}: {fault}") from fault
+            raise ToolFailed(Code.TOOL_FAILED, f"the MCP server of {settings.name}: {fault}") from fault
 
     return run
 
 
-def _done(context: ToolContext, told: McpToolSettings, given: dict[str, Any], ask: Ask) -> Any:
-    if told.method == "resources/list":
+def _done(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> Any:
+    if settings.method == "resources/list":
         return reading.resources_of(ask)
-    if told.method == "prompts/list":
+    if settings.method == "prompts/list":
         return reading.prompts_of(ask)
     work = {CALL: _call, "prompts/get": _prompt, "resources/read": _read}
-    return work[told.method](context, told, given, ask)
+    return work[settings.method](context, settings, given, ask)
 
 
-def _call(context: ToolContext, told: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
-    result = ask(CALL, {"name": told.remote, "arguments": given})
-    return _value(context, told, result, result.get("content"))
+def _call(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
+    result = ask(CALL, {"name": settings.remote, "arguments": given})
+    return _value(context, settings, result, result.get("content"))
 
 
-def _read(context: ToolContext, told: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
+def _read(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
     uri = given["uri"]
     if not isinstance(uri, str) or not 0 < len(uri) <= reading.URI_CHARS_MOST:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"`uri` has 1 to {reading.URI_CHARS_MOST} characters", effect=False)
-    return _value(context, told, {}, reading.contents_of(ask(told.method, {"uri": uri})))
+    return _value(context, settings, {}, reading.contents_of(ask(settings.method, {"uri": uri})))
 
 
-def _prompt(context: ToolContext, told: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
+def _prompt(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
     values = given.get("arguments") or {}
     if not isinstance(given["name"], str) or not isinstance(values, dict):
         raise ToolFailed(Code.BAD_ARGUMENTS, "`name` is a text, and `arguments` a map of texts", effect=False)
     words = {str(name): str(value) for name, value in values.items()}
-    return _value(context, told, {}, reading.messages_of(ask(told.method, {"name": given["name"], "arguments": words})))
+    return _value(
+        context, settings, {}, reading.messages_of(ask(settings.method, {"name": given["name"], "arguments": words}))
+    )
 
 
 @contextlib.contextmanager
-def _asking(context: ToolContext, told: McpToolSettings) -> Iterator[Ask]:
+def _asking(context: ToolContext, settings: McpToolSettings) -> Iterator[Ask]:
     """Yield the way to the server: the session that the agent keeps, or one for this call alone."""
     deadline = time.monotonic() + _CALL_S
     if context.session:
-        yield lambda method, params: _through(context, told, method, params, deadline)
+        yield lambda method, params: _through(context, settings, method, params, deadline)
         return
-    with talking(keep_of(told, str(context.workdir)), within_s=_CALL_S) as talk:
+    with talking(keep_of(settings, str(context.workdir)), within_s=_CALL_S) as talk:
 
         def ask(method: str, params: dict[str, Any]) -> Mapping[str, Any]:
             exchange = Exchange(method, (lambda said: _progressed(context, said)) if method == CALL else None)
@@ -177,11 +179,11 @@ def _asking(context: ToolContext, told: McpToolSettings) -> Iterator[Ask]:
 
 
 def _through(
-    context: ToolContext, told: McpToolSettings, method: str, params: dict[str, Any], deadline: float
+    context: ToolContext, settings: McpToolSettings, method: str, params: dict[str, Any], deadline: float
 ) -> dict[str, Any]:
     """Ask through the session that the agent keeps; the end of this process gives the call up."""
     left_s = max(0.1, deadline - time.monotonic())
-    asked = AskKept(method=method, params=params, reads=set(told.effects) <= _READING, within_s=left_s)
+    asked = AskKept(method=method, params=params, reads=set(settings.effects) <= _READING, within_s=left_s)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
         link.settimeout(left_s)
         try:
@@ -213,12 +215,12 @@ def _progressed(context: ToolContext, said: Mapping[str, Any]) -> None:
     context.progress(fraction=fraction, note=note)
 
 
-def _value(context: ToolContext, told: McpToolSettings, result: Mapping[str, Any], content: Any) -> McpAnswer:
+def _value(context: ToolContext, settings: McpToolSettings, result: Mapping[str, Any], content: Any) -> McpAnswer:
     """Return the parts of an answer as text and files."""
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     text = "\n".join(words for part in parts if (words := _words(part)))
     if result.get("isError"):
-        raise ToolFailed(Code.TOOL_FAILED, f"{told.name}: {text[:1000] or 'it failed without words'}")
+        raise ToolFailed(Code.TOOL_FAILED, f"{settings.name}: {text[:1000] or 'it failed without words'}")
     files = [_file(context, part, number) for number, part in enumerate(parts) if "data" in part or "blob" in part]
     shown: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": len(text) <= _TEXT_CHARS_MOST, "files": files}
     structured = result.get("structuredContent")

@@ -27,7 +27,7 @@ MODULE: Final = __name__.partition(".tools.")[2]
 """The name by which the process of a call finds this module among the tools."""
 
 
-class ToldRemote(msgspec.Struct, frozen=True, kw_only=True):
+class RemoteAgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All that the process of a call has to know of an agent; `returns` is a JSON schema."""
 
     name: str
@@ -63,41 +63,41 @@ class _Stopped(BaseException):
     """The call was ended from outside. No handler of faults takes it for one."""
 
 
-def tool_of(told: ToldRemote) -> Tool:
+def tool_of(settings: RemoteAgentSettings) -> Tool:
     """Return the tool as the agent of this device offers it and as its process runs it."""
-    name = f"agent.{told.name}"
+    name = f"agent.{settings.name}"
     return Tool(
         name=name,
-        title=told.title,
+        title=settings.title,
         args=RemoteWork,
-        run=_runner(told),
-        effects=tuple(told.effects),
+        run=_runner(settings),
+        effects=tuple(settings.effects),
         repeatability=Repeatability.NEVER,
-        grant=f"agent:{told.name}",
-        returns=told.returns,
-        told=msgspec.json.encode(told).decode(),
+        grant=f"agent:{settings.name}",
+        returns=settings.returns,
+        settings=msgspec.json.encode(settings).decode(),
         asks_within=(name,),
         hears=True,
     )
 
 
-def tool_from(told: str) -> Tool:
-    """Return the tool that `Tool.told` describes: the form that a tool process is given."""
-    return tool_of(msgspec.json.decode(told, type=ToldRemote))
+def tool_from(settings: str) -> Tool:
+    """Return the tool that `Tool.settings` describes: the form that a tool process is given."""
+    return tool_of(msgspec.json.decode(settings, type=RemoteAgentSettings))
 
 
-def _runner(told: ToldRemote) -> Callable[[ToolContext, Any], Any]:
+def _runner(settings: RemoteAgentSettings) -> Callable[[ToolContext, Any], Any]:
     def run(context: ToolContext, args: RemoteWork) -> RemoteDone:
         try:
-            session = _session(told, context, args)
+            session = _session(settings, context, args)
             with _cancelling(session):
                 session.work(args.text)
         except (AddressFault, TaskFault) as fault:
-            raise ToolFailed(Code.TOOL_FAILED, f"the agent {told.name}: {fault}") from fault
+            raise ToolFailed(Code.TOOL_FAILED, f"the agent {settings.name}: {fault}") from fault
         task = session.task
         if task.state != "COMPLETED" and not session.refused:
             words = one_line(task.words or "it gave no reason", 500)
-            raise ToolFailed(Code.TOOL_FAILED, f"the agent {told.name} ended with {task.state.lower()}: {words}")
+            raise ToolFailed(Code.TOOL_FAILED, f"the agent {settings.name} ended with {task.state.lower()}: {words}")
         done: RemoteDone = {
             "complete": task.is_complete,
             "questions": session.questions,
@@ -114,16 +114,16 @@ def _runner(told: ToldRemote) -> Callable[[ToolContext, Any], Any]:
     return run
 
 
-def _session(told: ToldRemote, context: ToolContext, args: RemoteWork) -> A2aSession:
+def _session(settings: RemoteAgentSettings, context: ToolContext, args: RemoteWork) -> A2aSession:
     return A2aSession(
-        read_card(told.url, told.headers),
-        told.headers,
-        name=f"agent.{told.name}",
+        read_card(settings.url, settings.headers),
+        settings.headers,
+        name=f"agent.{settings.name}",
         attempt=context.workdir.name,
         permits=context.permits,
         tell=lambda line: context.log(one_line(line)),
         all_s=args.timeout_s,
-        silent_s=told.silent_s,
+        silent_s=settings.silent_s,
     )
 
 

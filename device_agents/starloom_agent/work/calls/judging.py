@@ -154,7 +154,7 @@ def spec_of(
         secrets=dispatch.secrets,
         session=session,
         start_to_close_s=dispatch.start_to_close_s,
-        told=tool.told,
+        settings=tool.settings,
         tool=tool.name,
         trash_most_gib=allowance.policy.trash.most_gib,
         wants=dispatch.wants,

@@ -23,7 +23,7 @@ _KEY_BYTES = 16
 def may_reuse(tool: Tool, dispatch: Dispatch) -> bool:
     """Whether this call may run in the process of an earlier one, and leave its own to a later one."""
     declared = tool.reusable and tool.confined and not tool.caged and not tool.reads
-    ours = not (tool.told or tool.kept_by or tool.asks_within or tool.hears)
+    ours = not (tool.settings or tool.kept_by or tool.asks_within or tool.hears)
     only_reads = tool.repeatability is Repeatability.PURE and set(tool.effects) <= {Effect.READ}
     stored = any(part.artifact is not None for item in dispatch.inputs for part in item.parts)
     return declared and ours and only_reads and not (stored or dispatch.secrets or dispatch.files_out)

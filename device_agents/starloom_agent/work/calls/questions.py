@@ -29,7 +29,10 @@ HINTS_MOST: Final = 20
 
 
 class CallQuestions:
-    """The questions of the call of a dispatch, from its start to `end`. `written` makes lines that work when pasted."""
+    """The questions of the call of a dispatch, from its start to `end`.
+
+    `pasteable` returns a text whose commands work when pasted on this device.
+    """
 
     def __init__(
         self,
@@ -38,14 +41,14 @@ class CallQuestions:
         tool: Tool,
         tools: Mapping[str, Tool],
         note: Callable[[DecisionRow], None],
-        written: Callable[[str], str],
+        pasteable: Callable[[str], str],
     ) -> None:
         self._allowance = allowance
         self._dispatch = dispatch
         self._tool = tool
         self._tools = tools
         self._note = note
-        self._written = written
+        self._pasteable = pasteable
         self._open: set[str] = set()
         self._asked = 0
         self._hints: dict[int, str] = {}
@@ -106,7 +109,7 @@ class CallQuestions:
                 time.time(), name, tool.name, decision.allowed, decision.reason, profile, asked=decision.asks
             )
             self._note(row)
-        return Permit(allowed=decision.allowed, open=decision.asks, reason=self._written(decision.detail))
+        return Permit(allowed=decision.allowed, open=decision.asks, reason=self._pasteable(decision.detail))
 
     def end(self) -> None:
         """Drop the questions that are still open: the call that needs their answers is over."""

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_agent.home.directory import is_removed_empty
+from starloom_agent.home.directory import remove_if_empty
 from starloom_agent.platforms import processes
 from starloom_agent.toolkit.messages import (
     ZYGOTE_FORK,
@@ -156,7 +156,7 @@ class RunnerLink:
             kept.timer.cancel()
             self.order(Order(release=True))
             # Nothing is in it: else it would not be kept.
-            is_removed_empty(Path(kept.folder))
+            remove_if_empty(Path(kept.folder))
 
     def kill(self) -> None:
         """Kill the runner alone; the zygote or the caller ends the processes that it leaves."""

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from starloom_agent.home.directory import is_removed_empty
+from starloom_agent.home.directory import remove_if_empty
 from starloom_agent.platforms import processes
 from starloom_agent.toolkit.messages import (
     Asking,
@@ -155,7 +155,7 @@ class RunningCall:
     def _leave_folder(self) -> None:
         """Remove the folder of a process that has ended, and have the call's own again."""
         if self._folder != self.spec.workdir:
-            is_removed_empty(Path(self._folder))
+            remove_if_empty(Path(self._folder))
             self._folder = self.spec.workdir
 
     def _never_started(self, why: str) -> Ended:

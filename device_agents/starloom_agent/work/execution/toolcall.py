@@ -152,15 +152,15 @@ class _Artifacts:
         return self._store.put(file, name=name, media=media)
 
 
-def find_tool(module: str, name: str, told: str = "") -> Tool:
-    """Import the module of a tool and return the tool; with `told`, the one that the module makes of it.
+def find_tool(module: str, name: str, settings: str = "") -> Tool:
+    """Import the module of a tool and return the tool; with `settings`, the one that the module makes of them.
 
     Raises:
         LookupError: if the module has no such tool.
     """
     imported = importlib.import_module(f"starloom_agent.tools.{module}")
-    if told:
-        made: Tool = imported.tool_from(told)
+    if settings:
+        made: Tool = imported.tool_from(settings)
         return made
     for tool in imported.TOOLS:
         if tool.name == name:
@@ -196,7 +196,7 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
     maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
     begun = False
     try:
-        tool = find_tool(spec.module, spec.tool, spec.told)
+        tool = find_tool(spec.module, spec.tool, spec.settings)
         inputs = resolve_inputs(spec.inputs, lambda sha256: parse(context.fetch(sha256).read_text(encoding="utf-8")))
         args = arguments(tool.args, filled_args(spec.args, spec.secrets), inputs)
         begun = True

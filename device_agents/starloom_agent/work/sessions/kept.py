@@ -107,7 +107,7 @@ class KeptSessions:
         if session is None:
             if len(self._sessions) >= SESSIONS_MOST and not self._end_idle():
                 return ""
-            session = self._started(key, msgspec.json.decode(tool.told, type=McpToolSettings))
+            session = self._started(key, msgspec.json.decode(tool.settings, type=McpToolSettings))
         if session is None:
             return ""
         session.calls += 1

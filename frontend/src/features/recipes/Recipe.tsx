@@ -1,5 +1,4 @@
 /** One recipe: the words for it, its values as a form with the preview, run, change, export, versions. */
-
 import { useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
@@ -20,8 +19,8 @@ import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/Pre
 import { usePreview } from "../request/preview/preview.ts";
 import { labelsOf, Slots } from "../request/preview/Slots.tsx";
 import { RecipeFacts } from "./RecipeCard.tsx";
-import { RecipeTrend } from "./RecipeTrend.tsx";
 import { runsWords, TrustCard } from "./Trust.tsx";
+import { LastRuns } from "./trend/LastRuns.tsx";
 
 export function RecipePage({ name }: { name: string }) {
   const { hub } = useWorkspace();
@@ -282,4 +281,12 @@ function download(name: string, text: string): void {
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
+}
+
+/** The last runs of a recipe, read when its page is. */
+function RecipeTrend({ name }: { name: string }) {
+  const { hub } = useWorkspace();
+  const read = useResource(`recipe runs ${name}`, (signal) => hub.recipeRuns(name, signal));
+  if (read.problem) return <ProblemNote problem={read.problem} />;
+  return read.value ? <LastRuns trend={read.value} /> : null;
 }

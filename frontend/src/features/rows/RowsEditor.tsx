@@ -2,7 +2,6 @@
  * Rows, graph and text over one document. Keeps only what is looked at (the open row, the lens); the document, its
  * preview and the samples are given. Works the same for a new plan and for a draft over a running one.
  */
-
 import { useMemo, useState } from "react";
 import type { ToolView } from "../../model/fleet/tools.ts";
 import { paramsOf } from "../../model/rows/document.ts";
@@ -16,15 +15,12 @@ import { withWhere } from "../../model/rows/where.ts";
 import type { RequestPreview, TaskPreviewRow } from "../../model/types.ts";
 import { Button, Tabs } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
-import { type Earlier, ToolPicker } from "./form/pickers.tsx";
+import { type Earlier, sampleWords, ToolPicker, Tree } from "./form/pickers.tsx";
 import { RowActs } from "./form/RowActs.tsx";
 import { RowFaults } from "./form/RowFaults.tsx";
 import { RowForm } from "./form/RowForm.tsx";
-import { RowOutput } from "./form/RowOutput.tsx";
 import { PlanGraph } from "./PlanGraph.tsx";
-import { PlanParams } from "./PlanParams.tsx";
 import { RowLine } from "./RowLine.tsx";
-import { RowPages } from "./RowPages.tsx";
 import { TextLens } from "./TextLens.tsx";
 import type { Drafting } from "./useDraft.ts";
 
@@ -310,4 +306,64 @@ function fieldFor(
   const suits = fields.filter((field) => suitable(whole, field).length > 0);
   const named = suits.find((field) => whole.some((one) => one.name === field.name));
   return (named ?? suits.find((field) => field.required) ?? suits[0])?.name ?? null;
+}
+
+/** The way through a plan with more rows than a page shows. */
+function RowPages(props: { from: number; count: number; most: number; onFrom: (from: number) => void }) {
+  const { from, count, most, onFrom } = props;
+  if (count <= most) return null;
+  return (
+    <div className="rowadd">
+      <Button why={from === 0 ? "These are the first." : null} onClick={() => onFrom(from - most)}>
+        Earlier rows
+      </Button>
+      <span className="small dim">
+        {from + 1} to {Math.min(count, from + most)} of {count}
+      </span>
+      <Button why={from + most >= count ? "These are the last." : null} onClick={() => onFrom(from + most)}>
+        Later rows
+      </Button>
+    </div>
+  );
+}
+
+/** The parameters of a plan, each with the way back to a fixed value. */
+function PlanParams(props: {
+  params: [string, ReturnType<typeof paramsOf>[string]][];
+  onFix: ((name: string) => void) | null;
+}) {
+  const { params, onFix } = props;
+  return (
+    <div className="params row wrap">
+      <span className="small dim">Parameters</span>
+      {params.map(([name, param]) => (
+        <span key={name} className="setting-chip">
+          <span className="small dim">{String(param.type)}</span>
+          <span className="ref">{name}</span>
+          {onFix && (
+            <Button
+              kind="quiet"
+              icon="close"
+              aria-label={`Make ${name} a fixed value again`}
+              onClick={() => onFix(name)}
+            />
+          )}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** The output of a row that was tried: a field of it is used in a new row. */
+function RowOutput(props: { row: Row; sample: Sample; onUse: (output: string) => void }) {
+  const { row, sample, onUse } = props;
+  return (
+    <section className="card" aria-label={`Output of row ${row.at + 1}`}>
+      <header>
+        <h2>Output of row {row.at + 1}</h2>
+        <span className="small dim">{sampleWords(sample)}; click a field to use it in a new row</span>
+      </header>
+      <Tree sample={sample} chosen={null} onPick={(branch) => onUse(branch.pointer)} />
+    </section>
+  );
 }

@@ -1,5 +1,4 @@
 /** The schedules: the next firing, the last one and the notice of each; add, change, pause, run, remove. */
-
 import { useEffect, useState } from "react";
 import { Link, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
@@ -15,9 +14,9 @@ import { whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty, Labelled, ProblemNote } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
+import { LastRuns } from "../recipes/trend/LastRuns.tsx";
 import { Slots } from "../request/preview/Slots.tsx";
 import { NextFirings } from "./ClockForm.tsx";
-import { Durations } from "./Durations.tsx";
 import { newTerms, ScheduleDialog, termsOf, valuesOf } from "./ScheduleDialog.tsx";
 
 export function SchedulesPage() {
@@ -285,4 +284,22 @@ function Adding({ onClose, onSaved }: { onClose: () => void; onSaved: (row: Sche
       )}
     </ScheduleDialog>
   );
+}
+
+/** How long the last runs of a schedule took. They are read when this is opened: each run is a log to read. */
+function Durations({ id }: { id: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>How long it took</summary>
+      {open && <DurationsRead id={id} />}
+    </details>
+  );
+}
+
+function DurationsRead({ id }: { id: string }) {
+  const { hub } = useWorkspace();
+  const read = useResource(`schedule runs ${id}`, (signal) => new Schedules(hub.rest).runs(id, signal));
+  if (read.problem) return <ProblemNote problem={read.problem} />;
+  return read.value ? <LastRuns trend={read.value} title="Durations" /> : null;
 }

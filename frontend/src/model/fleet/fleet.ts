@@ -88,7 +88,7 @@ export function deviceNamed(fleet: StreamModel, name: string): DeviceView | unde
   return kept(fleet).named.get(name);
 }
 
-/** The one word for a device that comes back by itself or as soon as somebody opens it. */
+/** The one word for a device that comes back without help, or as soon as somebody opens it. */
 export const ASLEEP = "Asleep";
 
 /** The word for a device that can work and has none. */

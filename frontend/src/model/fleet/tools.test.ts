@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { found, type ToolView } from "./tools.ts";
+import { matchingTools, type ToolView } from "./tools.ts";
 
 const tool = (name: string, title: string, group: string): ToolView => ({
   name,
@@ -20,7 +20,7 @@ const TOOLS = [
   tool("fs.restore", "Bring files back from the trash", "Files"),
   tool("service.restart", "Restart a service and see it run again", "The machine"),
 ];
-const names = (typed: string) => found(TOOLS, typed).map((one) => one.name);
+const names = (typed: string) => matchingTools(TOOLS, typed).map((one) => one.name);
 
 it("puts a tool whose title begins with the word first", () => {
   expect(names("wait")).toEqual(["wait.until", "package.updates"]);

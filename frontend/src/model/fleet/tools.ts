@@ -128,7 +128,7 @@ export const able = (tool: ToolView): Carrier[] => tool.carriers.filter((carrier
  * Tools whose name, title or group fit all the words typed. First what takes the value at hand, then what is able,
  * then where the title or the name begins with the words, then where they are words of it, then where they begin one.
  */
-export function found(
+export function matchingTools(
   tools: Iterable<ToolView>,
   typed: string,
   takes: (tool: ToolView) => boolean = () => true,

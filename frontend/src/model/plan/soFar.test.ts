@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskView } from "../tasks/selectors.ts";
-import { tallyOf } from "../tasks/tally.ts";
+import { Tally } from "../tasks/tally.ts";
 import type { Answer, Head, Reason, TaskState } from "../types.ts";
 import { presentation } from "../words/presentation.ts";
 import { headShown, sentenceNow } from "./soFar.ts";
@@ -16,37 +16,38 @@ const view = (id: string, state: TaskState, more: { reason?: Reason; device?: st
     deviceName: more.device ?? "",
     shown: presentation(state, more.reason),
   }) as unknown as TaskView;
+const tallied = (views: readonly TaskView[]): Tally => new Tally().of(views);
 const FAILED: Answer = { items: [], sentence: "Copy failed: 0 of 3 tasks succeeded.", state: "final" };
 
 describe("the sentence", () => {
   it("has the counts of this moment while it runs, whatever the last answer said", () => {
     const views = [view("a", "succeeded", { device: "nas" }), view("b", "running"), view("c", "waiting")];
     const partial: Answer = { items: [], sentence: "Copy: 0 of 3 tasks done so far.", state: "partial" };
-    expect(sentenceNow(head({}), partial, tallyOf(views))).toBe("Copy: 1 of 3 tasks done so far on nas.");
+    expect(sentenceNow(head({}), partial, tallied(views))).toBe("Copy: 1 of 3 tasks done so far on nas.");
   });
 
   it("forgets a failure that is tried again", () => {
     const failed = view("a", "failed", { detail: "no room.\nline two" });
-    expect(sentenceNow(head({}), FAILED, tallyOf([failed]))).toBe("Copy: 0 of 1 task done so far. a failed: no room.");
-    expect(sentenceNow(head({}), FAILED, tallyOf([view("a", "running")]))).toBe("Copy: 0 of 1 task done so far.");
+    expect(sentenceNow(head({}), FAILED, tallied([failed]))).toBe("Copy: 0 of 1 task done so far. a failed: no room.");
+    expect(sentenceNow(head({}), FAILED, tallied([view("a", "running")]))).toBe("Copy: 0 of 1 task done so far.");
   });
 
   it("says that there is no plan yet while looks go on", () => {
     const looking = head({ name: "", state: "looking" });
-    expect(sentenceNow(looking, undefined, tallyOf([view("look-1-1", "running")]))).toBe(
+    expect(sentenceNow(looking, undefined, tallied([view("look-1-1", "running")]))).toBe(
       "There is no plan yet. 1 look so far; a look only reads.",
     );
     expect(
       sentenceNow(
         { ...looking, version: 1, state: "active", name: "Copy" },
         undefined,
-        tallyOf([view("a", "running")]),
+        tallied([view("a", "running")]),
       ),
     ).toBe("Copy: 0 of 1 task done so far.");
   });
 
   it("is the hub's once it has ended", () => {
-    expect(sentenceNow(head({ state: "failed" }), FAILED, tallyOf([view("a", "failed")]))).toBe(FAILED.sentence);
+    expect(sentenceNow(head({ state: "failed" }), FAILED, tallied([view("a", "failed")]))).toBe(FAILED.sentence);
   });
 });
 
@@ -56,25 +57,25 @@ describe("the pill", () => {
     const work = (id: string, spec: object) => ({ ...view(id, "succeeded"), spec: { id, ...spec } }) as TaskView;
     const [copy, send] = [work("copy", { undo: { tool: "fs.trash" } }), work("send", { undo: { tool: "fs.trash" } })];
     const back = work("undo-copy", { undoes: "copy" });
-    expect(headShown(done, tallyOf([copy, send])).word).toBe("Done");
-    expect(headShown(done, tallyOf([copy, send, back])).word).toBe("Partly taken back");
-    expect(headShown(done, tallyOf([copy, back]))).toMatchObject({ word: "Taken back", tone: "grey" });
+    expect(headShown(done, tallied([copy, send])).word).toBe("Done");
+    expect(headShown(done, tallied([copy, send, back])).word).toBe("Partly taken back");
+    expect(headShown(done, tallied([copy, back]))).toMatchObject({ word: "Taken back", tone: "grey" });
   });
 
   it("says that a person is needed where nothing else goes on", () => {
     const stuck = [view("a", "ready", { reason: "no_capable_device" })];
-    expect(headShown(head({ attention: ["no_capable_device"] }), tallyOf(stuck)).word).toBe("Needs you");
-    expect(headShown(head({ attention: ["no_capable_device"] }), tallyOf([...stuck, view("b", "running")])).word).toBe(
+    expect(headShown(head({ attention: ["no_capable_device"] }), tallied(stuck)).word).toBe("Needs you");
+    expect(headShown(head({ attention: ["no_capable_device"] }), tallied([...stuck, view("b", "running")])).word).toBe(
       "Running",
     );
-    expect(headShown(head({}), tallyOf(stuck)).word).not.toBe("Running");
-    expect(headShown(head({ state: "failed", attention: ["undo_failed"] }), tallyOf([])).word).toBe("Failed");
+    expect(headShown(head({}), tallied(stuck)).word).not.toBe("Running");
+    expect(headShown(head({ state: "failed", attention: ["undo_failed"] }), tallied([])).word).toBe("Failed");
   });
 
   it("calls a request withdrawn that a person cancelled before it had a plan", () => {
     const cancelled = { state: "cancelled", cancelled_by: "person:ann" } as const;
-    expect(headShown(head(cancelled), tallyOf([])).word).toBe("Withdrawn");
-    expect(headShown(head({ ...cancelled, version: 1 }), tallyOf([])).word).toBe("Cancelled");
-    expect(headShown(head({ ...cancelled, cancelled_by: "deadline" }), tallyOf([])).word).toBe("Cancelled");
+    expect(headShown(head(cancelled), tallied([])).word).toBe("Withdrawn");
+    expect(headShown(head({ ...cancelled, version: 1 }), tallied([])).word).toBe("Cancelled");
+    expect(headShown(head({ ...cancelled, cancelled_by: "deadline" }), tallied([])).word).toBe("Cancelled");
   });
 });

@@ -1,8 +1,11 @@
 /** Bars find rows in which nothing overlaps, and a window in time stays within the run. */
 import { describe, expect, it } from "vitest";
+import { whole as allSteps } from "../stream/steps.ts";
 import type { Phase } from "../types.ts";
-import { axisOf, axisWords, expectedEnd, lanesOf, moved, ROWS_MOST, zoomed } from "./lanes.ts";
+import { type Arranged, arrangedSteps, axisOf, axisWords, expectedEnd, moved, ROWS_MOST, zoomed } from "./lanes.ts";
 import type { Span } from "./spans.ts";
+
+const lanesOf = (spans: readonly Span[], nowMs: number): Arranged => allSteps(arrangedSteps(spans, nowMs));
 
 const span = (task: string, phase: Phase, fromMs: number, toMs: number, device = ""): Span => ({
   task,
@@ -14,7 +17,7 @@ const span = (task: string, phase: Phase, fromMs: number, toMs: number, device =
   hedge: false,
 });
 
-describe("lanesOf", () => {
+describe("the lanes", () => {
   it("puts people first, then devices as they began, then the queue and the model", () => {
     const { lanes } = lanesOf(
       [

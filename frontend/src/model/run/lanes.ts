@@ -3,7 +3,7 @@
  * Pure: from spans to bars with a row each, so that no two bars of a row overlap. Colours and pixels are the drawing's.
  */
 
-import { everyNth, type Steps, whole } from "../stream/steps.ts";
+import { everyNth, type Steps } from "../stream/steps.ts";
 import { type Attempt, FOR_A_PERSON, ON_A_DEVICE } from "../types.ts";
 import type { Span } from "./spans.ts";
 
@@ -52,8 +52,6 @@ interface Stretch {
 const PLACED_A_STEP = 512;
 
 /** Lanes of all spans at a moment. A wait for a device stands before the task's bar there; the rest has lanes of its own. */
-export const lanesOf = (spans: readonly Span[], nowMs: number): Lanes => whole(lanesSteps(spans, nowMs));
-
 function* lanesSteps(spans: readonly Span[], nowMs: number): Steps<Lanes> {
   const places = new Map<string, { lane: Lane; stretches: Stretch[]; first: number }>();
   const pauses = everyNth(PLACED_A_STEP);

@@ -4,7 +4,7 @@ import type { Reason, TaskState } from "../types.ts";
 import { presentation } from "../words/presentation.ts";
 import { Sections } from "./sections.ts";
 import { counts, inTrouble, readingOrder, type TaskView } from "./selectors.ts";
-import { Tally, tallyOf } from "./tally.ts";
+import { Tally } from "./tally.ts";
 
 const STATES: [TaskState, Reason | undefined][] = [
   ["waiting", undefined],
@@ -65,7 +65,7 @@ describe("a tally", () => {
       for (const at of [(turn * 31) % 60, (turn * 17 + 5) % 60]) views[at] = view(at, turn + at);
       if (turn % 50 === 49) views = views.slice(0, -1);
       if (turn % 70 === 69) views.push(view(60 + turn, turn));
-      expect(figures(tally.of(views))).toEqual(figures(tallyOf(views)));
+      expect(figures(tally.of(views))).toEqual(figures(new Tally().of(views)));
     }
     expect(tally.counts()).toEqual(counts(views));
   });

@@ -164,9 +164,6 @@ export class Tally {
   }
 }
 
-/** A tally of these tasks alone. */
-export const tallyOf = (views: readonly TaskView[]): Tally => new Tally().of(views);
-
 const NONE: readonly TaskView[] = [];
 
 const isFailing = (view: TaskView): boolean => view.record?.state === "failed" && !view.spec.superseded_by;

@@ -71,7 +71,7 @@ def tool_for(device: Device, home: Path, mode: str, more: str = "") -> Tool:
 
 def call(device: Device, tool: Tool, owner: Owner | None = None, /, **args: Any) -> dict[str, Any]:
     """As the process of a tool does it: made again from what it was told."""
-    again = find_tool(MODULE, tool.name, tool.told)
+    again = find_tool(MODULE, tool.name, tool.settings)
     context = replace(device.context(), permits=owner or Owner({}))
     value = parse(canonical(again.run(context, msgspec.convert({"text": "say hello", **args}, again.args))))
     assert Draft202012Validator(parse(tool.returns)).is_valid(value)

@@ -44,7 +44,7 @@ def tools(home: Path, mode: str = "well", more: str = "") -> tuple[dict[str, Too
 
 def call(device: Device, tool: Tool, args: dict[str, Any]) -> Any:
     """As the process of a tool does it: made again from what it was told."""
-    again = find_tool(MODULE, tool.name, tool.told)
+    again = find_tool(MODULE, tool.name, tool.settings)
     return again.run(device.context(), msgspec.convert(args, again.args))
 
 

@@ -72,7 +72,7 @@ def tool_at(home: Path, url: str, more: str = "") -> Tool:
 
 
 def call(device: Device, tool: Tool, people: People | None = None, /, **args: Any) -> dict[str, Any]:
-    again = find_tool(module_of(tool), tool.name, tool.told)
+    again = find_tool(module_of(tool), tool.name, tool.settings)
     context = replace(device.context(), permits=people or People())
     given = {"text": "plan my trip", "timeout_s": PATIENCE_S, **args}
     value: dict[str, Any] = parse(canonical(again.run(context, msgspec.convert(given, again.args))))

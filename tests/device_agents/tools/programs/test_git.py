@@ -1,4 +1,4 @@
-"""git on real repositories, in the cage of this machine: what it tells, what it makes, and what it never runs."""
+"""The git tools on real repositories, in the cage of this machine: results, new files, and hooks that never run."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_call_with_a_secret_or_a_stored_file_has_its_own_process(more: dict[st
         {"confined": False},
         {"caged": True},
         {"reads": ("/etc",)},
-        {"told": "{}"},
+        {"settings": "{}"},
         {"kept_by": "server"},
         {"asks_within": ("shell.run",)},
         {"hears": True},

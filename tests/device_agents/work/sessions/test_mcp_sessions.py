@@ -59,7 +59,7 @@ class Sessions:
 
 
 def run(context: ToolContext, tool: Tool, session: str, args: dict[str, Any]) -> Any:
-    again = find_tool(MODULE, tool.name, tool.told)
+    again = find_tool(MODULE, tool.name, tool.settings)
     return again.run(replace(context, session=session), msgspec.convert(args, again.args))
 
 
@@ -264,7 +264,7 @@ async def test_a_resource_is_read_from_the_session_that_is_kept_and_stays_offere
     _, listed = LaterTools(home, found.values(), print).of("counter", sessions.listed[-1])
     later = {one.name: one for one in listed}
     assert set(later) == {*found, "mcp.counter.more"}
-    assert later["mcp.counter.read_resource"].told == found["mcp.counter.read_resource"].told
+    assert later["mcp.counter.read_resource"].settings == found["mcp.counter.read_resource"].settings
 
 
 async def test_the_process_of_a_call_makes_no_other_request(
@@ -335,7 +335,7 @@ def tools_told(path: Path) -> str:
     tool = _made("x", read_servers(path)["x"], {"name": "a", "inputSchema": {"type": "object"}}, print)
     assert tool is not None
     assert tool.kept_by == "x"
-    return tool.told
+    return tool.settings
 
 
 def test_many_threads_share_a_session(tools: dict[str, Tool], tmp_path: Path, device: Device) -> None:

@@ -9,8 +9,8 @@ const RENEWED_AT = 3 / 8;
 const ROWS_MOST = 200;
 
 /**
- * Holds rows for as long as the page stands and returns why they are not held, if so. Applying judges the version all
- * the same, so what is not held is never lost, only perhaps refused.
+ * Holds rows for as long as the page stands and returns why they are not held, if so. Applying judges the version in
+ * any case, so what is not held is never lost, only perhaps refused.
  */
 export function useHold(constellation: string, rows: readonly string[]): string {
   const { hub } = useWorkspace();
@@ -24,7 +24,7 @@ export function useHold(constellation: string, rows: readonly string[]): string 
     held.current = false;
     last.current = last.current.then(() =>
       hub.closeDraft(constellation).catch(() => {
-        // It ends by itself after its time, and the page that would say so is gone.
+        // The hub ends it after its time, and the page that would say so is gone.
       }),
     );
   }, [hub, constellation]);

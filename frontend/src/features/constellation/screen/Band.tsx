@@ -1,13 +1,18 @@
 /** The band on top of a constellation: its answer in a sentence, what a model writes now, and how its tasks stand. */
+
+import { useNow } from "../../../app/workspace/context.ts";
 import { sentenceNow } from "../../../model/plan/soFar.ts";
+import { writingNow } from "../../../model/plan/thinking.ts";
+import type { StreamModel } from "../../../model/stream/stream.ts";
+import { inTrouble } from "../../../model/tasks/selectors.ts";
+import type { Tally } from "../../../model/tasks/tally.ts";
 import { age, clock, duration } from "../../../model/words/words.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
 import { StatePill } from "../../../ui/parts.tsx";
 import { AnswerChips } from "../../answer/Answer.tsx";
 import { AnswerBand } from "../../answer/AnswerBand.tsx";
-import { WritingNow } from "../planning/WritingNow.tsx";
-import { Summary } from "../tasks/Summary.tsx";
+import { Summary, shortWord } from "../tasks/Summary.tsx";
 import { BudgetChance, DeadlineChance } from "../view/Notes.tsx";
-import { Troubles } from "../view/Troubles.tsx";
 import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
 
@@ -69,5 +74,49 @@ function Pill({ run }: { run: Run }) {
       {shown.word}
       {counted ? `${shown.tone === "blue" ? "" : ","} ${tally.settled} of ${tally.size}` : ""}
     </StatePill>
+  );
+}
+
+/** The states in trouble with their counts, for a phone; a press filters the tasks by one. */
+function Troubles({ tally, onFilter }: { tally: Tally; onFilter: (text: string) => void }) {
+  return (
+    <>
+      {tally.counts(inTrouble).map(({ shown: one, count }) => (
+        <button
+          key={one.glyph}
+          type="button"
+          className={`pill tone-${one.tone}`}
+          onClick={() => onFilter(`state:${shortWord(one.word).replaceAll(" ", "-")}`)}
+        >
+          <Glyph name={one.glyph} />
+          {count}
+          <span className="sr">{one.word}</span>
+        </button>
+      ))}
+    </>
+  );
+}
+
+const TICK_MS = 500;
+
+/** A model reviews the plan or writes the answer: a line, and the words as they come. The final text replaces it. */
+function WritingNow({ model }: { model: StreamModel }) {
+  const now = useNow(TICK_MS);
+  const writing = writingNow(model, now);
+  if (!writing) return null;
+  return (
+    <section className="writing" aria-label="What the model writes">
+      <p className="row tight">
+        <Glyph name="turning_arc" tone="blue" />
+        {/* Counts change four times a second: only another line is announced. */}
+        <b role="status">{writing.line}</b>
+        <span className="dim small num">{[writing.size, duration(writing.ms)].filter(Boolean).join(", ")}</span>
+      </p>
+      {writing.words && (
+        <blockquote>
+          {writing.words} <span className="dim small">Not checked yet.</span>
+        </blockquote>
+      )}
+    </section>
   );
 }

@@ -3,11 +3,11 @@ import { useLocation } from "wouter";
 import { ActionButton } from "../../../app/actions/Actions.tsx";
 import { forkFrom, takeBack, undoneBy } from "../../../app/actions/goingBack.ts";
 import { useWorkspace } from "../../../app/workspace/context.ts";
+import { Icon } from "../../../ui/Icon.tsx";
 import { type Choice, Tabs } from "../../../ui/parts.tsx";
 import { PriorityOf } from "../../request/PriorityChoice.tsx";
 import { VersionChoice } from "../history/Versions.tsx";
 import { callsOf } from "../planning/Conversation.tsx";
-import { FilterField } from "../view/FilterField.tsx";
 import type { Lens } from "../view/lens.ts";
 import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
@@ -75,4 +75,27 @@ function lensesOf(run: Run): Choice<Lens>[] {
   if (callsOf(run.model).length > 0) lenses.push({ value: "conversation", label: "Conversation", icon: "recipe" });
   if (run.part && !run.beside) lenses.unshift({ value: "answer", label: "Answer", icon: "proof" });
   return lenses;
+}
+
+/** The filter of the tasks, in the grammar of `model/tasks/filter.ts`. */
+function FilterField(props: { value: string; onChange: (text: string) => void; onClear: () => void }) {
+  const { value, onChange, onClear } = props;
+  return (
+    <label className="field filter">
+      <Icon name="filter" />
+      <input
+        data-filter
+        aria-label="Filter tasks"
+        placeholder="state: device: dur:>10s name"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") onClear();
+        }}
+      />
+      <kbd className="only-wide" aria-hidden="true">
+        /
+      </kbd>
+    </label>
+  );
 }

@@ -11,8 +11,7 @@ import { Empty } from "../../../ui/parts.tsx";
 import { useLongPress } from "../graph/canvas/longPress.ts";
 import { Elapsed } from "../graph/cards.tsx";
 import type { OpenMenu } from "../graph/context.ts";
-import { HEAD_PX, heightOf, linesIn, topOf } from "./lines.ts";
-import { useScrolled } from "./useScrolled.ts";
+import { HEAD_PX, heightOf, linesIn, type Seen, topOf } from "./lines.ts";
 
 interface TaskListProps {
   views: TaskView[];
@@ -128,3 +127,31 @@ const TaskRow = memo(function TaskRow({ view, selected, fraction, onSelect, onMe
     </button>
   );
 });
+
+/** Before the list has been laid out once. */
+const FIRST_PX = 900;
+
+/** Draws again when another row begins the view; `row` is the height of one. */
+function useScrolled(element: HTMLElement | null, row: number): Seen {
+  const [seen, setSeen] = useState<Seen>({ top: 0, height: FIRST_PX });
+  useEffect(() => {
+    if (!element) return;
+    const look = ({ top, height }: Partial<Seen>) =>
+      setSeen((held) => {
+        const now = { top: top ?? held.top, height: height ?? held.height };
+        return now.top === held.top && now.height === held.height ? held : now;
+      });
+    const onScroll = () => look({ top: Math.floor(element.scrollTop / row) * row });
+    element.addEventListener("scroll", onScroll, { passive: true });
+    const watch =
+      typeof ResizeObserver === "function"
+        ? new ResizeObserver(([entry]) => entry && look({ height: Math.ceil(entry.contentRect.height) }))
+        : null;
+    watch?.observe(element);
+    return () => {
+      element.removeEventListener("scroll", onScroll);
+      watch?.disconnect();
+    };
+  }, [element, row]);
+  return seen;
+}

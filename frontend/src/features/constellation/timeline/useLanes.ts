@@ -1,5 +1,5 @@
 /**
- * The lanes of a run, placed anew in slices whenever its spans have changed; the ones before stand meanwhile. A placing
+ * The lanes of a run, placed again in slices whenever its spans have changed; the ones before stand meanwhile. A placing
  * that has begun is finished first, so that a run that changes all the time is drawn too. Draws nothing.
  */
 import { useEffect, useRef, useState } from "react";

@@ -1,4 +1,4 @@
-/** The first task of a new device: looks at itself for a second, and shows what came of it. Runs once, by itself. */
+/** The first task of a new device: looks at itself for a second, and shows what came of it. It runs once, without a press. */
 
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";

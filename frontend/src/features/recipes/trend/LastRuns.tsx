@@ -1,10 +1,8 @@
 /** The last runs of a recipe or a schedule beside each other: what has changed, their times as a line, a row for each. */
-
 import { Link } from "wouter";
-import { stateWord, waitWords } from "../../../model/run/trend.ts";
-import type { TrendRun } from "../../../model/types.ts";
+import { type TrendRun, WAITS } from "../../../model/types.ts";
 import { ownZone, readerTime } from "../../../model/words/clock.ts";
-import { duration } from "../../../model/words/words.ts";
+import { constellationShown, duration } from "../../../model/words/words.ts";
 
 const WIDTH = 240;
 const HEIGHT = 32;
@@ -97,4 +95,12 @@ function TimesLine({ runs }: { runs: readonly TrendRun[] }) {
       />
     </svg>
   );
+}
+
+const stateWord = (run: TrendRun): string => constellationShown(run.state).word;
+
+/** What a run waited for longest; empty where it did not wait. */
+function waitWords(run: TrendRun): string {
+  const words = run.wait ? WAITS[run.wait] : undefined;
+  return words && run.wait_ms > 0 ? `${duration(run.wait_ms)} ${words}` : "";
 }

@@ -1,6 +1,6 @@
 /** Two dialogs: which tool a row uses, and which field of an earlier row a value comes from. */
 import { useId, useMemo, useState } from "react";
-import { able, type Carrier, found, GROUP_ORDER, type ToolView } from "../../../model/fleet/tools.ts";
+import { able, type Carrier, GROUP_ORDER, matchingTools, type ToolView } from "../../../model/fleet/tools.ts";
 import { type Branch, branches, type Sample } from "../../../model/rows/sample.ts";
 import { timeOfDay } from "../../../model/words/words.ts";
 import { Icon } from "../../../ui/Icon.tsx";
@@ -21,7 +21,7 @@ export function ToolPicker({ tools, title, takes, onPick, onClose }: ToolPickerP
   const [at, setAt] = useState(0);
   const listId = useId();
   const shown = useMemo(() => {
-    const all = found(tools.values(), typed, takes);
+    const all = matchingTools(tools.values(), typed, takes);
     // Without words the groups order the list; with words, or a value to take, the best fit does.
     return typed || takes ? all : all.toSorted((a, b) => GROUP_ORDER.indexOf(a.group) - GROUP_ORDER.indexOf(b.group));
   }, [tools, typed, takes]);
