@@ -75,8 +75,9 @@ def test_a_copy_is_the_whole_tree(tmp_path: Path) -> None:
     for name in ("tests/waiting.py", "pyproject.toml", "recipes", "tests/store/twins.py"):
         assert (tmp_path / name).exists()
     assert not (tmp_path / ".venv").exists()
-    listed = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *layer_folders()]
-    done = subprocess.run(listed, cwd=tmp_path, capture_output=True, text=True, check=False)
+    # Nothing is asserted: to write each assertion out, and to keep it, was half of the work.
+    listed = [sys.executable, "-B", "-m", "pytest", "-q", "--collect-only", "--assert=plain", "-p", "no:cacheprovider"]
+    done = subprocess.run([*listed, *layer_folders()], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
 
 

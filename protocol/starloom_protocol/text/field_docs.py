@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import typing
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import pairwise
-from textwrap import dedent
 from typing import Any
 
 from msgspec import inspect as types
@@ -19,17 +20,39 @@ from msgspec import inspect as types
 
 def field_docs(kind: type) -> dict[str, str]:
     """Return the docstring that stands below a field, by the field's name, as one line."""
-    try:
-        body = ast.parse(dedent(inspect.getsource(kind))).body[0]
-    except OSError:
-        return {}
-    lines = body.body if isinstance(body, ast.ClassDef) else []
+    there = _class_bodies(kind.__module__).get(kind.__qualname__)
+    lines = there.body if there is not None else []
     found = {}
     for field, below in pairwise(lines):
         text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else None
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, str):
             found[field.target.id] = " ".join(text.split())
     return found
+
+
+@cache
+def _class_bodies(module: str) -> dict[str, ast.ClassDef]:
+    """Return the classes in the source of a module by their qualified names.
+
+    `inspect.getsource` reads the whole module again for each class.
+    """
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (KeyError, OSError):
+        return {}
+    return dict(_named_classes(tree, ""))
+
+
+def _named_classes(around: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    for node in ast.iter_child_nodes(around):
+        match node:
+            case ast.ClassDef():
+                yield prefix + node.name, node
+                yield from _named_classes(node, f"{prefix}{node.name}.")
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from _named_classes(node, f"{prefix}{node.name}.<locals>.")
+            case _:
+                yield from _named_classes(node, prefix)
 
 
 def describe(definitions: Mapping[str, Any], kinds: Iterable[Any]) -> None:

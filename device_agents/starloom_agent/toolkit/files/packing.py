@@ -54,6 +54,11 @@ _DEPTH_MOST = 256
 _NAMES_BYTES_MOST = 64 * CHUNK_BYTES
 """Names of some hundred thousand files. Each stays in memory, to be found a second time."""
 _MTIME_MOST = 2**40
+_ODD_SIGN = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udc7f\udd00-\udfff]")
+"""A character that leads elsewhere on some system or steers a terminal.
+
+A byte that is no text stands as a lone surrogate of one range (`os.fsdecode`), and is allowed.
+"""
 # RuntimeError (with NotImplementedError) is zipfile's word for what is encrypted or packed in a way it does not know.
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError)
 
@@ -204,7 +209,7 @@ def _stored_as(name: str, taken: set[str]) -> str:
     """Return the path of a file in an archive: its own, or a free one where no archive may have that."""
     if name != LIST_NAME and not _is_odd(name):
         return name
-    clean = "".join(f"%{ord(char):02X}" if _is_odd_sign(char) else char for char in name)
+    clean = _ODD_SIGN.sub(lambda found: f"%{ord(found[0]):02X}", name)
     clean = re.sub(r"^([A-Za-z]):", r"\1%3A", clean)
     free = (clean if number == 1 else f"{clean} ({number})" for number in itertools.count(1))
     stored = next(path for path in free if path != LIST_NAME and path not in taken)
@@ -251,20 +256,11 @@ class _Rationed(io.RawIOBase):
         return before > _ROW_MOST
 
 
-def _is_odd_sign(char: str) -> bool:
-    """Tell whether a character leads elsewhere on some system or steers a terminal.
-
-    A byte that is no text stands as a lone surrogate of one range (`os.fsdecode`), and is allowed.
-    """
-    code = ord(char)
-    return code < 32 or code == 127 or char == "\\" or (0xD800 <= code <= 0xDFFF and not 0xDC80 <= code <= 0xDCFF)
-
-
 def _is_odd(name: str) -> bool:
     """Tell whether a path would lead out of its folder on some system, or has characters that no file should have."""
     path = PurePosixPath(name)
     leads = path.is_absolute() or ".." in path.parts or bool(re.match(r"[A-Za-z]:", name))
-    return leads or any(map(_is_odd_sign, name))
+    return leads or _ODD_SIGN.search(name) is not None
 
 
 def safe_path(name: str) -> str:
