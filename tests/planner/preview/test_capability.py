@@ -185,7 +185,9 @@ def test_a_first_request_is_refused_with_the_line_for_the_grant() -> None:
     assert check.plan is not None, check.faults
     (fault,) = service.preview(check.plan)["faults"]
     assert fault["reason"] == "look waits: no device can do fs.find now: laptop has not granted files:read."
-    assert fault["way_out"] == "On laptop: starloom-agent grant files:read ~/FOLDER"
+    assert fault["way_out"] == (
+        "Type `starloom-agent grant files:read ~/FOLDER` on laptop. Then send the request again."
+    )
 
 
 def test_a_device_without_a_tool_of_the_group_says_why() -> None:

@@ -157,7 +157,14 @@ def _ungranted(task: str, tool: str, missing: Sequence[MissingGrant]) -> TaskFau
     shown = missing[:_NAMED_MOST]
     told = "; ".join(f"{item.device} has not granted {item.grant}" for item in shown)
     reason = f"{task} waits: no device can do {tool} now: {told}."
-    return TaskFault(task, reason, " Or: ".join(f"On {item.device}: {item.line}" for item in shown))
+    ways = ", or ".join(dict.fromkeys(map(_typed_there, shown)))
+    return TaskFault(task, reason, f"{ways}. Then send the request again.")
+
+
+def _typed_there(item: MissingGrant) -> str:
+    """Return where a grant is given: a line to type there, or the words of a browser tab about its switch."""
+    is_line = "starloom-agent " in item.line
+    return f"Type `{item.line}` on {item.device}" if is_line else f"On {item.device}: {item.line.rstrip('.')}"
 
 
 def _nowhere(fleet: Fleet, task: str, tool: str, unable: Sequence[Candidate]) -> TaskFault:
