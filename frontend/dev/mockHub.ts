@@ -22,6 +22,8 @@ const iso = (ms: number) => new Date(ms).toISOString();
 export interface MockOptions {
   stop?: Stop;
   signedIn?: boolean;
+  /** The browser comes with a session that was ended. */
+  sessionEnded?: boolean;
   question?: boolean;
   /** How many such questions are open; one without it. */
   questions?: number;
@@ -55,6 +57,7 @@ const TOPICS: Record<string, string> = {
 
 export class MockHub {
   signedIn: boolean;
+  readonly sessionEnded: boolean;
   readonly calls: { method: string; path: string; body: unknown }[] = [];
   /** Whether the listener of the local network is open. */
   private lanOpen = false;
@@ -73,6 +76,7 @@ export class MockHub {
 
   constructor(options: MockOptions = {}) {
     this.signedIn = options.signedIn ?? true;
+    this.sessionEnded = options.sessionEnded ?? false;
     this.role = options.role ?? "owner";
     this.shiftMs = options.shiftMs ?? 0;
     this.lab = options.lab ? new MockLab(this) : null;
@@ -218,6 +222,10 @@ export class MockHub {
         );
       this.signedIn = true;
       return this.session();
+    }
+    if (this.sessionEnded) {
+      const ended = problem(401, "not_signed_in", "the session has ended or was revoked", "Sign in by a new link.");
+      return { ...ended, body: { ...(ended.body as object), session: "ended" } };
     }
     if (!this.signedIn)
       return problem(401, "not_signed_in", "you are not signed in", "Run `starloom open` for a sign-in link.");

@@ -32,6 +32,14 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 describe("signing in", () => {
+  it("says after a reload that the session was ended, and how to get a new link", async () => {
+    open("/", { sessionEnded: true });
+    expect((await screen.findByRole("alert")).textContent).toContain("Your sign-in was ended");
+    expect(screen.getByText(/sign in by a new link/)).toBeTruthy();
+    expect(screen.getByText("starloom open")).toBeTruthy();
+    expect(screen.queryByText("This browser is not signed in.")).toBeNull();
+  });
+
   it("says how to get a link when there is none", async () => {
     open("/", { signedIn: false });
     expect(await screen.findByText("starloom open")).toBeTruthy();

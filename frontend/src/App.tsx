@@ -82,7 +82,9 @@ export function App() {
           return;
         }
         setProgram(problem.more.program);
-        if (wanted) setStage({ kind: "out", problem: problem.code === "not_signed_in" && !link ? null : problem });
+        const unknown = problem.code === "not_signed_in" && !link;
+        const ended = unknown && problem.more.session === "ended";
+        if (wanted) setStage({ kind: "out", problem: unknown ? null : problem, ended });
       }
     };
     void open();

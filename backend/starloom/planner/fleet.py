@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 
 from starloom_protocol.plan import Signature, signatures_of
@@ -92,7 +93,7 @@ class DeviceSnapshot:
     @cached_property
     def name_pattern(self) -> re.Pattern[str]:
         """The pattern of its name as whole words, in lower case."""
-        return re.compile(rf"(?<![\w-]){re.escape(self.name.casefold())}(?![\w-])")
+        return name_pattern(self.name)
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ class FleetSnapshot:
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     paces: Mapping[str, Pace] = field(default_factory=dict)
     spendings: Mapping[str, Spending] = field(default_factory=dict)
+    gone: tuple[Device, ...] = ()
+    """Devices that left or were revoked and that lists still show, the latest first; no plan can use them."""
 
     @staticmethod
     def of(
@@ -130,6 +133,7 @@ class FleetSnapshot:
             dict(secrets or {}),
             dict(paces or {}),
             dict(spendings or {}),
+            _gone(devices, records),
         )
 
     @cached_property
@@ -184,6 +188,41 @@ class FleetSnapshot:
     def _different(self) -> list[Mapping[str, ToolOffer]]:
         """The sets of tools that devices offer, each once."""
         return list({id(device.tools): device.tools for device in self.devices}.values())
+
+
+def _gone(devices: Mapping[str, Device], here: Mapping[str, Device]) -> tuple[Device, ...]:
+    """Return the devices that are gone, the latest of each name; none whose name another device has taken."""
+    taken = {name.casefold() for device in here.values() for name in (device.name, *device.former_names)}
+    left = [device for device in devices.values() if device.revoked and not device.forgotten]
+    found: dict[str, Device] = {}
+    for device in sorted(left, key=lambda device: device.link_since_ms, reverse=True):
+        if device.name.casefold() not in taken:
+            found.setdefault(device.name.casefold(), device)
+    return tuple(found.values())
+
+
+def gone_in(said: str, fleet: FleetSnapshot) -> Device | None:
+    """Return the device among those that are gone whose name words have as whole words.
+
+    A name that calls a device which is here, as *phone* does, means that one.
+    """
+    named = (device for device in fleet.gone if name_pattern(device.name).search(said.casefold()))
+    return next((device for device in named if not of_class(device.name.casefold(), fleet.devices)), None)
+
+
+def gone_words(device: Device) -> str:
+    """Return when a device left or was revoked, and how it can come back."""
+    at = datetime.fromtimestamp(device.link_since_ms / 1000, UTC)
+    how = "left this hub" if device.left else "was revoked"
+    return (
+        f"{device.name} {how} on {at.day} {at:%B %Y} at {at:%H:%M} UTC. To use it again, type on it: "
+        "starloom-agent leave; then join it with a fresh line of starloom enroll"
+    )
+
+
+def name_pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern of a name as whole words, in lower case."""
+    return re.compile(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])")
 
 
 def of_class(kind: str, devices: Sequence[DeviceSnapshot], *, guess: bool = True) -> list[DeviceSnapshot]:

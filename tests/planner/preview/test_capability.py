@@ -176,3 +176,22 @@ def test_a_join_code_that_forbids_a_tool_is_a_fault_without_a_grant() -> None:
     assert "the join code of this device allowed the profile work at most" in found["faults"][0]["reason"]
     # A command line submits no such plan, so no person is asked about it.
     assert [fault.code for fault in service.unable(check.plan)] == [Code.TOOL_UNAVAILABLE]
+
+
+def test_a_first_request_is_refused_with_the_line_for_the_grant() -> None:
+    view = fleet(device("laptop"), offers={"laptop": offer(grants=())})
+    service = Planning(load_catalogue(), lambda: view)
+    check = service.plan_recipe("find-file", {"what": "a.txt"})
+    assert check.plan is not None, check.faults
+    (fault,) = service.preview(check.plan)["faults"]
+    assert fault["reason"] == "look waits: no device can do fs.find now: laptop has not granted files:read."
+    assert fault["way_out"] == (
+        "Type `starloom-agent grant files:read ~/FOLDER` on laptop. Then send the request again."
+    )
+
+
+def test_a_device_without_a_tool_of_the_group_says_why() -> None:
+    view = fleet(device("box"), offers={"box": BOX})
+    task = {"id": "t", "tool": "service.restart", "args": {"name": "cron"}, "device": {"tools": ["service.restart"]}}
+    (fault,) = previewed(view, [task])["faults"]
+    assert f"box cannot do service.restart now: {NO_SYSTEMD}" in fault["reason"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 
 from starloom.planner.fleet import FleetSnapshot
@@ -102,3 +103,31 @@ def test_without_a_device_nothing_is_offered() -> None:
 )
 def test_a_request_for_something_else_than_work_is_told_where_it_is(words: str, says: str) -> None:
     assert says in match_all(words, CATALOGUE, FLEET).gap
+
+
+REVOKED_MS = 1_795_848_300_000
+GONE = msgspec.structs.replace(device("oldbox"), id="d-gone", revoked=True, link_since_ms=REVOKED_MS)
+
+
+@pytest.mark.parametrize("words", ["how is oldbox", "disk space on oldbox", "what fills the disk of Oldbox", "oldbox"])
+def test_a_revoked_device_is_told_with_the_way_back(words: str) -> None:
+    view = fleet(device("laptop"), GONE)
+    found = match_all(words, CATALOGUE, view)
+    assert found.outcome is not Match.EXACT
+    reason = refused(found, view).reason
+    assert "oldbox was revoked on 28 November 2026 at 06:45 UTC" in reason
+    assert "starloom-agent leave" in reason
+    assert "no device like" not in reason
+
+
+def test_a_device_that_left_is_told_so() -> None:
+    view = fleet(device("laptop"), msgspec.structs.replace(GONE, left=True))
+    assert "oldbox left this hub on" in refused(match_all("how is oldbox", CATALOGUE, view), view).reason
+
+
+def test_a_name_that_another_device_has_is_no_revoked_one() -> None:
+    pixel = device("pixel", labels=["phone"])
+    for view in (fleet(device("oldbox"), GONE), fleet(pixel, msgspec.structs.replace(GONE, id="d-p", name="phone"))):
+        said = "how is the weather on oldbox or phone"
+        assert "revoked" not in refused(match_all(said, CATALOGUE, view), view).reason
+    assert not fleet(device("laptop"), msgspec.structs.replace(GONE, forgotten=True)).gone

@@ -107,7 +107,7 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     if device.revoked:
         return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, "was revoked")
     if not selects(selector, device, offered):
-        return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, "is not what the plan asks for")
+        return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, _unlike_words(selector, device, offered))
     offer = offered.get(tool)
     if offer is None:
         return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, f"does not offer {tool}")
@@ -147,6 +147,18 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     if fleet.used.get(device.id, 0) >= slots:
         return Candidate(device.id, False, Reason.BUSY, f"is busy ({slots} of {slots} slots)")
     return Candidate(device.id, True, None, "fits")
+
+
+def _unlike_words(selector: Selector, device: Device, offered: Mapping[str, ToolOffer]) -> str:
+    """Return how a device differs from a selector: the first tool that it lacks, where it lacks only tools."""
+    if selects(msgspec.structs.replace(selector, tools=[]), device, offered):
+        for tool in selector.tools:
+            offer = offered.get(tool)
+            if offer is None:
+                return f"does not offer {tool}"
+            if offer.unavailable is not None:
+                return f"cannot do {tool} now: {offer.unavailable}"
+    return "is not what the plan asks for"
 
 
 def is_beyond_grants(device: Device, offer: ToolOffer) -> bool:

@@ -195,7 +195,9 @@ class Admission:
             )
         caller = self._access.caller(cookie, SESSION)
         if caller is None:
-            raise Problem(Code.NOT_SIGNED_IN, "the session has ended or was revoked", more=self._here.more(request))
+            # The page tells a person who was signed in from one who never was.
+            more = {**self._here.more(request), "session": "ended"}
+            raise Problem(Code.NOT_SIGNED_IN, "the session has ended or was revoked", more=more)
         if request.method not in _SAFE:
             self._check_csrf(request, caller)
         return caller

@@ -44,6 +44,16 @@ class TaskFault:
         return {"task": self.task, "reason": self.reason, "way_out": self.way_out}
 
 
+@dataclass(frozen=True)
+class MissingGrant:
+    """A grant that a device's owner would have to give, with the exact line to type there."""
+
+    device: str
+    grant: str
+    line: str
+    task: str
+
+
 def never_able(fleet: Fleet, tool: str, looked: Iterable[Candidate], chosen: Sequence[str]) -> tuple[Candidate, ...]:
     """Return the candidates among the chosen devices that cannot do this call; without a choice, all or none.
 
@@ -86,10 +96,18 @@ def _cannot(fleet: Fleet, device: str, tool: str) -> bool:
     return offer is None or offer.unavailable is not None
 
 
-def capability_fault(fleet: Fleet, task: str, tool: str, unable: Sequence[Candidate], *, chosen: bool) -> TaskFault:
-    """Return the fault of a task whose devices cannot do its call."""
+def capability_fault(
+    fleet: Fleet,
+    task: str,
+    tool: str,
+    unable: Sequence[Candidate],
+    *,
+    chosen: bool,
+    missing: Sequence[MissingGrant] = (),
+) -> TaskFault:
+    """Return the fault of a task whose devices cannot do its call; `missing` are the grants that would mend it."""
     if not chosen:
-        return _nowhere(fleet, task, tool, unable)
+        return _ungranted(task, tool, missing) or _nowhere(fleet, task, tool, unable)
     told = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in unable[:_NAMED_MOST])
     left = len(unable) - _NAMED_MOST
     more = f"; and {left} more devices" if left > 0 else ""
@@ -130,6 +148,23 @@ def _saved(fleet: Fleet, unable: Sequence[Candidate]) -> str:
         f"{name} is a browser tab: it has no folders to write to, and its owner saves what is sent there. "
         f"Say: send the file FILE from {givers[0] if givers else 'DEVICE'} to {name}. A plan uses the tool {_SAVE}."
     )
+
+
+def _ungranted(task: str, tool: str, missing: Sequence[MissingGrant]) -> TaskFault | None:
+    """Return the fault of a task that waits for a grant, with the lines for each device; None if no grant mends it."""
+    if not missing:
+        return None
+    shown = missing[:_NAMED_MOST]
+    told = "; ".join(f"{item.device} has not granted {item.grant}" for item in shown)
+    reason = f"{task} waits: no device can do {tool} now: {told}."
+    ways = ", or ".join(dict.fromkeys(map(_typed_there, shown)))
+    return TaskFault(task, reason, f"{ways}. Then send the request again.")
+
+
+def _typed_there(item: MissingGrant) -> str:
+    """Return where a grant is given: a line to type there, or the words of a browser tab about its switch."""
+    is_line = "starloom-agent " in item.line
+    return f"Type `{item.line}` on {item.device}" if is_line else f"On {item.device}: {item.line.rstrip('.')}"
 
 
 def _nowhere(fleet: Fleet, task: str, tool: str, unable: Sequence[Candidate]) -> TaskFault:

@@ -24,7 +24,7 @@ from starloom.core.rights.first_folders import first_folders
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.secret_needs import Needs
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.preview.capability import TaskFault, capability_fault, never_able, uncertain
+from starloom.planner.preview.capability import MissingGrant, TaskFault, capability_fault, never_able, uncertain
 from starloom.planner.preview.device_warnings import agent_warnings, folder_warnings, program_warnings
 from starloom.planner.preview.secret_flow import (
     SecretFlow,
@@ -63,16 +63,6 @@ _FOLDERS_MOST = 4
 _CANDIDATES_MOST = 20
 _CANDIDATES_OF_PLAN_MOST = 20_000
 """The most candidates listed for a task and for a whole plan; the longer the plan, the fewer for each task."""
-
-
-@dataclass(frozen=True)
-class MissingGrant:
-    """A grant that a device's owner would have to give, with the exact line to type there."""
-
-    device: str
-    grant: str
-    line: str
-    task: str
 
 
 @dataclass(frozen=True)
@@ -198,7 +188,9 @@ def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by:
     may = frozenset(plan_effects(placed, plan))
     effects = tuple(effect for effect in Effect if effect in may)
     unable = {
-        task.id: capability_fault(placed, task.id, task.tool or "", task.unable, chosen=bool(task.devices))
+        task.id: capability_fault(
+            placed, task.id, task.tool or "", task.unable, chosen=bool(task.devices), missing=task.missing
+        )
         for task in tasks
         if task.unable
     }

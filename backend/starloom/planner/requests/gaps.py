@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, gone_in, gone_words
 from starloom.planner.requests.clauses import ARTICLES, plain_word, word_set
 
 _PLACES: Final = word_set(
@@ -172,6 +172,8 @@ _GAPS: Final = (
 def gap_in(words: str, fleet: FleetSnapshot) -> str:
     """Return the sentence about words that no recipe carries out, with the devices that they name; empty if unknown."""
     said = " ".join(words.casefold().replace("please ", "").split()).strip(" .!?")
+    if gone := gone_in(said, fleet):
+        return f"{gone_words(gone)}."
     if not fleet.devices:
         return ""
     for gap in _GAPS:

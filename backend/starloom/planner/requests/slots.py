@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Any
 
 from starloom.planner.abilities import ability
-from starloom.planner.fleet import DEVICE_CLASSES, DeviceSnapshot, FleetSnapshot, of_class, singular
+from starloom.planner.fleet import DEVICE_CLASSES, DeviceSnapshot, FleetSnapshot, gone_words, of_class, singular
 from starloom.planner.requests.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.text.wording import quoted
@@ -178,6 +178,8 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     unable = [device for device in of_class(kind, fleet.devices, guess=False) if device not in able]
     if len(unable) == 1:
         return _unable(unable[0], param, able)
+    if gone := next((device for device in fleet.gone if device.name.casefold() == " ".join(words)), None):
+        return SlotValue(reason=gone_words(gone), choices=tuple(device.name for device in able))
     return _unknown(text, kind, able)
 
 

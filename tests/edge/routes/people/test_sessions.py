@@ -255,3 +255,14 @@ async def test_an_invitation_that_says_something_else_is_refused_whole(world: Wo
         refused = await owner.post("/api/v1/sign-in-links", json=body)
         assert refused.status_code in (400, 422), refused.text
         assert [item["name"] for item in (await owner.get("/api/v1/people")).json()["items"]] != ["anna"]
+
+
+async def test_a_session_that_was_revoked_is_told_so_afterwards(world: World) -> None:
+    async with world.client("") as http:
+        assert "session" not in (await http.get("/api/v1/session")).json()
+        csrf = (await http.post("/api/v1/sign-in", json=await link_of(world))).json()["csrf"]
+        token = (await http.get("/api/v1/session")).json()["token"]
+        gone = await http.delete(f"/api/v1/tokens/{token}", headers={"X-Starloom-CSRF": csrf})
+        assert gone.status_code == 200
+        again = await http.get("/api/v1/session")
+    assert (again.status_code, again.json()["session"]) == (401, "ended")
