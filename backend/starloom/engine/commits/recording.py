@@ -126,11 +126,10 @@ def settings_of(settings: ShardSettings) -> dict[str, int]:
 
 
 def with_settings(found: dict[str, int]) -> ShardSettings:
-    """Return settings from a record; one that no longer exists is left out.
+    """Return the settings of a record; a setting that no longer exists is left out.
 
-    A record without paces or costs of the model is of a hub that learned none, one without kept results of a hub that
-    kept none, one without `hedge_at_p90` of a hub that opened hedges by a factor alone, and one without `trial_runs` of
-    a hub that counted no runs of recipes.
+    A setting that the record lacks gets its default, with six exceptions: they are 0, because the hub that wrote the
+    record did not have what they bound or turn on, so its decisions must be made again without it.
     """
     settings = ShardSettings()
     settings.pace_rows_most = settings.hedge_at_p90 = settings.kept_results_most = 0
