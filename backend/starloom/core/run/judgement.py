@@ -236,7 +236,7 @@ def _judged_name(task: str, record: TaskRecord) -> str:
 
 
 def judged_task(judged: str) -> str:
-    """Return the task of a result by the name that a job of a judgement has for it; the whole answer gives a name that no task has."""
+    """Return the task in the name of a judged result; that of the whole answer gives a name that no task has."""
     return judged.rpartition("/")[0].rpartition("/")[0]
 
 
