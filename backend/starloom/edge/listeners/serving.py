@@ -64,7 +64,7 @@ def server_config(
 
 
 class Seldom(logging.Filter):
-    """Lets through a warning of one kind at most once a minute: uvicorn writes one for each request that it cannot parse."""
+    """Lets through a warning of one kind at most once a minute: uvicorn writes one for each request it cannot parse."""
 
     def __init__(self) -> None:
         super().__init__()
