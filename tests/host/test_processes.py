@@ -66,7 +66,7 @@ async def test_a_log_that_is_full_does_not_hold_up_the_program(kept: Kept) -> No
 
 async def test_an_agent_that_its_hub_refuses_for_good_is_not_started_again(kept: Kept) -> None:
     assert list(OVER) == [EXIT_REFUSED]
-    child = Child(Program("agent nas", [sys.executable, "-c", "raise SystemExit(3)"], over=OVER), kept.say)
+    child = Child(Program("agent nas", [sys.executable, "-c", "raise SystemExit(3)"], final_exits=OVER), kept.say)
     kept.children.append(child)
     await child.start()
     async with asyncio.timeout(PATIENCE_S):

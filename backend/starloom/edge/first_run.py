@@ -21,7 +21,7 @@ from starloom.core.state import inputs
 from starloom.edge.access import issue
 from starloom.edge.access.callers import BEARER, AccessView
 from starloom.edge.access.credentials import TOKEN_PREFIX, new_id, split
-from starloom.edge.listeners.own_sockets import OwnPlaces
+from starloom.edge.listeners.own_sockets import OwnPaths
 from starloom.edge.web.problems import Problem, accepted
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.store.port import Unavailable
@@ -108,7 +108,7 @@ async def tell_restored(home: Path, inbox: Inbox) -> None:
     path.unlink()
 
 
-def write_local(home: Path, url: str, token: str, places: OwnPlaces) -> None:
+def write_local(home: Path, url: str, token: str, places: OwnPaths) -> None:
     """Say how this user reaches the running hub. The process is named by its id and its start, so that a file that a
     killed hub left is known as such.
     """

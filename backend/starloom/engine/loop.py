@@ -250,7 +250,7 @@ class Engine:
         self._sent_pos = loaded.sent_pos
         self._watermark = own.watermark
         self.retiring.reload(shard, loaded.pos)
-        self._recording.taken(shard)
+        self._recording.shard_loaded(shard)
         self._leases.grant_all()
         self.timers.replace(due_moments(shard))
         await self._giving.recall(shard)
@@ -377,7 +377,7 @@ class Engine:
     def retaken(self, own: Ownership) -> None:
         """Continue under a new term with the state in memory."""
         self._shard.incarnation = own.incarnation
-        self._recording.regained(self._shard)
+        self._recording.shard_regained(self._shard)
         self.retiring.retaken(self._shard, own.heads)
         self._leases.grant_all()
 

@@ -50,7 +50,7 @@ class LocalAgent:
     def program(self, log: Path) -> Program:
         """Return how to run it."""
         argv = [sys.executable, "-P", "-m", "starloom_agent", "run", "--home", str(self.home)]
-        return Program(f"agent {self.name}", [*argv, *(["--lab"] if self.lab else [])], log=log, over=OVER)
+        return Program(f"agent {self.name}", [*argv, *(["--lab"] if self.lab else [])], log=log, final_exits=OVER)
 
 
 def computer_name() -> str:

@@ -31,7 +31,7 @@ LOG_BYTES_MAX = 5 * 1024 * 1024
 class Program:
     """The program of a child process. With `log` its output goes to that file, else it shares the terminal.
 
-    `over` are exit codes after which it is not started again, each with the reason.
+    `final_exits` are exit codes after which it is not started again, each with the reason.
     `piped`: this process reads the output from a pipe and writes the log, because the program's own disk may be full.
     """
 
@@ -40,7 +40,7 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict)
     log: Path | None = None
     piped: bool = False
-    over: Mapping[int, str] = field(default_factory=dict)
+    final_exits: Mapping[int, str] = field(default_factory=dict)
 
 
 class Child:
@@ -140,8 +140,8 @@ class Child:
                     self._copying.cancel()
                 if self._stopping.is_set() or not self._restart:
                     return
-                if self.exit_code in self.program.over:
-                    self._say(f"{self.program.name} ended: {self.program.over[self.exit_code]}")
+                if self.exit_code in self.program.final_exits:
+                    self._say(f"{self.program.name} ended: {self.program.final_exits[self.exit_code]}")
                     return
                 if time.monotonic() - began > SETTLED_S:
                     pause = PAUSE_S

@@ -11,11 +11,12 @@ from types import FrameType
 from typing import Final
 
 AGAIN_S: Final = 1.0
+"""For so long after a signal another one is the same wish to stop."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 def stop_at_a_signal() -> None:
-    """Raise `KeyboardInterrupt` at Ctrl-C or SIGTERM. Those that come at once after the first are the same wish."""
+    """Raise `KeyboardInterrupt` at Ctrl-C or SIGTERM, once for the signals within `AGAIN_S`."""
     last_s = -AGAIN_S
 
     def stop(_number: int, _frame: FrameType | None) -> None:

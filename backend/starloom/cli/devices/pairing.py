@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -130,40 +131,66 @@ def enroll(
     _refuse_without_ssh(
         port=port, identity=identity, folder=folder, ssh_config=ssh_config, remote_port=remote_port, keep=keep
     )
-    body: dict[str, Any] = {"profile_most": (profile or Profile.OPERATE).value}
-    if name:
-        body["label"] = name
-    if replace:
-        from starloom.cli.devices.fleet import resolve
+    wanted_line = _JoinLine(name, profile or Profile.OPERATE, replace, devices, ends_in, preapproved, qr, wait)
+    _enroll_by_line(run, wanted_line)
 
-        body["replaces"] = resolve(run, replace)["id"]
-    if not qr:
-        run.client.require_agent_wheels()
-    if name and not replace and devices == 1:
-        _tell_taken_name(run, name)
-    if devices > 1:
-        body["devices"] = devices
-    if ends_in:
-        body["ends_in_s"] = duration_s(ends_in)
-    if preapproved:
-        body |= {"preapproved": True, "installs": True}
-    made = run.client.create(post_enrollments(), body)
+
+@dataclass(frozen=True, slots=True)
+class _JoinLine:
+    """A join line as the options of `enroll` ask for it; `wait` is None where the terminal decides."""
+
+    name: str
+    profile: Profile
+    replace: str
+    devices: int
+    ends_in: str
+    preapproved: bool
+    qr: bool
+    wait: bool | None
+
+
+def _enroll_by_line(run: Invocation, wanted: _JoinLine) -> None:
+    """Make a join code, print the line that uses it, and wait for the device where a person is there to approve it."""
+    made = _make_code(run, wanted)
     if run.as_json:
         run.emit(made)
         return
     _print_lines(made)
-    if qr:
+    if wanted.qr:
         _print_phone(made)
-    times = "once" if devices == 1 else f"for {devices:,} devices"
+    one = wanted.devices == 1
+    times = "once" if one else f"for {wanted.devices:,} devices"
     print(f"The code is good {times}, until {_until(made)}.")
-    waits = wait or (wait is None and sys.stdin.isatty() and sys.stdout.isatty())
-    if not preapproved and (devices > 1 or not waits):
-        _tell_approval(made["id"] if devices == 1 else "ID")
-    if devices > 1:
+    waits = wanted.wait or (wanted.wait is None and sys.stdin.isatty() and sys.stdout.isatty())
+    if not wanted.preapproved and not (one and waits):
+        _tell_approval(made["id"] if one else "ID")
+    if not one:
         print(f"To end it before: starloom enroll --end {made['id']}")
-        return
-    if waits:
+    elif waits:
         _wait_for_device(run, str(made["id"]))
+
+
+def _make_code(run: Invocation, wanted: _JoinLine) -> NewEnrollment:
+    """Ask the hub for the join code; first refuse a line that could not install an agent."""
+    body: dict[str, Any] = {"profile_most": wanted.profile.value}
+    if wanted.name:
+        body["label"] = wanted.name
+    if wanted.replace:
+        from starloom.cli.devices.fleet import resolve
+
+        body["replaces"] = resolve(run, wanted.replace)["id"]
+    if not wanted.qr:
+        run.client.require_agent_wheels()
+    if wanted.name and not wanted.replace and wanted.devices == 1:
+        _tell_taken_name(run, wanted.name)
+    if wanted.devices > 1:
+        body["devices"] = wanted.devices
+    if wanted.ends_in:
+        body["ends_in_s"] = duration_s(wanted.ends_in)
+    if wanted.preapproved:
+        body |= {"preapproved": True, "installs": True}
+    made: NewEnrollment = run.client.create(post_enrollments(), body)
+    return made
 
 
 def _tell_taken_name(run: Invocation, name: str) -> None:

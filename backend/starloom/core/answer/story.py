@@ -1,4 +1,7 @@
-"""The answer's sentence, made without a model: work done and its devices, failures, recoveries, skipped tasks."""
+"""The answer's sentence, made without a model: work done and its devices, failures, recoveries, skipped tasks.
+
+Owns the words and their order. It reads the constellation as it stands: `outcome` decides how a constellation ended.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ from starloom_protocol.text.wording import few, found_by, listed, quoted
 from starloom_protocol.values import MISSING, parse, point
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
-# Bound once, because an answer compares them with every task.
 _FINDINGS_NAMED = 3
 _FOLDERS_NAMED = 3
 _NOTICE = "notify"
+# Bound once, because an answer compares them with every task.
 _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
 
 
@@ -50,30 +53,29 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
         opening = f"{constellation.head.name} ended without a result: all that was tried was optional"
     elif lists and state is ConstellationState.SUCCEEDED and left_out.nobody_asked(constellation):
         opening = f"{constellation.head.name} could ask no device"
-    unseen = left_out.clause(constellation, fleet, now_ms) if lists else ""
+    exceptions = left_out.clause(constellation, fleet, now_ms) if lists else ""
     if state is ConstellationState.SUCCEEDED and failed:
-        unseen += f"; failed: {_few(constellation, fleet, failed)}"
+        exceptions += f"; failed: {_few(constellation, fleet, failed)}"
     undone = taken_back(constellation)
-    nothing = [task for task in undone if _left_nothing(constellation, task)]
-    gone = [task for task, undo in undone.items() if task not in nothing and _found_nothing(constellation, undo)]
-    back = [task for task in undone if task not in nothing and task not in gone]
+    back, nothing, gone = _undone_by_effect(constellation, undone)
     if state is ConstellationState.SUCCEEDED and back and not _stands(constellation):
         opening = f"{constellation.head.name} was done and then taken back: {_few(constellation, fleet, back)}"
         back = []
     said = statement(constellation, fleet, state)
     opening = opening.removesuffix(".")
-    parts = [f"{opening}{unseen}."] if said is None else [f"{said}{unseen}.", f"{opening}."]
+    parts = [f"{opening}{exceptions}."] if said is None else [f"{said}{exceptions}.", f"{opening}."]
     checked = sum(1 for task in done if constellation.tasks[task].checked)
-    parts.extend([f"Taken back afterwards: {_few(constellation, fleet, back)}."] if back else [])
-    parts.extend(
-        [f"Nothing to take back, since it added nothing: {_few(constellation, fleet, nothing)}."] if nothing else []
-    )
-    parts.extend([f"Nothing was there any more to take back: {_few(constellation, fleet, gone)}."] if gone else [])
-    parts.extend(_left(constellation, fleet, [task for task in done if undone and task not in undone]))
+    for words, tasks in (
+        ("Taken back afterwards", back),
+        ("Nothing to take back, since it added nothing", nothing),
+        ("Nothing was there any more to take back", gone),
+    ):
+        parts.extend([f"{words}: {_few(constellation, fleet, tasks)}."] if tasks else [])
+    parts.extend(_left_as_it_is(constellation, fleet, [task for task in done if undone and task not in undone]))
     parts.extend(_checks(checked))
     parts.extend(_folders(constellation, fleet, [task for task in done if task not in undone]))
     parts.extend(_reused(constellation.progress.reused))
-    parts.extend(_taken(constellation, fleet))
+    parts.extend(_findings_taken(constellation, fleet))
     verdict = judgement.current(constellation) if constellation.jobs else None
     if verdict is not None:
         parts.append(judgement.words(constellation.head.policy.judge, verdict))
@@ -163,7 +165,7 @@ def taken_back(constellation: Constellation) -> dict[str, str]:
     }
 
 
-def _left(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
+def _left_as_it_is(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
     """Return the sentence on changes that stay after an undo, since nothing says how they are taken back."""
     stays = [
         task
@@ -171,6 +173,13 @@ def _left(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[
         if constellation.specs[task].undoes is None and leaves_something(fleet, constellation, task)
     ]
     return [f"Left as it is, without a way back: {_few(constellation, fleet, stays)}."] if stays else []
+
+
+def _undone_by_effect(constellation: Constellation, undone: dict[str, str]) -> tuple[list[str], list[str], list[str]]:
+    """Return the undone tasks apart: really taken back, those that had added nothing, those whose items were gone."""
+    nothing = [task for task in undone if _left_nothing(constellation, task)]
+    gone = [task for task, undo in undone.items() if task not in nothing and _found_nothing(constellation, undo)]
+    return [task for task in undone if task not in nothing and task not in gone], nothing, gone
 
 
 def _left_nothing(constellation: Constellation, task: str) -> bool:
@@ -210,7 +219,7 @@ def _reused(reused: int) -> list[str]:
     )
 
 
-def _taken(constellation: Constellation, fleet: Fleet) -> list[str]:
+def _findings_taken(constellation: Constellation, fleet: Fleet) -> list[str]:
     """Return the findings on which the results rest, each with its source; the first few are named."""
     if not constellation.findings:
         return []
@@ -268,8 +277,8 @@ def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> lis
     if not named:
         return []
     more = len(named) - _FOLDERS_NAMED
-    listed = [*named[:_FOLDERS_NAMED], *([f"{more} more"] if more > 0 else [])]
-    return [f"Its files are in {' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1])))}."]
+    shown = [*named[:_FOLDERS_NAMED], *([f"{more} more"] if more > 0 else [])]
+    return [f"Its files are in {listed(shown)}."]
 
 
 def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:

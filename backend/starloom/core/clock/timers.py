@@ -1,4 +1,7 @@
-"""Timers: every due moment that state implies, which a starting owner must arm again, and those that are stale."""
+"""Timers: every due moment that state implies, which a starting owner must arm again, and those that are stale.
+
+Arms and handles no timer: each module does that with its own. It only reads the state that they are computed from.
+"""
 
 from __future__ import annotations
 

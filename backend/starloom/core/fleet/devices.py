@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.fleet import draining, hub_calls, owner_questions
-from starloom.core.fleet.profiles import held_to
+from starloom.core.fleet.join_code_limits import held_to
 from starloom.core.placement import device_conditions, pace, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
 from starloom.core.run import hedging, recovery

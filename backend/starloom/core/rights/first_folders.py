@@ -17,7 +17,7 @@ from starloom_protocol.values import parse
 
 _HERE: Final = "."
 WRITTEN: Final = f'"{_HERE}"'
-"""How it stands in the text of arguments; a call without it means no folder so."""
+"""`.` as the JSON text of arguments has it. A text without it is not parsed: its call names no first folder."""
 _GRANT: Final = "files:write"
 _FACT: Final = "writes"
 """The fact of an offer that lists the folders of this grant, one a line."""

@@ -91,7 +91,7 @@ def ask(done: Case) -> None:
     """Ask the judge of a task whose result has passed its checks; the task waits for the verdict."""
     spec, record = done.spec, done.record
     waits = done.moved(TaskState.READY, reason=Reason.JUDGE, code=None, cause=None, checked=True, judged=0)
-    job = _job(done.work, done.constellation, f"{spec.id}/{record.round}/{record.attempt}")
+    job = _job(done.work, done.constellation, _judged_name(spec.id, record))
     note = spec.judge.question if spec.judge is not None else ""
     # With the attempt, so that a review, a rule and a person read the result like that of an ended task.
     done.emit(EventKind.JUDGE_ASKED, waits, ("job", job.id, job), note=note, by=ENGINE)
@@ -101,7 +101,7 @@ def ask(done: Case) -> None:
 def ask_about(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, *, note: str) -> None:
     """Ask the judge of a result that no device made, which its record has; the task waits for the verdict."""
     waits = moved(work, record, TaskState.READY, reason=Reason.JUDGE)
-    job = _job(work, constellation, f"{spec.id}/{record.round}/{record.attempt}")
+    job = _job(work, constellation, _judged_name(spec.id, record))
     change_task(work, constellation, spec.id, EventKind.JUDGE_ASKED, waits, ("job", job.id, job), note=note, by=ENGINE)
     _start(work, constellation, job)
 
@@ -111,7 +111,7 @@ def choose(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
     record = constellation.tasks[spec.id]
     # An edit may have had it wait once more, with its judge or a person asked already.
     for job in open_jobs(constellation):
-        if job.tasks == [f"{spec.id}/{record.round}/{record.attempt}"]:
+        if job.tasks == [_judged_name(spec.id, record)]:
             close(work, constellation, job, "it is asked again")
     close_question(work, constellation, spec.id)
     if branches(constellation, spec):
@@ -230,16 +230,26 @@ def _take(work: Work, constellation: Constellation, job: Job, verdict: Verdict) 
     work.shard.settled[constellation.name] = None
 
 
+def _judged_name(task: str, record: TaskRecord) -> str:
+    """Return the name by which the job of a judgement has the result of a task: its round and attempt, too."""
+    return f"{task}/{record.round}/{record.attempt}"
+
+
+def judged_task(judged: str) -> str:
+    """Return the task in the name of a judged result; that of the whole answer gives a name that no task has."""
+    return judged.rpartition("/")[0].rpartition("/")[0]
+
+
 def _waiting(constellation: Constellation, job: Job) -> str | None:
     """Return the task whose result waits for this judgement, "" for the whole answer, None if nothing waits for it."""
     (judged,) = job.tasks
     if judged.startswith(_WHOLE):
         return "" if judged == _standing(constellation) else None
-    task = judged.rpartition("/")[0].rpartition("/")[0]
+    task = judged_task(judged)
     record = constellation.tasks.get(task)
     if record is None or record.state is not TaskState.READY or record.reason not in (Reason.JUDGE, Reason.PERSON):
         return None
-    return task if judged == f"{task}/{record.round}/{record.attempt}" else None
+    return task if judged == _judged_name(task, record) else None
 
 
 def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdict) -> None:

@@ -78,7 +78,7 @@ class Handshake:
             proof, channel = await self._prove(socket, aip, hello, challenge)
         else:
             await socket.write(aip.send([challenge]).decode())
-            proof, channel = _proof_of_2(hello, challenge), None
+            proof, channel = _proof_of_version_2(hello, challenge), None
         prove = await _next(socket, aip, f.Prove)
         key = hub_keys.public_key(hello.key)
         if key is None or not hub_keys.verifies(key, prove.signature, proof):
@@ -125,7 +125,7 @@ class Handshake:
         raise ProtocolFault(Code.UNKNOWN_KEY, f"device {hello.device} has not joined this hub")
 
 
-def _proof_of_2(hello: f.Hello, challenge: f.Challenge) -> bytes:
+def _proof_of_version_2(hello: f.Hello, challenge: f.Challenge) -> bytes:
     return proof_bytes(
         hub=challenge.hub, nonce=challenge.nonce, device=hello.device, key=hello.key, version=challenge.version
     )

@@ -44,7 +44,7 @@ class OwnUserHttp(BoundedHttp):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnPlaces:
+class OwnPaths:
     """Where the sockets are, and the key that the certificate of tunnels carries."""
 
     hub: Path
@@ -64,7 +64,7 @@ class OwnSockets:
         self._paths: list[Path] = []
         self._renewing: asyncio.Task[None] | None = None
 
-    async def open(self, app: ASGIApp) -> OwnPlaces:
+    async def open(self, app: ASGIApp) -> OwnPaths:
         """Listen on both; return where.
 
         Raises:
@@ -75,7 +75,7 @@ class OwnSockets:
         hub = await self._listen(app, HUB_SOCKET, None)
         tunnel = await self._listen(app, TUNNEL_SOCKET, leaf)
         self._renewing = asyncio.create_task(self._renew(leaf), name="tunnel-certificate")
-        return OwnPlaces(hub, tunnel, leaf.pin)
+        return OwnPaths(hub, tunnel, leaf.pin)
 
     async def close(self) -> None:
         """End both; nothing of them is left."""

@@ -1,4 +1,7 @@
-"""The serving of the application: the same server and settings for every listener, with TLS where there is a key."""
+"""The serving of the application: the same server and settings for every listener, with TLS where there is a key.
+
+Owns the end of a server and, from its import on, how often uvicorn warns. Binds no address: each listener does.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ def server_config(
 
 
 class Seldom(logging.Filter):
-    """Lets through a warning of one kind at most once a minute: uvicorn writes one for each request that is none."""
+    """Lets through a warning of one kind at most once a minute: uvicorn writes one for each request it cannot parse."""
 
     def __init__(self) -> None:
         super().__init__()

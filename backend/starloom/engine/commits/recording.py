@@ -87,19 +87,19 @@ class Recording:
     def __init__(self) -> None:
         self._kept: list[bytes] = []
 
-    def taken(self, shard: Shard) -> None:
+    def shard_loaded(self, shard: Shard) -> None:
         """Note that the shard was loaded: all earlier notes are void."""
         self._kept = [_encode(ShardLoaded(incarnation=shard.incarnation, settings=settings_of(shard.settings)))]
 
-    def regained(self, shard: Shard) -> None:
+    def shard_regained(self, shard: Shard) -> None:
         """Note that the shard was taken again with its state unchanged."""
         self._kept.append(_encode(ShardRegained(incarnation=shard.incarnation)))
 
-    def brought(self, constellation: str) -> None:
+    def constellation_loaded(self, constellation: str) -> None:
         """Note that a constellation was loaded back."""
         self._kept.append(_encode(ConstellationLoaded(constellation=constellation)))
 
-    def pruned(self) -> None:
+    def queues_pruned(self) -> None:
         """Note that the queues were pruned."""
         self._once(_PRUNED)
 
@@ -116,6 +116,7 @@ class Recording:
         return kept
 
     def _once(self, mark: bytes) -> None:
+        """Keep a mark, unless it is the newest entry already."""
         if not self._kept or self._kept[-1] is not mark:
             self._kept.append(mark)
 
@@ -126,11 +127,10 @@ def settings_of(settings: ShardSettings) -> dict[str, int]:
 
 
 def with_settings(found: dict[str, int]) -> ShardSettings:
-    """Return settings from a record; one that no longer exists is left out.
+    """Return the settings of a record; a setting that no longer exists is left out.
 
-    A record without paces or costs of the model is of a hub that learned none, one without kept results of a hub that
-    kept none, one without `hedge_at_p90` of a hub that opened hedges by a factor alone, and one without `trial_runs` of
-    a hub that counted no runs of recipes.
+    A setting that the record lacks gets its default, with six exceptions: they are 0, because the hub that wrote the
+    record did not have what they bound or turn on, so its decisions must be made again without it.
     """
     settings = ShardSettings()
     settings.pace_rows_most = settings.hedge_at_p90 = settings.kept_results_most = 0

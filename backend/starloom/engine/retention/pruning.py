@@ -34,7 +34,8 @@ class Offered(Protocol):
 class Retention:
     """Prunes all that may go; `constellations` and `commits` count what was removed.
 
-    `turn` is the loop's lock, under which none is loaded back; `leaving` are constellations on their way out of Redis.
+    `turn` is the loop's lock, under which none is loaded back; `on_the_way` returns the constellations that are leaving
+    Redis; `offered` says which have files to fetch; `pruned` gets the ids of those whose history has ended.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class Retention:
         limits: HistoryLimits,
         turn: asyncio.Lock,
         shard: Callable[[], Shard],
-        leaving: Callable[[], Collection[str]],
+        on_the_way: Callable[[], Collection[str]],
         offered: Offered | None = None,
         pruned: Callable[[list[str]], None] | None = None,
     ) -> None:
@@ -54,7 +55,7 @@ class Retention:
         self._offered = offered
         self._turn = turn
         self._shard = shard
-        self._leaving = leaving
+        self._on_the_way = on_the_way
         self._pruned = pruned
         self.commits = 0
         self.constellations = 0
@@ -83,12 +84,13 @@ class Retention:
             if not old:
                 return
             after = old[-1].ended_ms, old[-1].id
-            await self._leave(old, now_ms)
+            await self._prune_page(old, now_ms)
             if len(old) < LOOKED_AT_ONCE:
                 return
             await self._clock.wait(PAUSE_MS)
 
-    async def _leave(self, items: Sequence[EndedConstellation], now_ms: int) -> None:
+    async def _prune_page(self, items: Sequence[EndedConstellation], now_ms: int) -> None:
+        """End the history of those of a page that may go, by the rule that chose each, then remove their commits."""
         young = [item.id for item in items if item.ended_ms > now_ms - self._limits.files_ms]
         offering = await self._offered.offering(young) if young and self._offered is not None else set()
         size_bytes = (await self._store.history_size()).bytes
@@ -98,7 +100,7 @@ class Retention:
                 items,
                 self._limits,
                 away=away_since(shard),
-                needed=needed(shard).union(self._leaving()),
+                needed=needed(shard).union(self._on_the_way()),
                 now_ms=now_ms,
                 offering=offering,
                 size_bytes=size_bytes,
@@ -107,16 +109,17 @@ class Retention:
             for item, why in chosen:
                 whys.setdefault(why, []).append(item)
             for why, some in whys.items():
-                await self._once(some, why)
+                await self._in_one_transaction(some, why)
         for why in whys:
             await self._sweep(why)
 
     async def _sweep(self, why: str) -> None:
         """Remove the commits of constellations whose history has ended, piece by piece."""
-        while await self._once([], why):
+        while await self._in_one_transaction([], why):
             await self._clock.wait(PAUSE_MS)
 
-    async def _once(self, items: Sequence[EndedConstellation], why: str) -> bool:
+    async def _in_one_transaction(self, items: Sequence[EndedConstellation], why: str) -> bool:
+        """End the history of these and remove a bounded number of commits; tell whether more are left to remove."""
         done = await self._store.prune(items, self._clock.now_ms(), why)
         if done.constellations or done.commits:
             self.commits += done.commits

@@ -151,7 +151,7 @@ class Retiring:
         if not self._leaving:
             return False
         prune_demands(shard)
-        self._recording.pruned()
+        self._recording.queues_pruned()
         try:
             await self._store.retire(list(self._leaving.items()))
         except Unavailable as error:
@@ -180,7 +180,7 @@ class Retiring:
             self._in_doubt.pop(name, None)
             self._finished.note(shard, (name,), pos, self._clock.now_ms())
             self.recalled += 1
-            self._recording.brought(name)
+            self._recording.constellation_loaded(name)
         shard.touched.clear()
         shard.settled.clear()
         shard.queued_now.clear()

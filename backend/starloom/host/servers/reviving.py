@@ -26,7 +26,7 @@ SETTLED_S: Final = 60.0
 """A device that was online for so long gets all tries again; one that dies at every start does not."""
 TRY_WITHIN_S: Final = 90.0
 """The agent's own `start` waits 60 s for its process; the rest is for ssh."""
-_SAID_MOST: Final = 200
+_SAID_CHARS_MOST: Final = 200
 
 AWAY: Final = "away"
 STARTED: Final = "started again"
@@ -52,8 +52,8 @@ class Absence:
     """The absence of one device behind its open tunnel: decides when its agent is started again. Pure."""
 
     tries: int = 0
-    over: bool = False
-    """Whether its owner wants it so; it ends when the device is seen online."""
+    by_owner: bool = False
+    """Its owner stopped the agent or left the hub. No start is tried until the device is seen online."""
     _away_since_s: float | None = None
     _online_since_s: float | None = None
     _due_s: float = 0.0
@@ -62,7 +62,7 @@ class Absence:
         """Take a look at the device, and return whether its agent is to be started now."""
         if online:
             self._away_since_s = None
-            self.over = False
+            self.by_owner = False
             if self._online_since_s is None:
                 self._online_since_s = now_s
             if now_s - self._online_since_s >= SETTLED_S:
@@ -72,7 +72,7 @@ class Absence:
         if self._away_since_s is None:
             self._away_since_s = now_s
             self._due_s = max(self._due_s, now_s + ABSENT_S)
-        return not self.over and self.tries < TRIES_MOST and now_s >= self._due_s
+        return not self.by_owner and self.tries < TRIES_MOST and now_s >= self._due_s
 
     def tried(self, now_s: float) -> None:
         """Note a try that has ended, and set the time of the next."""
@@ -129,13 +129,13 @@ class Watch:
             code, out, err = ssh.OWN_FAULT, "", problem.reason
         self.absence.tried(time.monotonic())
         if code == remote.STOPPED_THERE:
-            self.absence.over = True
+            self.absence.by_owner = True
             self._tell(STOPPED, "the owner of the server has stopped the agent there", self.typed("start"))
         elif code == remote.LEFT_THERE:
-            self.absence.over = True
+            self.absence.by_owner = True
             self._tell(LEFT, "the agent there has left its hub", "starloom enroll --ssh " + self.target.destination)
         else:
-            said = (ssh.last_line(out) or ssh.last_line(err))[:_SAID_MOST]
+            said = (ssh.last_line(out) or ssh.last_line(err))[:_SAID_CHARS_MOST]
             told = f"try {number} of {TRIES_MOST} to start the agent there: {said or f'exit code {code}'}"
             over = number >= TRIES_MOST
             self._tell(GIVEN_UP if over else STARTED if code == 0 else AWAY, told, self.typed("start"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from starloom.core.run.judgement import BECAUSE_CHARS_MOST
+from starloom.core.run.judgement import BECAUSE_CHARS_MOST, judged_task
 from starloom.core.state.inputs import VerdictGiven
 from starloom.jobs.claiming import NotOurs, WorkerJob
 from starloom.jobs.kinds.answering import EndedPlan, read_ended, result_seen
@@ -43,7 +43,7 @@ class JudgeJobs:
         await job.post(item)
 
     async def _judged(self, job: WorkerJob, seen: EndedPlan, judged: str) -> Judgement:
-        task = judged.rpartition("/")[0].rpartition("/")[0]
+        task = judged_task(judged)
         spec = seen.specs.get(task)
         judge = spec.judge if spec is not None else seen.head.policy.judge
         if judge is None:

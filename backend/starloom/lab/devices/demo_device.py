@@ -49,7 +49,7 @@ class DemoDevice:
         argv = [sys.executable, "-P", "-m", "starloom.lab.clock_skew", str(self._clock), "starloom_agent", "run"]
         argv += ["--home", str(agent.home), "--lab", "--reconnect-most-s", f"{RECONNECT_MOST_S:g}"]
         log = folder / "logs" / f"agent-{agent.name}.log"
-        self._child = Child(Program(f"agent {agent.name}", argv, log=log, piped=True, over=OVER), say)
+        self._child = Child(Program(f"agent {agent.name}", argv, log=log, piped=True, final_exits=OVER), say)
         self._wounds: list[Wound] = []
 
     @property
