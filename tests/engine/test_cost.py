@@ -11,7 +11,7 @@ import pytest
 import starloom
 import starloom_protocol
 from starloom.core.state import inputs as i
-from starloom_protocol.records.edits import AddDependency, AddTask
+from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
 from starloom_protocol.records.entities import Policy
 from starloom_protocol.vocabulary import Approval
 from tests.bench.graphs import Graph, fan, layers, task_id
@@ -109,7 +109,7 @@ async def behind_the_last_layer(graph: Graph, edits: int) -> float:
         await found.submit(made)
         with Calls(*OURS) as calls:
             for version in range(1, edits + 1):
-                operations = [
+                operations: list[EditOperation] = [
                     AddTask(spec=task(f"more{version}")),
                     AddDependency(dependency=edge(f"{names[-version]}>more{version}")),
                 ]
