@@ -346,7 +346,7 @@ MIND_BUGS = [
     Bug(
         "a verdict on an older attempt decides on a newer one",
         f"{_CORE}run/judgement.py",
-        '    return task if judged == f"{task}/{record.round}/{record.attempt}" else None\n',
+        "    return task if judged == _judged_name(task, record) else None\n",
         "    return task\n",
         CORE,
         "tests/core/run/test_judgement.py",
