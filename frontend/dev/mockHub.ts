@@ -213,6 +213,8 @@ export class MockHub {
     this.calls.push({ body, method, path });
     if (path === "/sign-in") {
       const given = body as { id?: string; secret?: string };
+      if (given.secret === "long")
+        return problem(422, "bad_request", "String should have at most 128 characters", "Mend each listed place.");
       if (given.secret !== "good")
         return problem(
           401,

@@ -53,6 +53,13 @@ describe("signing in", () => {
     expect(hub.calls[0]).toMatchObject({ body: { id: "abc", secret: "good" }, path: "/sign-in" });
   });
 
+  it("says that a link is not whole, in no words of a form", async () => {
+    open("/#/sign-in/abc.long", { signedIn: false });
+    expect((await screen.findByRole("alert")).textContent).toContain("This is no whole sign-in link");
+    expect(screen.queryByText(/characters/)).toBeNull();
+    expect(screen.queryByText("This browser is not signed in.")).toBeNull();
+  });
+
   it("says that a used link is used", async () => {
     open("/#/sign-in/abc.old", { signedIn: false });
     expect(await screen.findByText(/unknown, used or too old/)).toBeTruthy();

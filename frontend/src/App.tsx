@@ -42,7 +42,7 @@ function takeSignInLink(): { id: string; secret: string } | null {
 
 type Stage =
   | { kind: "opening" }
-  | { kind: "out"; problem: Problem | null; ended?: boolean }
+  | { kind: "out"; problem: Problem | null; ended?: boolean; spoiled?: boolean }
   | { kind: "in"; workspace: Workspace };
 
 export function App() {
@@ -84,7 +84,9 @@ export function App() {
         setProgram(problem.more.program);
         const unknown = problem.code === "not_signed_in" && !link;
         const ended = unknown && problem.more.session === "ended";
-        if (wanted) setStage({ kind: "out", problem: unknown ? null : problem, ended });
+        // The hub tells the places of a form; a person has pasted a link.
+        const spoiled = link !== null && problem.code === "bad_request";
+        if (wanted) setStage({ kind: "out", problem: unknown || spoiled ? null : problem, ended, spoiled });
       }
     };
     void open();
@@ -116,6 +118,7 @@ export function App() {
       <SignInPage
         problem={stage.kind === "out" ? stage.problem : null}
         ended={stage.kind === "out" && stage.ended === true}
+        spoiled={stage.kind === "out" && stage.spoiled === true}
         working={stage.kind === "opening"}
         onRetry={retry}
       />

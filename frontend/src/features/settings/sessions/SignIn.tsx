@@ -8,11 +8,13 @@ interface SignInProps {
   problem: Problem | null;
   /** The page was signed in, and the hub has ended that. */
   ended: boolean;
+  /** The page was opened by a link that no hub makes. */
+  spoiled: boolean;
   working: boolean;
   onRetry: () => void;
 }
 
-export function SignInPage({ problem, ended, working, onRetry }: SignInProps) {
+export function SignInPage({ problem, ended, spoiled, working, onRetry }: SignInProps) {
   const away = problem?.code === "hub_unreachable";
   return (
     <main className="signin" id="main">
@@ -38,7 +40,13 @@ export function SignInPage({ problem, ended, working, onRetry }: SignInProps) {
               </>
             ) : (
               <>
-                {!problem?.reason && !ended && <p className="strong">This browser is not signed in.</p>}
+                {spoiled && (
+                  <p role="alert">
+                    This is no whole sign-in link: a part was lost, or something was added, when it was copied. Copy it
+                    again.
+                  </p>
+                )}
+                {!problem?.reason && !ended && !spoiled && <p className="strong">This browser is not signed in.</p>}
                 {ended && (
                   <p role="alert">
                     Your sign-in was ended: by you on another page, by an owner of this hub, or because its time was
