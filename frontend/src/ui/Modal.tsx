@@ -8,11 +8,21 @@ interface ModalProps {
   children: ReactNode;
 }
 
+const FIELDS = ["input:not([type=hidden])", "select", "textarea"].map((kind) => `${kind}:not(:disabled)`).join(", ");
+
+/** With a pointer that needs no keyboard on the screen, work begins in the first field, not on the button of the head. */
+function beginIn(dialog: HTMLDialogElement): void {
+  if (matchMedia("(pointer: fine)").matches) dialog.querySelector<HTMLElement>(FIELDS)?.focus();
+}
+
 export function Modal({ label, className, onClose, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const element = dialog.current;
-    if (element && !element.open) element.showModal();
+    if (element && !element.open) {
+      element.showModal();
+      beginIn(element);
+    }
     return () => element?.close();
   }, []);
   return (

@@ -125,7 +125,6 @@ export function DoingProvider({ children }: { children: ReactNode }) {
             <Button
               large
               kind="bad"
-              autoFocus
               onClick={() => {
                 setQuestion(null);
                 void run(question.action, question.names.length ? question.names : undefined);
