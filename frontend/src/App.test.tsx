@@ -523,6 +523,13 @@ describe("a restored history", () => {
 });
 
 describe("everywhere", () => {
+  it("opens by the key of the filter where nothing can be filtered", async () => {
+    open("/");
+    await screen.findByRole("region", { name: "Fleet" });
+    await userEvent.keyboard("/");
+    expect(await screen.findByRole("dialog", { name: "Search and do anything" })).toBeTruthy();
+  });
+
   it("goes by keys, and the palette finds a place", async () => {
     open("/");
     await screen.findByRole("heading", { name: "Home" });

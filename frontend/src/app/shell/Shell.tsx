@@ -64,11 +64,16 @@ export function Shell(props: ShellProps) {
     document.title = `${waiting ? `(${waiting}) ` : ""}${props.title} - Starloom`;
   }, [props.title, waiting]);
 
+  const filter = () => {
+    const field = document.querySelector<HTMLElement>("[data-filter]");
+    if (field) field.focus();
+    else setOver("palette");
+  };
   const common: Key[] = [
     { keys: "Ctrl-K", does: "Search and do anything", run: () => setOver("palette"), always: true },
     { keys: "?", does: "Show all keys", run: () => setOver("keys") },
     { keys: "n", does: "New request", run: () => go("/new") },
-    { keys: "/", does: "Filter", run: () => document.querySelector<HTMLElement>("[data-filter]")?.focus() },
+    { keys: "/", does: "Filter; search where nothing can be filtered", run: filter },
     ...PLACES.filter((place) => place.keys).map((place) => ({
       keys: place.keys ?? "",
       does: `Go to ${place.label}`,
