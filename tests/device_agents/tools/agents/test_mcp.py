@@ -162,6 +162,26 @@ def test_a_server_that_misbehaves_is_left_out_and_said(mode: str, words: str, ho
     assert words in said[0]
 
 
+def test_a_server_that_ends_at_its_start_is_left_out_with_its_last_words(home: Path) -> None:
+    program = (
+        "import sys; print('\\x1b[2Jno key abc123456\\n' * 900, 'bad key abc123456', file=sys.stderr); sys.exit(1)"
+    )
+    home.mkdir()
+    path = home / FILE
+    path.write_text(
+        f"[servers.notes]\ncommand = {msgspec.json.encode([sys.executable, '-c', program]).decode()}\n"
+        'env = {KEY = "abc123456"}\n'
+    )
+    path.chmod(0o600)
+    said: list[str] = []
+    assert find_tools(home, home, said.append) == ()
+    (line,) = said
+    assert line.startswith("the MCP server notes is left out: ")
+    assert ", and wrote '" in line
+    assert line.endswith("bad key ...'")
+    assert ("abc123" in line, "\x1b" in line, len(line) < 500) == (False, False, True)
+
+
 def test_a_server_that_says_nothing_is_not_waited_for_for_ever(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("starloom_agent.owner.mcp.LIST_WITHIN_S", 0.3)
     found, said = tools(home, "silent")

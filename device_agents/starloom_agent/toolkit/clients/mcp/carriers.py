@@ -13,8 +13,8 @@ from starloom_agent.toolkit.clients.mcp.web import WebCarrier
 def carrier_of(conversation: Conversation, keep: Keep, *, quiet: bool, apart: bool = False) -> Carrier:
     """Start the server, or make ready to reach it.
 
-    `quiet`: what a program writes to stderr is dropped. `apart`: it is in a process group of its own, for a caller
-    that has no runner to end it.
+    `quiet`: of what a program writes to stderr, only its last words are kept, for the fault of its end. `apart`: it is
+    in a process group of its own, for a caller that has no runner to end it.
 
     Raises:
         ServerFault: it cannot be started.

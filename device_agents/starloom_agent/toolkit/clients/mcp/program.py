@@ -1,6 +1,6 @@
 """An MCP server that is a program: started, spoken to by lines of JSON, and ended with all that it started.
 
-Owns the process and its two pipes. One thread reads; a server that writes what is no message, or too much, is used no
+Owns the process and its pipes. One thread reads; a server that writes what is no message, or too much, is used no
 more. The program has the variables of its own entry and the few that every program needs, and no other.
 """
 
@@ -11,9 +11,9 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -22,6 +22,10 @@ from starloom_agent.toolkit.running.programs import quiet_environment
 from starloom_protocol.text.wording import quoted
 
 _READ_BYTES: Final = 64 * 1024
+_WORDS_BYTES_MOST: Final = 2000
+_WORDS_SHOWN_MOST: Final = 300
+_HIDDEN_LEAST: Final = 6
+"""A shorter value of its environment may be a word of any sentence."""
 _END_S: Final = 1.0
 """A server that does not end in this time after its input is closed is killed."""
 
@@ -49,11 +53,12 @@ class ProgramCarrier:
                 env={**quiet_environment(), **env},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL if quiet else None,
+                stderr=subprocess.PIPE if quiet else None,
                 start_new_session=apart,
             )
         except (OSError, ValueError) as error:
             raise ServerFault(f"{argv[0]} could not be started: {error}") from error
+        self._last_words = _LastWords(self._process.stderr, env.values()) if self._process.stderr else None
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -69,7 +74,7 @@ class ProgramCarrier:
                 self._process.stdin.write(data)
                 self._process.stdin.flush()
         except (OSError, ValueError) as error:
-            raise ServerFault("it ended before it could be asked") from error
+            raise ServerFault(self._ended("it ended before it could be asked")) from error
         finally:
             if watch is not None:
                 watch.cancel()
@@ -95,6 +100,8 @@ class ProgramCarrier:
         self._reader.join(_END_S)
         if self._process.stdout is not None and not self._reader.is_alive():
             self._process.stdout.close()
+        if self._last_words is not None:
+            self._last_words.close()
 
     def _stuck(self) -> None:
         self._conversation.fail("it did not read a message in time")
@@ -111,9 +118,13 @@ class ProgramCarrier:
         except ServerFault as fault:
             self._conversation.fail(str(fault))
         except (OSError, ValueError):
-            self._conversation.fail("it ended without an answer")
+            self._conversation.fail(self._ended("it ended without an answer"))
         else:
-            self._conversation.fail("it ended without an answer")
+            self._conversation.fail(self._ended("it ended without an answer"))
+
+    def _ended(self, how: str) -> str:
+        words = self._last_words.told() if self._last_words is not None else ""
+        return f"{how}, and wrote {quoted(words)}" if words else how
 
     def _lines(self) -> Iterator[bytes]:
         assert self._process.stdout is not None  # noqa: S101 - made with PIPE
@@ -127,3 +138,34 @@ class ProgramCarrier:
                 yield from lines
             if len(held) > MESSAGE_BYTES_MOST:
                 raise ServerFault(f"a message is larger than {MESSAGE_BYTES_MOST} bytes")
+
+
+class _LastWords:
+    """The end of what a program writes to stderr; values of its environment, which may be keys, are hidden."""
+
+    def __init__(self, pipe: IO[bytes], hidden: Iterable[str]) -> None:
+        self._pipe = pipe
+        self._hidden = [value for value in hidden if len(value) >= _HIDDEN_LEAST]
+        self._kept = b""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def told(self) -> str:
+        """Return the last words of a program that has ended, as one line."""
+        self._reader.join(_END_S)
+        text = self._kept.decode(errors="replace")
+        for value in self._hidden:
+            text = text.replace(value, "...")
+        # The first of words that were cut may be a part of such a value.
+        words = text.split()[len(self._kept) == _WORDS_BYTES_MOST :]
+        return " ".join(words)[-_WORDS_SHOWN_MOST:]
+
+    def close(self) -> None:
+        self._reader.join(_END_S)
+        if not self._reader.is_alive():
+            self._pipe.close()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while data := os.read(self._pipe.fileno(), _READ_BYTES):
+                self._kept = (self._kept + data)[-_WORDS_BYTES_MOST:]
