@@ -125,10 +125,11 @@ def test_a_file_without_an_end_ends_with_the_time(device: Device, log: Path) -> 
 
 def test_no_descriptor_is_left(device: Device, log: Path) -> None:
     log.write_bytes(b"needle")
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    before = {path.name for path in Path("/proc/self/fd").iterdir()}
     for _ in range(5):
         waited(device)
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    # What an earlier test left may close meanwhile: only a new one is the fault of a wait.
+    assert {path.name for path in Path("/proc/self/fd").iterdir()} <= before
 
 
 @pytest.mark.parametrize("holds", [True, False])
