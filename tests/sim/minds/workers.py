@@ -263,6 +263,7 @@ class Worker:
             job=job.id,
             kind=kind,
             note=note,
+            turns=seen,
             worker=self._name,
             **told,
         )

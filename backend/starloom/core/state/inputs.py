@@ -173,6 +173,7 @@ class GoalProposed(Input, frozen=True, kw_only=True, tag="goal_proposed"):
 
     `value` is the canonical text of an answer; `note` says why, in words of the model. `to` is next_tier or person.
     A step or an answer may come with `finds`. With `each_of`, the one call of a step is made for each entry of a list.
+    `turns` is how many turns, hints apart, the model had seen; -1 where it saw none, as no model was asked.
     """
 
     calls: list[LookCall] = []
@@ -185,6 +186,7 @@ class GoalProposed(Input, frozen=True, kw_only=True, tag="goal_proposed"):
     kind: str
     note: str = ""
     to: str = ""
+    turns: int = -1
     value: str | None = None
     worker: str
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from starloom.core.plan.goals.conversation import group_of, run_of
+from starloom.core.plan.goals.monitors import seen_turns
 from starloom.core.plan.goals.tiers import SMALL
 from starloom.core.rights.envelope import devices_of, tools_of
 from starloom.core.state.inputs import GoalProposed, LookCall
@@ -38,9 +39,11 @@ class GoalJobs:
 
     async def carry_out(self, job: WorkerJob) -> None:
         """Have the next turn of a goal made, and report it."""
-        await job.post(_proposal(job, await self._turn(job)))
+        read, turns = await self._turn(job)
+        await job.post(_proposal(job, read, turns))
 
-    async def _turn(self, job: WorkerJob) -> Turned:
+    async def _turn(self, job: WorkerJob) -> tuple[Turned, int]:
+        """Return the next turn, and how many turns before it the model has seen; -1 if no model was asked."""
         entities, fleet = await job.entities(), await job.fleet()
         tier = tier_in(entities, job.job)
         # A small model that is not set any more leaves its turns to the next tier.
@@ -49,19 +52,20 @@ class GoalJobs:
         try:
             owned = await asyncio.to_thread(self._models.owned, role)
         except ModelFault as error:
-            return error.fault
+            return error.fault, -1
         if owned is None:
             hint = CODES[Code.MODEL_NOT_SET].hint
-            return Fault(code=Code.MODEL_NOT_SET, hint=hint, reason="a goal needs a model, and no model is set")
+            return Fault(code=Code.MODEL_NOT_SET, hint=hint, reason="a goal needs a model, and no model is set"), -1
         view = await asyncio.to_thread(fleet_of, fleet)
         seen = seen_in(entities, job.job, view, now_ms=round(self._models.now_s() * 1000), sharing=owned.sharing)
         if seen.sharing is Sharing.NAMES:
             reason = "no result is shared with a model, so it cannot pursue a goal"
-            return Fault(code=Code.FORBIDDEN, hint="Share cards of results, or write tasks.", reason=reason)
-        return await GoalTalk(self._models.for_job(owned, job, tier=tier), seen, view).answer()
+            return Fault(code=Code.FORBIDDEN, hint="Share cards of results, or write tasks.", reason=reason), -1
+        read = await GoalTalk(self._models.for_job(owned, job, tier=tier), seen, view).answer()
+        return read, seen_turns(seen.run)
 
 
-def _proposal(job: WorkerJob, read: Turned) -> GoalProposed:
+def _proposal(job: WorkerJob, read: Turned, turns: int) -> GoalProposed:
     told: dict[str, Any] = {"kind": "nothing"}
     if isinstance(read, Stepped):
         calls = [LookCall(args=canonical(one.args), device=one.device, tool=one.tool) for one in read.calls[:50]]
@@ -76,7 +80,7 @@ def _proposal(job: WorkerJob, read: Turned) -> GoalProposed:
         told = {"kind": "give_up", "note": read.because}
     else:
         told["fault"] = read
-    return GoalProposed(**told, **job.signed)
+    return GoalProposed(turns=turns, **told, **job.signed)
 
 
 def tier_in(entities: Mapping[str, bytes], job: str) -> str:

@@ -350,3 +350,18 @@ def test_the_answer_of_a_goal_that_waits_for_a_person_needs_no_device() -> None:
     judged(one, "unclear")
     found = explain(one.shard, "c1", "why.answer")
     assert (found.candidates, "waits for a person" in found.sentence) == ([], True)
+
+
+def test_a_turn_that_comes_twice_is_taken_once() -> None:
+    """A hub that has taken over does not know the ids of messages, and the worker has claimed its next turn."""
+    one = Pursued(USE)
+    one.claim()
+    told: dict[str, Any] = {"calls": [call(number=1)], "note": "the load", "turns": 0}
+    assert one.propose("step", **told).value == {"accepted": True}
+    one.end_calls()
+    one.claim()
+    assert one.propose("step", **told).value == {"accepted": False}
+    assert one.take() == []
+    assert one.propose("step", calls=[call(number=2)], note="the disk", turns=1).value == {"accepted": True}
+    assert one.end_calls() == ["why.2"]
+    one.folded_equals_state()

@@ -29,6 +29,11 @@ def steps_of(run: GoalRun) -> list[GoalTurn]:
     return [turn for turn in run.turns if turn.kind == STEP]
 
 
+def seen_turns(run: GoalRun) -> int:
+    """Return how many turns a proposal rests on; a hint may come while a model thinks, and is for its next turn."""
+    return sum(turn.kind != HINT for turn in run.turns)
+
+
 def used(run: GoalRun) -> int:
     """Return how many of its steps a goal has used; a step over a list counts for each entry."""
     return sum(turn.uses for turn in steps_of(run))

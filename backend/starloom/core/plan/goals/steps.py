@@ -20,6 +20,7 @@ from starloom.core.plan.goals.conversation import (
     GoalCase,
     end,
     read_of_a_stranger,
+    run_of,
     steps_most,
 )
 from starloom.core.rights import envelope
@@ -62,6 +63,11 @@ def on_proposed(work: Work, item: GoalProposed) -> None:
     check_claim(job, item.worker)
     if len(item.note) > SAID_CHARS_MOST or len(item.calls) > 50 or len(item.cites) > CITES_MOST:
         raise Refusal(fault(Code.TOO_LARGE, f"a note has at most {SAID_CHARS_MOST} characters", "note"))
+    if item.turns not in (-1, monitors.seen_turns(run_of(job))):
+        # A message may come twice, the second time to a hub that has taken over and does not know its id.
+        work.ignore("the goal has another turn since")
+        work.answer({"accepted": False})
+        return
     case = GoalCase(work, constellation, tiers.counted(job))
     why = publishing.against(case, item.finds)
     if why:
