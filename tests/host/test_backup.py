@@ -235,6 +235,8 @@ def test_a_hub_goes_on_from_a_backup_in_another_home(services: list[Service], tm
     assert (refused.returncode, "already runs" in refused.stderr) == (2, True)
     first.installation.close()
 
+    told = first.starloom("restore", str(archive), "--home", str(tmp_path / "elsewhere"))
+    assert "were revoked since have theirs again" in told.stdout, told.stderr
     second_home = tmp_path / "second"
     done = first.starloom("restore", str(archive), "--home", str(second_home), "--json")
     assert done.returncode == 0, done.stderr

@@ -154,6 +154,9 @@ def restore(run: Invocation, file: FileArgument, home: HomeOption = None) -> Non
     with holding(settings.home):
         manifest = put_back(settings, file)
     _tell_archive(run, f"restored {settings.home}", manifest)
+    if not run.as_json:
+        say("Rights are those of the backup: people, tokens and devices that were revoked since have theirs again.")
+        say("Look at `starloom person ls`, `starloom token ls` and `starloom devices`, and revoke them again.")
 
 
 def _settings(home: Path | None) -> Settings:
