@@ -344,6 +344,14 @@ MIND_BUGS = [
         "tests/core/plan/test_votes.py",
     ),
     Bug(
+        "a turn of a goal that is delivered twice is taken twice",
+        f"{_CORE}plan/goals/steps.py",
+        "    if item.turns not in (-1, monitors.seen_turns(run_of(job))):\n",
+        "    if item.turns < -1:\n",
+        CORE,
+        "tests/core/plan/goals/test_goals_again.py",
+    ),
+    Bug(
         "a verdict on an older attempt decides on a newer one",
         f"{_CORE}run/judgement.py",
         "    return task if judged == _judged_name(task, record) else None\n",
