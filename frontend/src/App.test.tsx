@@ -55,7 +55,7 @@ describe("signing in", () => {
 
   it("says that a link is not whole, in no words of a form", async () => {
     open("/#/sign-in/abc.long", { signedIn: false });
-    expect((await screen.findByRole("alert")).textContent).toContain("This is no whole sign-in link");
+    expect((await screen.findByRole("alert")).textContent).toContain("This sign-in link is not complete");
     expect(screen.queryByText(/characters/)).toBeNull();
     expect(screen.queryByText("This browser is not signed in.")).toBeNull();
   });

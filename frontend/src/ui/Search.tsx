@@ -6,18 +6,27 @@ interface Words {
   placeholder: string;
   value: string;
   onChange: (value: string) => void;
+  /** A filter has a grammar of its own. */
+  icon?: "search" | "filter";
+  className?: string;
+  /** What Escape does. */
+  onEscape?: () => void;
 }
 
-export function SearchField({ label, placeholder, value, onChange }: Words) {
+export function SearchField(props: Words) {
+  const { label, placeholder, value, onChange, icon = "search", className = "search", onEscape } = props;
   return (
-    <label className="field search">
-      <Icon name="search" />
+    <label className={`field ${className}`}>
+      <Icon name={icon} />
       <input
         data-filter
         aria-label={label}
         placeholder={placeholder}
         value={value}
         onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") onEscape?.();
+        }}
       />
       <kbd className="only-wide" aria-hidden="true">
         /

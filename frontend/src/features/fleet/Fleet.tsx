@@ -9,8 +9,8 @@ import { type DeviceView, deviceShown, devices, openEnrollments } from "../../mo
 import { linesOf, withLoad } from "../../model/fleet/vitals.ts";
 import { plural } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
-import { Icon } from "../../ui/Icon.tsx";
 import { Button, Empty } from "../../ui/parts.tsx";
+import { SearchField } from "../../ui/Search.tsx";
 import { AskItem } from "../inbox/WaitingCard.tsx";
 import { DeviceCards } from "./DeviceCards.tsx";
 import { DeviceTable } from "./DeviceTable.tsx";
@@ -85,19 +85,14 @@ export function FleetPage() {
       <section className="scroller">
         <div className="fleethead">
           <StateCounts all={all} shownOf={shownOf} />
-          <label className="field search end">
-            <Icon name="filter" />
-            <input
-              data-filter
-              aria-label="Filter devices"
-              placeholder="os: tool: grant: name"
-              value={words}
-              onChange={(event) => setWords(event.target.value)}
-            />
-            <kbd className="only-wide" aria-hidden="true">
-              /
-            </kbd>
-          </label>
+          <SearchField
+            icon="filter"
+            className="search end"
+            label="Filter devices"
+            placeholder="os: tool: grant: name"
+            value={words}
+            onChange={setWords}
+          />
           {phone && (
             <>
               <Button asks kind="primary" icon="plus" onClick={add}>

@@ -3,8 +3,8 @@ import { useLocation } from "wouter";
 import { ActionButton } from "../../../app/actions/Actions.tsx";
 import { forkFrom, takeBack, undoneBy } from "../../../app/actions/goingBack.ts";
 import { useWorkspace } from "../../../app/workspace/context.ts";
-import { Icon } from "../../../ui/Icon.tsx";
 import { type Choice, Tabs } from "../../../ui/parts.tsx";
+import { SearchField } from "../../../ui/Search.tsx";
 import { PriorityOf } from "../../request/PriorityChoice.tsx";
 import { VersionChoice } from "../history/Versions.tsx";
 import { callsOf } from "../planning/Conversation.tsx";
@@ -26,10 +26,14 @@ export function Tools({ run, place, versions }: { run: Run; place: Place; versio
         choices={lensesOf(run)}
       />
       {((lens === "list" && !phone) || filter) && (
-        <FilterField
+        <SearchField
+          icon="filter"
+          className="filter"
+          label="Filter tasks"
+          placeholder="state: device: dur:>10s name"
           value={filter}
           onChange={(text) => to({ set: { q: text, lens: "list" } }, true)}
-          onClear={() => to({ set: { q: null } }, true)}
+          onEscape={() => to({ set: { q: null } }, true)}
         />
       )}
       {!run.final && versions.last > 0 && <PriorityOf constellation={run.head} />}
@@ -75,27 +79,4 @@ function lensesOf(run: Run): Choice<Lens>[] {
   if (callsOf(run.model).length > 0) lenses.push({ value: "conversation", label: "Conversation", icon: "recipe" });
   if (run.part && !run.beside) lenses.unshift({ value: "answer", label: "Answer", icon: "proof" });
   return lenses;
-}
-
-/** The filter of the tasks, in the grammar of `model/tasks/filter.ts`. */
-function FilterField(props: { value: string; onChange: (text: string) => void; onClear: () => void }) {
-  const { value, onChange, onClear } = props;
-  return (
-    <label className="field filter">
-      <Icon name="filter" />
-      <input
-        data-filter
-        aria-label="Filter tasks"
-        placeholder="state: device: dur:>10s name"
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") onClear();
-        }}
-      />
-      <kbd className="only-wide" aria-hidden="true">
-        /
-      </kbd>
-    </label>
-  );
 }

@@ -42,8 +42,8 @@ export function SignInPage({ problem, ended, spoiled, working, onRetry }: SignIn
               <>
                 {spoiled && (
                   <p role="alert">
-                    This is no whole sign-in link: a part was lost, or something was added, when it was copied. Copy it
-                    again.
+                    This sign-in link is not complete: part of it was lost, or something was added, when it was copied.
+                    Copy it again.
                   </p>
                 )}
                 {!problem?.reason && !ended && !spoiled && <p className="strong">This browser is not signed in.</p>}
