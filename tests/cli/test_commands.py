@@ -347,25 +347,27 @@ def test_why_names_every_candidate_and_lines_to_type(hub: StubHub) -> None:
     assert typed("starloom reassign t c-1 --device NAME") in said
 
 
-def test_show_says_why_a_ready_task_is_held_as_why_does(hub: StubHub) -> None:
-    """No event holds the reason: the hub joins it from the offers of the fleet."""
+def _held(hub: StubHub, tasks: str, *attention: Attention) -> None:
+    """Have the hub tell the log of a running constellation whose tasks are ready, and what asks for a person."""
     log, ready = Log(), TaskRecord(since_ms=0, state=TaskState.READY)
-    log.add(
-        "planned",
-        head=Head(
-            author="person:me",
-            created_ms=1,
-            id=CONSTELLATION,
-            name="Test",
-            state=ConstellationState.ACTIVE,
-            attention=[Attention.MISSING_GRANT],
-        ),
-        task__t=ready,
-        task__u=ready,
+    head = Head(
+        author="person:me",
+        created_ms=1,
+        id=CONSTELLATION,
+        name="Test",
+        state=ConstellationState.ACTIVE,
+        attention=list(attention),
     )
+    held: dict[str, Any] = {f"task__{task}": ready for task in tasks}
+    log.add("planned", head=head, **held)
     events = [json.loads(encode_event(event)) for event in log.rows]
     hub.answers["GET", f"/constellations/{CONSTELLATION}/events"] = (200, {"items": events})
     hub.answers["GET", "/devices"] = (200, {"items": []})
+
+
+def test_show_says_why_a_ready_task_is_held_as_why_does(hub: StubHub) -> None:
+    """No event holds the reason: the hub joins it from the offers of the fleet."""
+    _held(hub, "tu", Attention.MISSING_GRANT)
     line = "starloom-agent grant shell:run"
     item = {"task": "t", "state": "ready", "reason": "missing_grant", "sentence": f"t needs a grant: {line}"}
     other = {"task": "u", "state": "ready", "reason": "busy", "sentence": "u waits its turn."}
@@ -382,20 +384,8 @@ def test_show_says_why_a_ready_task_is_held_as_why_does(hub: StubHub) -> None:
 
 
 def test_a_watch_that_ends_at_a_missing_grant_says_the_line_that_gives_it(hub: StubHub) -> None:
-    log = Log()
-    head = Head(
-        author="person:me",
-        created_ms=1,
-        id=CONSTELLATION,
-        name="Test",
-        state=ConstellationState.ACTIVE,
-        attention=[Attention.MISSING_GRANT, Attention.RULE_REFUSED],
-    )
-    log.add("planned", head=head, task__t=TaskRecord(since_ms=0, state=TaskState.READY))
-    events = [json.loads(encode_event(event)) for event in log.rows]
+    _held(hub, "t", Attention.MISSING_GRANT, Attention.RULE_REFUSED)
     hub.answers["GET", f"/constellations/{CONSTELLATION}"] = (200, {"id": CONSTELLATION})
-    hub.answers["GET", f"/constellations/{CONSTELLATION}/events"] = (200, {"items": events})
-    hub.answers["GET", "/devices"] = (200, {"items": []})
     line = "starloom-agent grant files:read DIR"
     row = {"task": "t", "state": "ready", "reason": "missing_grant", "sentence": f"t needs a grant: {line}."}
     rows = [row, {**row, "task": "u"}, {**row, "reason": "busy", "sentence": "u waits its turn."}]
