@@ -336,7 +336,10 @@ export class MockHub {
 
   private session(): Answered {
     const principal = { id: "p1", name: "mara" };
-    return { body: { csrf: "csrf", lab: this.lab !== null, principal, role: this.role, token: "t1" }, status: 200 };
+    return {
+      body: { csrf: "csrf", lab: this.lab !== null, principal, role: this.role, scopes: [], token: "t1" },
+      status: 200,
+    };
   }
 
   private list(search: URLSearchParams): Answered {
