@@ -117,10 +117,10 @@ def _state_of(constellation: Constellation) -> ConstellationState:
     if head.undone_from is not None and head.state is not _STATE.CANCELLING:
         return _STATE.FAILED if _not_undone(constellation) else head.undone_from
     if head.given_up:
-        return _STATE.PARTIAL if judge(constellation) is _STATE.PARTIAL else _STATE.FAILED
+        return _STATE.PARTIAL if _state_by_results(constellation) is _STATE.PARTIAL else _STATE.FAILED
     if head.state is _STATE.CANCELLING:
         return _STATE.CANCELLED
-    state = judge(constellation)
+    state = _state_by_results(constellation)
     return judgement.outcome(constellation, state) if head.policy.judge is not None else state
 
 
@@ -131,7 +131,7 @@ def _waits(work: Work, constellation: Constellation) -> bool:
         return False
     if any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
         return True
-    state = judge(constellation)
+    state = _state_by_results(constellation)
     if judgement.hold(work, constellation, state):
         return True
     refused = judgement.refused(constellation, state)
@@ -149,7 +149,7 @@ def _not_undone(constellation: Constellation) -> list[str]:
     ]
 
 
-def judge(constellation: Constellation) -> ConstellationState:
+def _state_by_results(constellation: Constellation) -> ConstellationState:
     """Return how a constellation whose top-level tasks are all final has ended.
 
     `cancelled` if nothing succeeded and nothing failed: a person cancelled its tasks one by one. `partial` also where a
@@ -386,7 +386,7 @@ def _item(constellation: Constellation, result: ResultSpec, task: str, title: st
     if record is None or record.state is not _SUCCEEDED:
         return None
     attempt = constellation.last_attempt(task)
-    found = _without_token(constellation, task, fact(constellation, task, result.output))
+    found = _as_shown(constellation, task, fact(constellation, task, result.output))
     common = AnswerItem(
         attempt=record.attempt,
         checked=record.checked,
@@ -414,7 +414,7 @@ def _item(constellation: Constellation, result: ResultSpec, task: str, title: st
     return replace(common, value=text)
 
 
-def _without_token(constellation: Constellation, task: str, found: Any) -> Any:
+def _as_shown(constellation: Constellation, task: str, found: Any) -> Any:
     """Return a person's answer as it is shown: with the name of the person, and without words that nobody wrote."""
     if constellation.specs[task].person is None or not isinstance(found, dict) or not isinstance(found.get("by"), str):
         return found

@@ -123,7 +123,7 @@ def _on_due(work: Work, schedule: Schedule) -> None:
     made_up = _made_up(schedule, missed, now)
     (ahead,) = following(schedule.cron, schedule.zone, work.at_ms)
     changed = replace(schedule, due_ms=ahead, skipped=schedule.skipped + len(missed) - len(made_up))
-    notes = [_told_missed(schedule, missed, made_up)] if missed else []
+    notes = [_missed_words(schedule, missed, made_up)] if missed else []
     if missed and schedule.notify is not NotifyWhen.NEVER:
         changed = noticed(changed, notes[0], work.at_ms)
     stops: list[str] = []
@@ -147,7 +147,7 @@ def _made_up(schedule: Schedule, missed: list[int], now: int | None) -> list[int
             return []
 
 
-def _told_missed(schedule: Schedule, missed: list[int], made_up: list[int]) -> str:
+def _missed_words(schedule: Schedule, missed: list[int], made_up: list[int]) -> str:
     count = f"{COUNTED_MOST} or more" if len(missed) >= COUNTED_MOST - 1 else str(len(missed))
     firings = "1 firing was" if len(missed) == 1 else f"{count} firings were"
     if len(made_up) == 1:
@@ -447,7 +447,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     made = replace(
         chosen,
         consent=consent,
-        devices=_bound(work, item, known),
+        devices=_bound_devices(work, item, known),
         created_ms=known.created_ms if known else work.at_ms,
         due_ms=0,
         fired=known.fired if known else 0,
@@ -461,7 +461,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         strict=True,
     )
     if made.state is _STATE.ACTIVE:
-        made = _wound(made, work.at_ms)
+        made = _with_next_moment(made, work.at_ms)
     puts: list[Put] = [("schedule", made.id, made)]
     if text is not None:
         puts.append(("scheduled_plan", made.id, ScheduledPlan(plan=text)))
@@ -472,7 +472,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     work.answer({"id": made.id})
 
 
-def _bound(work: Work, item: ScheduleSaved, known: Schedule | None) -> dict[str, str]:
+def _bound_devices(work: Work, item: ScheduleSaved, known: Schedule | None) -> dict[str, str]:
     """Return the devices to which a schedule is bound: a name keeps its device until a person approves another."""
     now = plan_devices(work.shard.fleet, item.plan)
     if known is None or (item.plan_hash is not None and _decides(work, approves=item.approves)):
@@ -489,7 +489,7 @@ def _takes_over(work: Work, item: ScheduleSaved, known: Schedule) -> bool:
         return True
     kept = work.shard.fleet.scheduled_plans.get(known.id)
     plan = _plan_decoder.decode(kept.plan) if kept is not None else None
-    return _terms(item.schedule) != _terms(known) or plan != (item.plan if item.keep_plan else None)
+    return _chosen_terms(item.schedule) != _chosen_terms(known) or plan != (item.plan if item.keep_plan else None)
 
 
 def _faults(work: Work, chosen: Schedule) -> list[Fault]:
@@ -536,7 +536,9 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
     # Nobody is there at a firing, so all that does more than read is approved here, however the schedule is made.
     if not needs_approval(fleet, plan, strict=True, by=work.by):
         return None
-    given = known.consent if known is not None and (decides or _clock(known) == _clock(item.schedule)) else None
+    given = (
+        known.consent if known is not None and (decides or _clock_terms(known) == _clock_terms(item.schedule)) else None
+    )
     if given is not None and not beyond(given, now, fleet):
         return given
     names = ", ".join(effects)
@@ -554,15 +556,15 @@ def _decides(work: Work, *, approves: bool) -> bool:
     return approves and not is_model(work.by)
 
 
-def _clock(schedule: Schedule) -> tuple[str, ...]:
+def _clock_terms(schedule: Schedule) -> tuple[str, ...]:
     """Return the terms that decide how often it runs: who approved its plan approved it at these times."""
     return (schedule.cron, schedule.zone, schedule.overlap, schedule.catch_up)
 
 
-def _terms(schedule: Schedule) -> tuple[object, ...]:
+def _chosen_terms(schedule: Schedule) -> tuple[object, ...]:
     """Return all that people choose in a schedule except its name; its own plan is a record beside it."""
     return (
-        *_clock(schedule),
+        *_clock_terms(schedule),
         schedule.deadline_s,
         schedule.notify,
         schedule.notify_device,
@@ -572,7 +574,7 @@ def _terms(schedule: Schedule) -> tuple[object, ...]:
     )
 
 
-def _wound(schedule: Schedule, at_ms: int) -> Schedule:
+def _with_next_moment(schedule: Schedule, at_ms: int) -> Schedule:
     (ahead,) = following(schedule.cron, schedule.zone, at_ms)
     return replace(schedule, due_ms=ahead)
 
@@ -648,7 +650,7 @@ def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
     if lost is not None:
         raise Refusal(fault(Code.RIGHTS_LOST, lost))
     # Moments during the pause were not missed: a person paused the schedule.
-    wound = _wound(owned, work.at_ms)
+    wound = _with_next_moment(owned, work.at_ms)
     keep(work, wound, EventKind.SCHEDULE_RESUMED, note=item.reason)
     _arm(work, wound)
 

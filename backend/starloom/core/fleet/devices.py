@@ -99,7 +99,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         raise Refusal(fault(Code.CONFLICT, why))
     _refuse_misleading(item)
     if enrollment.devices > 1:
-        enrollment = _use_of(work, enrollment, item)
+        enrollment = _pairing_under(work, enrollment, item)
     before = _replaced(work, enrollment)
     asking = replace(
         enrollment,
@@ -114,7 +114,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     )
     puts: list[Put] = [("enrollment", enrollment.id, asking)]
     if enrollment.code_of:
-        puts.insert(0, ("enrollment", enrollment.code_of, _used_once_more(work, enrollment.code_of)))
+        puts.insert(0, ("enrollment", enrollment.code_of, _code_after_use(work, enrollment.code_of)))
     work.emit(shard.fleet, EventKind.ENROLLMENT_ASKED, enrollment.id, puts)
     if enrollment.preapproved:
         # No person sees its request, so it gets no labels but those of the device that it replaces.
@@ -138,7 +138,7 @@ def _refuse_misleading(item: EnrollmentAsked) -> None:
         raise Refusal(*faults)
 
 
-def _use_of(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
+def _pairing_under(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
     """Return the pairing of one device under a code for several, with an id that only the device and the owner know."""
     if (code.id, item.device) in work.shard.fleet.asking:
         raise Refusal(fault(Code.CONFLICT, "this key has asked with this code already"))
@@ -147,7 +147,7 @@ def _use_of(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
     )
 
 
-def _used_once_more(work: Work, code: str) -> Enrollment:
+def _code_after_use(work: Work, code: str) -> Enrollment:
     """Return the pairing of a code for several devices after one more use; the last use closes it."""
     found = work.shard.fleet.enrollments[code]
     used = found.used + 1

@@ -24,8 +24,8 @@ from starloom.core.placement.device_conditions import (
 from starloom.core.placement.finish import (
     DOUBT_LEAST,
     NOISE_MS,
-    PASSED_MOST,
     WAIT_MOST_MS,
+    WAITING_MOST,
     Paced,
     PlacementPass,
     paced_of,
@@ -429,10 +429,10 @@ def _may_wait(turn: PlacementPass, constellation: Constellation, demand: Demand,
 
     There is work enough for all devices then, and no task gains by its place.
     """
-    if len(turn.passed) >= PASSED_MOST or turn.silent:
+    if len(turn.waiting) >= WAITING_MOST or turn.silent:
         return False
     line = demand.lines[constellation.name]
-    return len(line) < PASSED_MOST or -line[0][0] < constellation.rank.get(spec.id, 0)
+    return len(line) < WAITING_MOST or -line[0][0] < constellation.rank.get(spec.id, 0)
 
 
 def _better(turn: PlacementPass, expected: _Expected, free: int, avoid: Collection[str]) -> tuple[str, int, int] | None:
@@ -648,7 +648,7 @@ def _from_line(
         at = name, task
         if queued.get(at) != demand.key:
             continue
-        if turn.passed and at in turn.passed:
+        if turn.waiting and at in turn.waiting:
             set_aside.append(entry)
             continue
         record, spec = constellation.tasks[task], constellation.specs[task]

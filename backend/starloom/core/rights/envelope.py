@@ -295,9 +295,9 @@ def envelope_words(spec: TaskSpec, fleet: Fleet) -> str:
     known = effects_of(spec, fleet)
     asked = " and ".join(
         [
-            *([f"each call that would {_words(known & RISKY_EFFECTS)}"] if known & RISKY_EFFECTS else []),
+            *([f"each call that would {_effect_words(known & RISKY_EFFECTS)}"] if known & RISKY_EFFECTS else []),
             *(
-                [f"each that would {_words(known & _PLACED_EFFECTS)} outside of that"]
+                [f"each that would {_effect_words(known & _PLACED_EFFECTS)} outside of that"]
                 if known & _PLACED_EFFECTS
                 else []
             ),
@@ -345,7 +345,7 @@ def milestone_words(milestone: Milestone) -> str:
     return f"{milestone.says} (within {' and '.join(bounds)})"
 
 
-def _words(effects: frozenset[Effect]) -> str:
+def _effect_words(effects: frozenset[Effect]) -> str:
     return " or ".join(effect.value for effect in Effect if effect in effects)
 
 

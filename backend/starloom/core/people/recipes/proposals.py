@@ -111,7 +111,7 @@ def _keep(work: Work, made: RecipeProposal) -> None:
     work.emit(work.shard.access, kind, made.id, puts, note=made.constellation, by=ENGINE)
 
 
-def open_one(work: Work, proposal: str) -> RecipeProposal:
+def open_proposal(work: Work, proposal: str) -> RecipeProposal:
     """Return an open proposal of the author of the present input.
 
     Raises:
@@ -132,7 +132,7 @@ def close(work: Work, found: RecipeProposal, state: str, *, recipe: str = "") ->
 
 def on_dismissed(work: Work, item: RecipeProposalDismissed) -> None:
     """Dismiss a proposal for good."""
-    found = open_one(work, item.proposal)
+    found = open_proposal(work, item.proposal)
     close(work, found, DISMISSED)
     work.answer({"id": found.id})
 

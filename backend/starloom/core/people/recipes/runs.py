@@ -45,7 +45,7 @@ def key_of(version: RecipeVersion) -> str:
     return f"{version.name}/{version.number}"
 
 
-def giving_way(kept: list[RecipeVersion]) -> list[Put]:
+def removals_before_one_more(kept: list[RecipeVersion]) -> list[Put]:
     """Return the removals of the oldest kept versions before one more is added."""
     return [("recipe", key_of(old), None) for old in kept[: max(0, len(kept) + 1 - VERSIONS_KEPT)]]
 
@@ -241,7 +241,7 @@ def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
     )
     puts: list[Put] = [
         ("recipe", key_of(made), made),
-        *giving_way(versions),
+        *removals_before_one_more(versions),
         ("recipe_runs", held.name, replace(held, in_a_row=0, told=made.number)),
     ]
     work.emit(work.shard.fleet, EventKind.RECIPE_WENT_BACK, held.name, puts, note=because, by=ENGINE)

@@ -23,7 +23,7 @@ from starloom_protocol.vocabulary import Effect, TaskState
 ANSWERS_CHARS_MOST: Final = 600
 LEAVES_MOST: Final = 5_000
 """A look with more values than that is not searched; each step of an end has its bound."""
-_TELLS_LEAST: Final = 3
+_TEXT_LEAST: Final = 3
 """A shorter text stands in a result by chance."""
 _NUMBER_LEAST: Final = 1_000
 """A smaller whole number stands in a result by chance."""
@@ -195,7 +195,7 @@ def _place_of(value: Any, found: list[_Place], said: list[str]) -> _Place | None
     Raises:
         Untraced: it stands in several places, in a list with others, or is a part of a result or made of one.
     """
-    if is_said(value, said) or not _tells(value):
+    if is_said(value, said) or not _is_telling(value):
         return None
     equal = [place for place in found if type(place.value) is type(value) and place.value == value]
     if len(equal) == 1 and not equal[0].listed:
@@ -204,20 +204,20 @@ def _place_of(value: Any, found: list[_Place], said: list[str]) -> _Place | None
         raise Untraced(f"{_short(value)} stands in a list of a result, whose order may change")
     if equal:
         raise Untraced(f"{_short(value)} stands in {len(equal)} places of the results")
-    if isinstance(value, str) and any(_share(value, place.value) for place in found):
+    if isinstance(value, str) and any(_is_part(value, place.value) for place in found):
         raise Untraced(f"{_short(value)} is a part of a result, or was made of one")
     return None
 
 
-def _tells(value: Any) -> bool:
+def _is_telling(value: Any) -> bool:
     """Return whether a value is none that stands in a result by chance; a short text is looked for as a part."""
     return isinstance(value, str | float) or abs(value) >= _NUMBER_LEAST
 
 
-def _share(value: str, other: Any) -> bool:
+def _is_part(value: str, other: Any) -> bool:
     if not isinstance(other, str):
         return False
-    return value in other or (len(other) >= _TELLS_LEAST and other in value)
+    return value in other or (len(other) >= _TEXT_LEAST and other in value)
 
 
 def _steps(looks: list[TaskSpec], read: set[str], names: _Names, taken: set[str]) -> list[TaskSpec]:
