@@ -45,6 +45,7 @@ from starloom_protocol.vocabulary import (
 )
 
 DUE, TURN, TELL = "schedule_due", "schedule_turn", "schedule_tell"
+"""The kinds of its timers: a moment is due, a queued firing may start, a notice is to be shown on a device."""
 TIMERS = (DUE, TURN, TELL)
 
 ON_TIME_MS = 60_000
@@ -118,16 +119,16 @@ def _on_due(work: Work, schedule: Schedule) -> None:
         stop(work, schedule, fault(Code.RIGHTS_LOST, lost))
         return
     moments = passed(schedule.cron, schedule.zone, schedule.due_ms, work.at_ms, COUNTED_MOST) or [schedule.due_ms]
-    now = moments[-1] if moments[-1] > work.at_ms - ON_TIME_MS else None
-    missed = moments if now is None else moments[:-1]
-    made_up = _made_up(schedule, missed, now)
-    (ahead,) = following(schedule.cron, schedule.zone, work.at_ms)
-    changed = replace(schedule, due_ms=ahead, skipped=schedule.skipped + len(missed) - len(made_up))
+    on_time = moments[-1] if moments[-1] > work.at_ms - ON_TIME_MS else None
+    missed = moments if on_time is None else moments[:-1]
+    made_up = _made_up(schedule, missed, on_time)
+    changed = _with_next_moment(schedule, work.at_ms)
+    changed = replace(changed, skipped=schedule.skipped + len(missed) - len(made_up))
     notes = [_missed_words(schedule, missed, made_up)] if missed else []
     if missed and schedule.notify is not NotifyWhen.NEVER:
         changed = noticed(changed, notes[0], work.at_ms)
     stops: list[str] = []
-    for moment in made_up if now is None else [*made_up, now]:
+    for moment in made_up if on_time is None else [*made_up, on_time]:
         changed, note, cancels = _line_up(changed, moment)
         notes += [note] if note else []
         stops += cancels
@@ -137,11 +138,12 @@ def _on_due(work: Work, schedule: Schedule) -> None:
         _cancel(work, name)
 
 
-def _made_up(schedule: Schedule, missed: list[int], now: int | None) -> list[int]:
+def _made_up(schedule: Schedule, missed: list[int], on_time: int | None) -> list[int]:
+    """Return the missed moments whose firings still run; with `on_time`, one is due now as well."""
     match schedule.catch_up:
         case CatchUp.ALL:
             return missed[-QUEUED_MOST:]
-        case CatchUp.LAST if now is None:
+        case CatchUp.LAST if on_time is None:
             return missed[-1:]
         case _:
             return []
@@ -650,9 +652,9 @@ def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
     if lost is not None:
         raise Refusal(fault(Code.RIGHTS_LOST, lost))
     # Moments during the pause were not missed: a person paused the schedule.
-    wound = _with_next_moment(owned, work.at_ms)
-    keep(work, wound, EventKind.SCHEDULE_RESUMED, note=item.reason)
-    _arm(work, wound)
+    resumed = _with_next_moment(owned, work.at_ms)
+    keep(work, resumed, EventKind.SCHEDULE_RESUMED, note=item.reason)
+    _arm(work, resumed)
 
 
 def _run_now(work: Work, schedule: Schedule) -> None:

@@ -1,4 +1,8 @@
-"""Devices: pairing, connections, offers, and the handling of their work when they connect, go or are revoked."""
+"""Devices: their pairing, connections, offers and controls, and their work when they connect, go or are revoked.
+
+Owns the records of devices and of join codes. Chooses no device for a task (`core.placement`), and does not decide how
+work ends that is lost with a device (`core.run.recovery`).
+"""
 
 from __future__ import annotations
 
@@ -253,7 +257,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
     _put_device(work, EventKind.DEVICE_ONLINE, online)
     entries = []
     for name, task in list(work.shard.fleet.holders.get(device.id, {})):
-        entry = _resume(work, work.shard.constellations[name], task, new_ledger=new_ledger)
+        entry = _resume_entry(work, work.shard.constellations[name], task, new_ledger=new_ledger)
         if entry is not None:
             entries.append(entry)
     for name in list(work.shard.live):
@@ -279,7 +283,11 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
     )
 
 
-def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: bool) -> dict[str, Any] | None:
+def _resume_entry(work: Work, constellation: Constellation, task: str, *, new_ledger: bool) -> dict[str, Any] | None:
+    """Return the entry of a resume plan for an open attempt, or None where its dispatch is sent again.
+
+    `new_ledger`: the device has lost the ledger that it had when the attempt was leased.
+    """
     heard(work, constellation, task)
     case = present(work, constellation, task)
     record, at = case.record, case.at
@@ -287,7 +295,7 @@ def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: 
         return {"action": "cancel", "at": at}
     if record.state is TaskState.LEASED:
         if new_ledger and case.attempt.repeatability not in REPEATABLE:
-            # Its ledger is gone, so it is unknown whether this attempt began.
+            # Without the ledger it is unknown whether this attempt began.
             recovery.uncertain(case)
             return None
         # The dispatch may not have arrived; the agent answers a repeated one from its ledger.

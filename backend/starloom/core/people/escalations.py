@@ -1,9 +1,9 @@
 """Escalations: proposals of a reviewer that need a person, and the end of a plan that a reviewer gives up.
 
 An edit that goes beyond the approved plan is put to a person, who allows or denies it. The question is bound to the
-edit, its version and the ways in which it is wider; these are computed again when it is answered. Only a person's
-answer applies the edit, in that person's name. No answer in time is a denial. Tasks held by the review stay held until
-then, because an edit must come before they begin.
+edit, its version and the ways in which it is wider; these are computed again when it is answered. Events, questions and
+texts call such an edit a wish of the reviewer. Only a person's answer applies the edit, in that person's name. No
+answer in time is a denial. Tasks held by the review stay held until then, because an edit must come before they begin.
 
 A reviewer may end a plan of a model, but no plan that a person wrote or changed: its reason then goes to the person,
 who may cancel. Giving up makes no outcome better: the constellation has failed, or is done in part.

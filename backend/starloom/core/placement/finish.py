@@ -24,9 +24,12 @@ WAITING_MOST: Final = 16
 WAIT_MOST_MS: Final = 600_000
 """A task waits for no device that is busy for longer."""
 NOISE_MS: Final = 50
+"""Two expected finishes that differ by less are the same."""
 DOUBT: Final = 250
+"""The part of 1,000 by which the time of one call may be wrong; that of a mean falls with the root of its calls."""
 DOUBT_LEAST: Final = 80
-"""Two finishes are the same if they differ by less than this time and this part of 1,000 by the root of the calls."""
+"""The part of 1,000 to which it falls at most."""
+TIMER: Final = "pace_wait"
 
 
 @dataclass(slots=True)
@@ -39,7 +42,9 @@ class Waits:
 
 @dataclass(slots=True)
 class PlacementPass:
-    """One pass: its time, the tasks that wait, and the moments at which the slots of busy devices become free.
+    """One pass: its time, the tasks that are `waiting` for a better device, and when slots of busy devices are free.
+
+    `waits` has these tasks by their demands, `ends` the moments at which the slots of a device become free.
 
     A `silent` one examines the queues as after an input that decided nothing: no task is placed by expected finish.
     """
@@ -159,9 +164,6 @@ def same(first_ms: int, second_ms: int, doubt: int) -> bool:
     """Tell whether two expected finishes differ by no more than chance; `doubt` is that of the less known one."""
     low, high = min(first_ms, second_ms), max(first_ms, second_ms)
     return high - low <= NOISE_MS + high * doubt // 1000
-
-
-TIMER: Final = "pace_wait"
 
 
 def due_waits(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:

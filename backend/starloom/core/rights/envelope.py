@@ -277,7 +277,6 @@ def by_a_stranger(offer: ToolOffer) -> bool:
 NAMED_MOST: Final = 12
 _GRANTED: Final = ("reads", "writes")
 """The facts of an offer that list folders, one a line."""
-_ONE: Final = "; "
 _PLACED_EFFECTS: Final = frozenset({Effect.WRITE, Effect.REACH})
 
 
@@ -317,7 +316,8 @@ def _folder_words(goal: Goal, devices: list[Device], fleet: Fleet) -> str:
     told = [f"{device.name}: {few(granted, NAMED_MOST)}" for device in devices if (granted := _granted(fleet, device))]
     words = "in all folders that the owner granted" if len(devices) == 1 else "in all folders that their owners granted"
     also = f" and {few(named, NAMED_MOST)}" if named else ""
-    return f"{words}{also}{f' ({_ONE.join(told[:NAMED_MOST])})' if told else ''}"
+    by_device = f" ({'; '.join(told[:NAMED_MOST])})" if told else ""
+    return f"{words}{also}{by_device}"
 
 
 def _granted(fleet: Fleet, device: Device) -> list[str]:

@@ -92,7 +92,7 @@ class Retention:
     async def _prune_page(self, items: Sequence[EndedConstellation], now_ms: int) -> None:
         """End the history of those of a page that may go, by the rule that chose each, then remove their commits."""
         young = [item.id for item in items if item.ended_ms > now_ms - self._limits.files_ms]
-        offering = await self._offered.offering(young) if young and self._offered is not None else set()
+        with_files = await self._offered.offering(young) if young and self._offered is not None else set()
         size_bytes = (await self._store.history_size()).bytes
         async with self._turn:
             shard = self._shard()
@@ -100,9 +100,9 @@ class Retention:
                 items,
                 self._limits,
                 away=away_since(shard),
-                needed=needed(shard).union(self._on_the_way()),
+                held=needed(shard).union(self._on_the_way()),
                 now_ms=now_ms,
-                offering=offering,
+                with_files=with_files,
                 size_bytes=size_bytes,
             )
             whys: dict[str, list[EndedConstellation]] = {}

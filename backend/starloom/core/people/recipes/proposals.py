@@ -27,6 +27,9 @@ from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Gate, PrincipalKind, Reason, TaskState
 
 OPEN, KEPT, DISMISSED, PASSED, LEFT = "open", "kept", "dismissed", "passed", "left"
+"""The states of a proposal: offered; made a recipe; refused for good; given up for newer ones; not possible, with the
+reason. Of one that is not open only the mark of its shape stays.
+"""
 TRY_LABEL: Final = "try"
 """The label of constellations that only try one row of a plan."""
 TEST_LABEL: Final = "test"
@@ -34,11 +37,14 @@ TEST_LABEL: Final = "test"
 MARKS_MOST: Final = 500
 """So many shapes of a person are remembered; then those that were only passed over are proposed again."""
 ALL_MOST: Final = 5_000
+"""The marks of all people together."""
 TASKS_MOST: Final = 40
+"""A longer plan is not proposed, as nobody would read its recipe."""
 WORDS_CHARS_MOST: Final = 300
 PLAN_CHARS_MOST: Final = 32 * 1024
 _PERSON: Final = f"{PrincipalKind.PERSON}:"
 _EXPANDS: Final = "expand"
+"""The author of versions that come from a list's children."""
 _QUIET_SKIPS: Final = frozenset({None, Reason.NOT_CHOSEN, Reason.ENOUGH})
 
 

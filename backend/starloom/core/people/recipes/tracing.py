@@ -1,7 +1,8 @@
-"""Tracing: where the constants of a plan come from that was made after a look or an answer of its person. Pure.
+"""Tracing: finds for each constant of a plan the look or the answer of a person that it came from. Pure.
 
-Owns which value of a plan is read again from a look at each run, which is the person's answer, and why a plan cannot be
-made again by code. A value of a device is read into calls that only read: nothing else decides by it unseen.
+A recipe of the plan then makes the look again at each run, and has the answer as a parameter. Owns this choice, and the
+reason why a plan cannot be made again by code. A value that a device gives may become an argument only of a call that
+only reads, because nobody sees the value before the call.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from starloom_protocol.vocabulary import Effect, TaskState
 
 ANSWERS_CHARS_MOST: Final = 600
 LEAVES_MOST: Final = 5_000
-"""A look with more values than that is not searched; each step of an end has its bound."""
+"""Looks with more values than that are not searched: the search is a part of one step."""
 _TEXT_LEAST: Final = 3
 """A shorter text stands in a result by chance."""
 _NUMBER_LEAST: Final = 1_000
@@ -53,7 +54,9 @@ class _Place:
 
 
 def trace(fleet: Fleet, constellation: Constellation, specs: list[TaskSpec], words: str, seen: Sequence[str]) -> Traced:
-    """Return how a plan is made again from the words, the answers and the looks (`seen`) that it was made after.
+    """Return how a plan is made again from the words of its person, their answers and the looks that came before it.
+
+    `seen` are the tasks of these looks.
 
     Raises:
         Untraced: a value may rest on a look in a way that code cannot check.

@@ -59,7 +59,10 @@ def publish(work: Work, constellation: Constellation, task: str) -> None:
 
 
 def put(work: Work, constellation: Constellation, *, topic: str, task: str, output: str, by: str) -> bool:
-    """Publish a part of the result of a succeeded task under a topic; False if there is no such part, or no room."""
+    """Publish a part of the result of a succeeded task under a topic; False if there is no such part, or no room.
+
+    `by` is the task or group whose finding it is: that of a child belongs to its group.
+    """
     try:
         finding = _finding(work, constellation, topic, task, output, by)
     except Unfit as error:
