@@ -49,7 +49,7 @@ def on_begun(work: Work, item: LedgerReported) -> None:
     if record.attempt > at.attempt or not _could_have_had(work, constellation, spec, device):
         work.ignore("a device remembers an attempt that it could not have had")
         return
-    _tell(work, constellation, device, at)
+    _tell_owner(work, constellation, device, at)
     if constellation.head.state not in _TAKES_UP:
         return
     attempt = constellation.attempts.get(f"{at.task}/{record.attempt}")
@@ -85,7 +85,7 @@ def _could_have_had(work: Work, constellation: Constellation, spec: TaskSpec, de
     return found.reason in (None, Reason.BUSY)
 
 
-def _tell(work: Work, constellation: Constellation, device: Device, at: LeaseRef) -> None:
+def _tell_owner(work: Work, constellation: Constellation, device: Device, at: LeaseRef) -> None:
     """Tell the owner that a device remembers more than the history has: once, until it was seen."""
     if device.remembers:
         return

@@ -111,7 +111,6 @@ class Desk:
 
     def __init__(self, log: Events, runs: ScenarioRuns) -> None:
         self._log = log
-        self._runs = runs
         self.scenarios = runs.scenarios
         self.start = runs.start
         self.run = runs.run
