@@ -50,7 +50,7 @@ from starloom.edge.live.entity_json import iso
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.optional_parts import OptionalParts
 from starloom.edge.live.sketches import Sketches
-from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, StopRules, fill_views
+from starloom.edge.live.views import ConstellationViews, FleetView, Headlines, QuestionsView, StopRules, fill_views
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
 from starloom.edge.web.hub_seals import Peers, secret_of
@@ -127,7 +127,7 @@ class _Parts:
     key: hub_keys.HubKey
     access: AccessView
     fleet: FleetView
-    others: Others
+    others: ConstellationViews
 
     @property
     def owner_ttl_ms(self) -> int:
@@ -231,7 +231,7 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
         key=hub_keys.load_or_make(shared / HUB_KEY_FILE),
         access=AccessView(clock.now_ms),
         fleet=fleet,
-        others=Others(headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules()),
+        others=ConstellationViews(headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules()),
     )
 
 

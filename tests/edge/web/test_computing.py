@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from starloom.edge.web.admission import AT_ONCE, OF_ONE_MOST
+from starloom.edge.web.computing import AT_ONCE, OF_ONE_MOST
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.records.edits import LoweredPlan
 from tests.edge.world import NoRecipes, World, a_world, settle
