@@ -34,6 +34,7 @@ STAGES: Final = {
     ModelRole.SMALL: Stage.TIERED,
 }
 BYTES_A_TOKEN: Final = 3
+"""The estimate for prompts that no endpoint has counted yet; rather too few bytes than too many."""
 _SAME_PLACE: Final = (
     f"To try the hub's model, type this where the hub was started, or keep its lines in {FILE_NAME} of its data folder"
 )
@@ -147,16 +148,16 @@ def examine_model(
     try:
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
-        return _without(Finding("settings", False, str(invalid), "Mend the named variable or line."), show)
+        return _report_of(Finding("settings", False, str(invalid), "Mend the named variable or line."), show)
     try:
         endpoints = endpoints_of(settings)
         if not endpoints:
-            return _without(_none_set(hub), show)
+            return _report_of(_none_set(hub), show)
         for line in [*of_another_hub(hub, endpoints[Stage.PLANNING]), *announced(endpoints)]:
             tell(line)
         models = {endpoint: connect(endpoint) for endpoint in set(endpoints.values())}
     except ModelFault as error:
-        return _without(Finding("model", False, error.fault.reason, error.fault.hint or ""), show)
+        return _report_of(Finding("model", False, error.fault.reason, error.fault.hint or ""), show)
     return asyncio.run(_tried(endpoints, models, show))
 
 
@@ -256,7 +257,7 @@ def _finding(outcome: Outcome, cost: Used, broken: ModelFault | None) -> Finding
     return Finding(outcome.name, False, told, broken.fault.hint or "")
 
 
-def _without(finding: Finding, show: Callable[[str], None]) -> Report:
+def _report_of(finding: Finding, show: Callable[[str], None]) -> Report:
     report = Report()
     _add(report, finding, show)
     return report

@@ -26,7 +26,7 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.computing import LARGE_BYTES, LARGE_TASKS
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import JsonReply, body_hash, idempotency_key, json_reply
-from starloom.planner.equivalents import Equivalents, checked
+from starloom.planner.equivalents import Equivalents, check_with_equivalents
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import ModelFault
 from starloom.planner.requests.matching import Match, Matched
@@ -378,7 +378,7 @@ def _lowered(
             one, params=params or None, known_devices=devices, known_tools=tools, known_signatures=signatures
         )
 
-    return _plan_of(checked(found, declared, check))
+    return _plan_of(check_with_equivalents(found, declared, check))
 
 
 def _canonical(params: dict[str, Any]) -> str:
