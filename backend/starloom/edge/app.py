@@ -18,8 +18,8 @@ from starloom.edge.access.guard import V1
 from starloom.edge.access.rate_limits import Denials, Denied
 from starloom.edge.access.refusals import DeviceRefusal
 from starloom.edge.agents.aip import AipEndpoint, AipParts, AipTimings
-from starloom.edge.agents.change_rates import ChangeRates
 from starloom.edge.agents.handshake import Handshake
+from starloom.edge.agents.offer_bounds import ChangeRates
 from starloom.edge.agents.progress_lines import ProgressLines
 from starloom.edge.hub import Hub
 from starloom.edge.live.endpoint import LiveEndpoint, LiveParts

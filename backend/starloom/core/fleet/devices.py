@@ -6,14 +6,13 @@ work ends that is lost with a device (`core.run.recovery`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from starloom.core.fleet import draining, hub_calls, owner_questions
-from starloom.core.fleet.join_code_limits import held_to
 from starloom.core.placement import device_conditions, pace, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
 from starloom.core.run import hedging, recovery
@@ -34,10 +33,12 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, unattend
-from starloom_protocol.records.entities import Device, Enrollment
+from starloom_protocol.records.entities import Device, Enrollment, Offer, ToolOffer
 from starloom_protocol.stream.authors import ENGINE, author_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.look_alikes import device_name_fault, look_of
+from starloom_protocol.text.wording import few
+from starloom_protocol.tools.profiles import exceeds, held_back_words, is_held_back, is_within
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -52,6 +53,8 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
+CUTS_NAMED_MOST = 5
+"""The parts of an offer that the sentence about its cuts names."""
 FORMER_NAMES_MOST = 8
 """A device that is renamed more often has nothing left that calls it by its first names."""
 
@@ -329,7 +332,7 @@ def on_offer(work: Work, item: OfferReceived) -> None:
         work.ignore("a newer session has taken over")
         return
     known = work.shard.fleet.offers.get(device.id)
-    profile, offer, over = held_to(device.profile_most, device.name, item.profile, item.offer)
+    profile, offer, over = _within_join_code(device.profile_most, device.name, item.profile, item.offer)
     if known == offer and (device.os, device.profile, device.over) == (item.os, profile, over):
         return
     offer = work.shard.fleet.tool_sets.share(offer)
@@ -342,6 +345,35 @@ def on_offer(work: Work, item: OfferReceived) -> None:
         for reason, attention in _WAITS_FOR_OWNER:
             if attention in constellation.head.attention:
                 _look_again(work, constellation, device.id, reason, attention)
+
+
+def _within_join_code(most: Profile, name: str, profile: Profile, offer: Offer) -> tuple[Profile, Offer, str]:
+    """Return profile and offer of a device within `most`, the profile of its join code, and a sentence about the cuts.
+
+    The sentence is empty if nothing was cut. The device's own policy is not changed.
+    """
+    if most is Profile.OPERATE:
+        return profile, offer, ""
+    grants = [grant for grant in offer.grants if is_within(grant, most)]
+    tools = [
+        tool if _fits(tool, most) else replace(tool, unavailable=held_back_words(most, name)) for tool in offer.tools
+    ]
+    over = [f"the profile {profile}"] if exceeds(profile, most) else []
+    over += sorted(set(offer.grants) - set(grants))
+    over += [before.name for before, after in zip(offer.tools, tools, strict=True) if before is not after]
+    if not over:
+        return profile, offer, ""
+    held = most if exceeds(profile, most) else profile
+    return held, replace(offer, grants=grants, tools=tools), f"{_listed(over)}: {held_back_words(most, name)}"
+
+
+def _fits(tool: ToolOffer, most: Profile) -> bool:
+    """Tell whether a tool is within `most`; one that its device does not offer keeps its own reason."""
+    return tool.unavailable is not None or not is_held_back(tool, most)
+
+
+def _listed(over: Iterable[str]) -> str:
+    return f"not taken over: {few(list(dict.fromkeys(over)), CUTS_NAMED_MOST)}"
 
 
 def _look_again(work: Work, constellation: Constellation, device: str, reason: Reason, attention: Attention) -> None:

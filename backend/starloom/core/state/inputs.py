@@ -1,8 +1,8 @@
 """Inputs of the hub: requests, reports, timers. State changes only when one of these is stepped.
 
 Time, ids and randomness arrive inside an input: `at_ms` is stamped by the engine when it is taken (never read from a
-peer), `id` names it, `by` is the author (the connection's identity and nothing else), `scope` is the role under which
-it was accepted.
+peer), `id` names it, `by` is the author (the connection's identity and nothing else; of a report that of its device),
+`scope` is the role under which it was accepted.
 """
 
 from __future__ import annotations

@@ -19,10 +19,9 @@ from starloom.core.state import inputs
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import DeviceRefusal, Refusals
 from starloom.edge.agents.attempt_logs import LogWriter
-from starloom.edge.agents.change_rates import RATES, ChangeRates, Changing
 from starloom.edge.agents.handshake import Alarm, Handshake, Proved, Refused
 from starloom.edge.agents.links import Link, Links
-from starloom.edge.agents.offer_bounds import offer_fault
+from starloom.edge.agents.offer_bounds import RATES, ChangeRates, Changing, offer_fault
 from starloom.edge.agents.progress_lines import ProgressLines
 from starloom.edge.agents.vital_lines import ASK_EVERY_S, VitalLines
 from starloom.edge.live.fanout import Fanout
