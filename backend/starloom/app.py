@@ -300,7 +300,7 @@ def _make_engine(parts: _Parts, collector: Collector) -> Engine:
         secrets=parts.vault,
         given=parts.given,
         refused=lambda device, door, reason: refusals.of_device(now_ms(), device, door, reason),
-        offered=collector,
+        kept_files=collector,
         pruned=parts.others.headlines.forget,
     )
 

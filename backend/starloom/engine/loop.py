@@ -40,7 +40,7 @@ from starloom.engine.orders.pump import REPORTS, Acknowledgements, Pump, sweep_j
 from starloom.engine.orders.secrets import DispatchedSecrets, NoSecrets, SecretDelivery, SecretSource
 from starloom.engine.ownership import Owning, gone_with_their_hub
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Obstacle, Reply, ValueStore
-from starloom.engine.retention.pruning import Offered, Retention
+from starloom.engine.retention.pruning import KeptFiles, Retention
 from starloom.engine.retention.retiring import Retiring, decode_entities
 from starloom.engine.settings import EngineSettings
 from starloom.process.ending import end_tasks
@@ -82,7 +82,7 @@ class Engine:
         given: DispatchedSecrets | None = None,
         measure: Measured | None = None,
         refused: Callable[[str, str, str], None] | None = None,
-        offered: Offered | None = None,
+        kept_files: KeptFiles | None = None,
         pruned: Callable[[list[str]], None] | None = None,
     ) -> None:
         self._store = store
@@ -128,7 +128,7 @@ class Engine:
             self._turn,
             lambda: self._shard,
             self.retiring.in_redis,
-            offered,
+            kept_files,
             pruned,
         )
         self._tasks: list[asyncio.Task[None]] = []
