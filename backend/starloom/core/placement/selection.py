@@ -101,7 +101,7 @@ def selects(selector: Selector, device: Device, tools: Mapping[str, ToolOffer]) 
     return not selector.any or any(selects(part, device, tools) for part in selector.any)
 
 
-def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None = None) -> Candidate:
+def judge_device(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None = None) -> Candidate:
     """Tell whether a device could do this work, now or once it is back or free; `needs` are the work's secrets."""
     offered = fleet.tools.get(device.id, {})
     if device.revoked:
@@ -168,12 +168,12 @@ def is_beyond_grants(device: Device, offer: ToolOffer) -> bool:
     """
     if is_held_back(offer, device.profile_most):
         return True
-    told = device.os == TAB_OS
-    return offer.unavailable is not None and not told and (offer.grant or "") not in offer.unavailable
+    is_tab = device.os == TAB_OS
+    return offer.unavailable is not None and not is_tab and (offer.grant or "") not in offer.unavailable
 
 
 def _can(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None) -> bool:
-    return judge(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
+    return judge_device(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
 
 
 def nearest(reasons: Collection[Reason | None]) -> Reason | None:

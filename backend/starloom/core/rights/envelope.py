@@ -90,7 +90,7 @@ def only_reads(offer: ToolOffer) -> bool:
     )
 
 
-def judge(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger: str) -> CallJudgement:
+def judge_call(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger: str) -> CallJudgement:
     """Judge one call of a step of the goal `spec`; it would be the task `name`."""
     goal = spec.goal or Goal(aim="")
     made = TaskSpec(

@@ -270,7 +270,7 @@ def _open_hedge(work: Work, device: str, at: LeaseRef) -> Case | None:
     record = constellation.tasks.get(at.task) if constellation else None
     if constellation is None or record is None or record.hedge != at.attempt:
         return None
-    hedge = hedging.of(constellation, at.task, record)
+    hedge = hedging.open_hedge(constellation, at.task, record)
     if hedge is None or hedge.device != device or hedge.incarnation != at.incarnation:
         return None
     return Case(work, constellation, constellation.specs[at.task], record, at.attempt, hedge)

@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.placement import health, pace
-from starloom.core.placement.selection import able, is_able, is_able_for, judge, nearest, offering
+from starloom.core.placement.selection import able, is_able, is_able_for, judge_device, nearest, offering
 from starloom.core.run import hedging
 from starloom.core.run.case import Case
 from starloom.core.run.verification import ENDED_IN_DOUBT
@@ -346,7 +346,9 @@ def _took_call_in_queue(work: Work, name: str, task: str) -> bool:
         return False
     fleet, selector = shard.fleet, spec.device or ANY
     needs = needs_of(shard.access, spec, constellation.head.recipe)
-    here = [judge(fleet, device, spec.tool or "", selector, needs) for device in offering(fleet, spec.tool or "")]
+    here = [
+        judge_device(fleet, device, spec.tool or "", selector, needs) for device in offering(fleet, spec.tool or "")
+    ]
     obstacle = nearest({item.reason for item in here})
     if obstacle is Reason.DEVICE_AWAY:
         away = (fleet.devices[item.device] for item in here if item.reason is obstacle)
@@ -355,7 +357,7 @@ def _took_call_in_queue(work: Work, name: str, task: str) -> bool:
             work.order(task_timer(constellation, task, OTHER_CALL_TIMER, record, since_ms + AWAY_MS))
             return False
     # Waiting looks at the devices with the tool; the words name any device, in the order of the fleet.
-    judged = (judge(fleet, device, spec.tool or "", selector, needs) for device in fleet.devices.values())
+    judged = (judge_device(fleet, device, spec.tool or "", selector, needs) for device in fleet.devices.values())
     near = list(islice((item for item in judged if item.reason is obstacle), _NAMED_MOST))
     said = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in near)
     why = f"no device can do {spec.tool} now: {said}" if near else f"no device offers {spec.tool} now"

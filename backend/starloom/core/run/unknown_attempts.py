@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import elsewhere, judge
+from starloom.core.placement.selection import elsewhere, judge_device
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.run.case import Case
 from starloom.core.state.inputs import LedgerReported
@@ -81,7 +81,7 @@ def _could_have_had(work: Work, constellation: Constellation, spec: TaskSpec, de
     if offer is None or (spec.repeatability or offer.repeatability) in REPEATABLE:
         return False
     needs = needs_of(work.shard.access, spec, constellation.head.recipe)
-    found = judge(work.shard.fleet, device, spec.tool or "", spec.device or ANY, needs)
+    found = judge_device(work.shard.fleet, device, spec.tool or "", spec.device or ANY, needs)
     return found.reason in (None, Reason.BUSY)
 
 

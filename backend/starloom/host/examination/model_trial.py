@@ -19,7 +19,7 @@ from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpo
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, ToolsRefused, Turn
-from starloom.planner.model.transport.connecting import connect, price_of
+from starloom.planner.model.transport.connecting import connect, price_of, price_words
 from starloom.planner.model.trials import ANSWER_TOKENS, CALLS_MOST, Outcome, all_trials, expected_bytes, uses
 from starloom.process.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom_protocol.api.models import ModelState
@@ -204,20 +204,13 @@ def announced(endpoints: Mapping[Stage, Endpoint]) -> list[str]:
         stages = [stage for stage, other in endpoints.items() if other == endpoint]
         prompts = [size // BYTES_A_TOKEN for stage in stages for size in sizes[stage]]
         written = ANSWER_TOKENS * len(prompts)
-        price = price_of(endpoint, sum(prompts), written)
         roles = ", ".join(role for role, stage in STAGES.items() if stage in stages)
         lines.append(
             f"{endpoint.model} at {endpoint.host} ({roles}): about {sum(prompts) + written:,} tokens in {len(prompts)} "
-            f"calls, {_price_words(endpoint, price)}"
+            f"calls, {price_words(endpoint, sum(prompts), written)}"
         )
     lines.append(f"Answers with faults are asked for again, {CALLS_MOST} calls at most. The hub's budget counts none.")
     return lines
-
-
-def _price_words(endpoint: Endpoint, micros: int | None) -> str:
-    if endpoint.local:
-        return "no money, since it is on this machine"
-    return "at a price that is not known here" if micros is None else f"about {micros / MICROS:.2f} dollars"
 
 
 async def _tried(

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.plan.edits import apply_edit
-from starloom.core.rights.strangers import behind
+from starloom.core.rights.strangers import stranger_behind
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.tasks.findings import newest
 from starloom.core.state.tasks.gates import fact, size_left_out
@@ -104,7 +104,7 @@ def _finding(work: Work, constellation: Constellation, topic: str, task: str, ou
         hash=digest,
         output=output,
         round=group.round if group is not None else record.round,
-        stranger=behind(work.shard.fleet, constellation, [task]),
+        stranger=stranger_behind(work.shard.fleet, constellation, [task]),
         task=task,
         topic=topic,
         value=text,
