@@ -237,7 +237,7 @@ class Engine:
             Damaged: a record is of a later version; nothing is written.
         """
         loaded = await self._store.load()
-        shard = Shard(self._settings.shard())
+        shard = Shard(self._settings.shard_settings())
         shard.incarnation = own.incarnation
         order = sorted(loaded.entities, key=lambda name: (name not in ("fleet", "access"), name))
         for stream in order:
@@ -386,7 +386,7 @@ class Engine:
             return  # a commit is under way and makes the same check
         async with self._turn:
             if not self.lost.is_set():
-                await self._committing.look(self._pos, renewed=renewed)
+                await self._committing.check_ownership(self._pos, renewed=renewed)
 
     def lose(self, reason: str = "another hub has taken over") -> None:
         """Give up the state in memory and answer all waiting askers."""
