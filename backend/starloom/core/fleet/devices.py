@@ -113,7 +113,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         state="asking",
         device=item.device,
         key=item.key,
-        labels=before.labels if before is not None else _labels(item.labels),
+        labels=before.labels if before is not None else _checked_labels(item.labels),
         name=before.name if before is not None else _free_name(work, enrollment.label or item.name, enrollment.used),
         os=item.os,
         words=item.words,
@@ -424,7 +424,7 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
 
 
 def _label(work: Work, device: Device, item: DeviceControlled) -> None:
-    _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=_labels_of(item.value)))
+    _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=_parsed_labels(item.value)))
 
 
 def _drain(work: Work, device: Device, item: DeviceControlled) -> None:
@@ -488,15 +488,15 @@ def _forget(work: Work, device: Device, _item: DeviceControlled) -> None:
     _put_device(work, EventKind.DEVICE_FORGOTTEN, replace(device, forgotten=True, remembers=""), also=offer)
 
 
-def _labels_of(value: str) -> list[str]:
+def _parsed_labels(value: str) -> list[str]:
     """Return labels from canonical text."""
     try:
-        return _labels(parse(value))
+        return _checked_labels(parse(value))
     except ValueError as error:
         raise Refusal(fault(Code.BAD_REQUEST, str(error), "labels")) from error
 
 
-def _labels(found: Any) -> list[str]:
+def _checked_labels(found: Any) -> list[str]:
     """Return labels from a decoded value: short names, each once and sorted."""
     if not isinstance(found, list) or len(found) > 32:
         raise Refusal(fault(Code.BAD_REQUEST, "labels are a list of at most 32 names", "labels"))

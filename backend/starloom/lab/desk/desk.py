@@ -107,7 +107,7 @@ async def _one(log: Events, fault: LabFault, names: Mapping[str, str], constella
 
 
 class Desk:
-    """The lab of one hub."""
+    """The lab of one hub: the runs of scenarios, whose functions it passes on, and reports on faults."""
 
     def __init__(self, log: Events, runs: ScenarioRuns) -> None:
         self._log = log
