@@ -446,11 +446,26 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
             work.answer({"id": known.id})
             return
         chosen = replace(chosen, author=known.author, owner=known.owner, token=known.token)
+    made = _made(chosen, known, consent, _bound_devices(work, item, known), work.at_ms)
+    puts: list[Put] = [("schedule", made.id, made)]
+    if text is not None:
+        puts.append(("scheduled_plan", made.id, ScheduledPlan(plan=text)))
+    elif made.id in fleet.scheduled_plans:
+        puts.append(("scheduled_plan", made.id, None))
+    work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, made.id, puts)
+    _arm(work, made)
+    work.answer({"id": made.id})
+
+
+def _made(
+    chosen: Schedule, known: Schedule | None, consent: Consent | None, devices: dict[str, str], at_ms: int
+) -> Schedule:
+    """Return a schedule with the choices of a person and, if it is `known`, the course of it until now."""
     made = replace(
         chosen,
         consent=consent,
-        devices=_bound_devices(work, item, known),
-        created_ms=known.created_ms if known else work.at_ms,
+        devices=devices,
+        created_ms=known.created_ms if known else at_ms,
         due_ms=0,
         fired=known.fired if known else 0,
         last=known.last if known else None,
@@ -462,16 +477,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         stopped=known.stopped if known else None,
         strict=True,
     )
-    if made.state is _STATE.ACTIVE:
-        made = _with_next_moment(made, work.at_ms)
-    puts: list[Put] = [("schedule", made.id, made)]
-    if text is not None:
-        puts.append(("scheduled_plan", made.id, ScheduledPlan(plan=text)))
-    elif made.id in fleet.scheduled_plans:
-        puts.append(("scheduled_plan", made.id, None))
-    work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, made.id, puts)
-    _arm(work, made)
-    work.answer({"id": made.id})
+    return _with_next_moment(made, at_ms) if made.state is _STATE.ACTIVE else made
 
 
 def _bound_devices(work: Work, item: ScheduleSaved, known: Schedule | None) -> dict[str, str]:
