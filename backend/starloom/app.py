@@ -50,7 +50,7 @@ from starloom.edge.live.entity_json import iso
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.optional_parts import OptionalParts
 from starloom.edge.live.sketches import Sketches
-from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, StopRules, fill_views
+from starloom.edge.live.views import ConstellationViews, FleetView, Headlines, QuestionsView, StopRules, fill_views
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
 from starloom.edge.web.hub_seals import Peers, secret_of
@@ -127,7 +127,7 @@ class _Parts:
     key: hub_keys.HubKey
     access: AccessView
     fleet: FleetView
-    others: Others
+    others: ConstellationViews
 
     @property
     def owner_ttl_ms(self) -> int:
@@ -185,7 +185,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             stack.push_async_callback(edge.relay.close)
         stack.push_async_callback(lan.stop)
         await lan.attach(edge.app, wanted=settings.lan)
-        make_token = partial(_local_token, settings, parts.access, shard.succession.seat, parts.clock)
+        make_token = partial(_local_token, settings, parts.access, shard.succession.inbox, parts.clock)
         token = first_run.LocalToken(settings.home, await make_token(), parts.access, make_token)
         _keep_running(stack, "local-token", token.keep())
         gc.collect()
@@ -231,7 +231,7 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
         key=hub_keys.load_or_make(shared / HUB_KEY_FILE),
         access=AccessView(clock.now_ms),
         fleet=fleet,
-        others=Others(headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules()),
+        others=ConstellationViews(headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules()),
     )
 
 
@@ -263,7 +263,7 @@ def _take_place(parts: _Parts) -> _Shard:
         make=lambda: _make_engine(parts, collector),
         cut=went_back,
         changed=changed,
-        patience=TakeoverTimings(look_ms=min(250, parts.owner_ttl_ms // 8), unseen_ms=parts.owner_ttl_ms * 3 // 10),
+        timings=TakeoverTimings(look_ms=min(250, parts.owner_ttl_ms // 8), unseen_ms=parts.owner_ttl_ms * 3 // 10),
     )
     peers = Peers(secret_of(settings.shared_home / HUB_KEY_FILE), parts.hub_id, clock.wall_ms)
     neighbours = Neighbours(store.log, succession, peers, parts.fanout, clock, parts.own_url)
@@ -300,7 +300,7 @@ def _make_engine(parts: _Parts, collector: Collector) -> Engine:
         secrets=parts.vault,
         given=parts.given,
         refused=lambda device, door, reason: refusals.of_device(now_ms(), device, door, reason),
-        offered=collector,
+        kept_files=collector,
         pruned=parts.others.headlines.forget,
     )
 
@@ -360,7 +360,7 @@ def _make_hub(
         fleet=fleet,
         given=parts.given,
         headlines=parts.others.headlines,
-        inbox=succession.seat,
+        inbox=succession.inbox,
         key=parts.key,
         lab=desk,
         lan=lan,
@@ -384,9 +384,9 @@ def _make_hub(
         reach=reach,
         reads=parts.store,
         ready=lambda: _not_ready(succession, neighbours),
-        position=succession.seat.position,
-        held_by_others=succession.seat.held_by_others,
-        received=succession.seat.received,
+        position=succession.inbox.position,
+        held_by_others=succession.inbox.held_by_others,
+        received=succession.inbox.received,
         refusals=parts.refusals,
         settings=settings,
         stop_rules=parts.others.stop_rules,

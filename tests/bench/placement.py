@@ -99,7 +99,7 @@ class Fleet:
             if waiting and tick_ms < running[0][0]:
                 driver.now_ms = tick_ms
                 self._moved()
-                for timer in finish.passed(driver.shard, tick_ms):
+                for timer in finish.due_waits(driver.shard, tick_ms):
                     driver.fire(timer)
                 continue
             driver.now_ms, number, dispatch = heappop(running)

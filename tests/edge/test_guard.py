@@ -61,7 +61,7 @@ async def test_a_connection_takes_every_frame_but_those_of_the_handshake(world: 
     original = Connection.serve
 
     async def serve(self: Connection, hello: Hello) -> None:
-        taken.append(set(self.takes))
+        taken.append(set(self.handlers))
         await original(self, hello)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -94,7 +94,7 @@ def site(name: str, clock: TurningClock, redis: MemoryRedis, history: MemoryHist
         make=make,
         cut=cut,
         changed=changed,
-        patience=TakeoverTimings(look_ms=100, unseen_ms=1_000),
+        timings=TakeoverTimings(look_ms=100, unseen_ms=1_000),
     )
     made = Site(name, store, wires, succession)
     return made
@@ -164,7 +164,7 @@ async def test_the_second_hub_stands_by_and_publishes_what_the_owner_commits() -
 
 async def test_what_is_asked_at_the_standby_reaches_the_owner() -> None:
     async with pair() as two:
-        reply = await asked(two, two.other.succession.seat.ask(submit("c1")))
+        reply = await asked(two, two.other.succession.inbox.ask(submit("c1")))
         assert reply.faults == []
         assert reply.value["id"] == "c1"
         engine = two.one.succession.engine
@@ -342,7 +342,7 @@ async def test_a_device_is_not_let_in_where_its_orders_do_not_come() -> None:
     async with pair() as two:
         connected = i.DeviceConnected(id="x", by="device:d-one", device="d-one", instance="i", ledger="l", version="1")
         with pytest.raises(Overloaded):
-            await two.other.succession.seat.ask(connected)
+            await two.other.succession.inbox.ask(connected)
 
 
 async def test_an_engine_that_died_leaves_the_shard_and_steps_down() -> None:
@@ -361,7 +361,7 @@ async def test_an_engine_that_died_leaves_the_shard_and_steps_down() -> None:
 async def test_a_hub_whose_engine_died_of_a_fault_of_ours_loads_it_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     async with pair() as two:
         await two.other.die()
-        seat = two.one.succession.seat
+        seat = two.one.succession.inbox
         assert not (await asked(two, seat.ask(submit("c1")))).faults
         dead = seat.engine
         assert dead is not None
@@ -452,7 +452,7 @@ async def test_what_a_leaving_hub_refuses_is_answered_by_the_next_owner() -> Non
             """Nothing is to be loaded."""
 
         old = asyncio.create_task(take_remote(two.one.store.inbox, Leaving(), two.clock, bring, lambda: True))
-        asking = asyncio.ensure_future(two.other.succession.seat.ask(submit("c1")))
+        asking = asyncio.ensure_future(two.other.succession.inbox.ask(submit("c1")))
         await settle()
         assert not asking.done(), "the hub that is going has refused it"
         two.silence()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from starloom.edge.agents.aip import CONDITION_CHARS_MOST
-from starloom.edge.agents.change_rates import CONDITIONS
+from starloom.edge.agents.offer_bounds import CONDITIONS
 from starloom.edge.routes.work.run_forecasts import RATES, WHAT_IF
 from starloom_protocol.text.courtesy import courtesy_sentence
 from starloom_protocol.wire import frames as f

@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from starloom.edge.agents.change_rates import CONDITIONS, OFFERS
-from starloom.edge.agents.offer_bounds import CHARS_MOST, ENTRIES_MOST, SLOTS_MOST, TOOLS_MOST, offer_fault
+from starloom.edge.agents.offer_bounds import (
+    CHARS_MOST,
+    CONDITIONS,
+    ENTRIES_MOST,
+    OFFERS,
+    SLOTS_MOST,
+    TOOLS_MOST,
+    offer_fault,
+)
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Profile
 from starloom_protocol.wire import frames as f

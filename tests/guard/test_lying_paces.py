@@ -37,7 +37,7 @@ def test_a_device_that_answered_at_once_holds_no_more_than_its_slots() -> None:
     driver.submit(plan(*(task(f"t{number}") for number in range(12))))
     assert [item.device for item in driver.take()] == ["d-liar"]
     driver.now_ms += 1_000
-    for timer in finish.passed(driver.shard, driver.now_ms):
+    for timer in finish.due_waits(driver.shard, driver.now_ms):
         driver.fire(timer)
     assert sorted(item.device for item in driver.take()) == ["d-three", "d-two"]
 
@@ -52,7 +52,7 @@ def test_tasks_that_wait_for_a_stalling_device_go_on_elsewhere() -> None:
     others: list[str] = []
     while not others:
         driver.now_ms += 1_000
-        for timer in finish.passed(driver.shard, driver.now_ms):
+        for timer in finish.due_waits(driver.shard, driver.now_ms):
             driver.fire(timer)
         others = [item.device for item in driver.take()]
     assert others == ["d-two"]

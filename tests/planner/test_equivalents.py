@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.planner.equivalents import checked, equivalents
+from starloom.planner.equivalents import check_with_equivalents, equivalents
 from starloom_protocol.plan import PlanCheck, check_plan, signatures_of
 from starloom_protocol.records.entities import Device, Offer, ToolOffer
 from starloom_protocol.values import canonical
@@ -48,7 +48,7 @@ def plan_of(*tools: ToolOffer, **task: Any) -> PlanCheck:
             known_signatures=signatures_of(every),
         )
 
-    return checked(document, equivalents(devices, offers), check)
+    return check_with_equivalents(document, equivalents(devices, offers), check)
 
 
 def calls(found: PlanCheck) -> list[tuple[str, str]]:

@@ -97,7 +97,7 @@ MIND_BUGS = [
     Bug(
         "a finding forgets the stranger behind it",
         f"{_CORE}plan/reuse/findings.py",
-        "        stranger=behind(work.shard.fleet, constellation, [task]),\n",
+        "        stranger=stranger_behind(work.shard.fleet, constellation, [task]),\n",
         "",
         CORE,
         _GOAL_TESTS,

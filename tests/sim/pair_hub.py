@@ -128,7 +128,7 @@ class Hub:
         cards = Cards(site.redis, site.cards)
         self.neighbours = Neighbours(cards, self.succession, peers, self.viewers, site.clock, f"http://{self.name}")
         self.neighbours.moved.append(self._cut_passed)
-        self.seat = self.succession.seat
+        self.seat = self.succession.inbox
 
     def _make(self) -> Engine:
         engine = WatchedEngine(

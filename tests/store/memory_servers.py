@@ -26,12 +26,27 @@ from starloom.store.chain import (
     digest_of,
     digest_of_pruning,
     link_of,
+    spans_of,
 )
 from starloom.store.port import Commit, EndedConstellation, PrunedPiece, StreamRow, Unavailable
-from starloom.store.sql.audit import kept_of
 from starloom.store.sql.history import Meta, PastCommit, Projected, Superseded, rows_of
 from starloom_protocol.stream.feed import decode_event, fold
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
+
+
+def kept_of(commit: PastCommit, link: bytes, pruning: int = 0) -> ChainedCommit:
+    """Return a commit of a history in memory as `read_kept` returns one from SQL."""
+    return ChainedCommit(
+        at_ms=commit.at_ms,
+        chain=link,
+        events=list(commit.events),
+        incarnation=commit.incarnation,
+        inputs=list(commit.inputs),
+        pos=commit.pos,
+        pruning=pruning,
+        spans=spans_of(map(decode_event, commit.events)),
+        term=commit.term,
+    )
 
 
 class CommitFailure(StrEnum):

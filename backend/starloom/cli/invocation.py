@@ -31,7 +31,7 @@ HubOption = Annotated[str | None, typer.Option("--hub", help="URL, data folder o
 
 
 NEWEST_LOOKED_AT: Final = 50
-"""A schedule that fires each minute stands before what a person began within the last hour, or nearly."""
+"""Runs of a schedule are passed over in so many; one that fires each minute fills them in fifty minutes."""
 
 
 @dataclass

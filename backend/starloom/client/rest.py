@@ -37,9 +37,11 @@ API = "/api/v1"
 CONNECT_S = 5.0
 ANSWER_S = 60.0
 CREATE_TRIES = 4
+"""A creating request has a key, so that it makes one thing however often it is sent."""
 PATIENCE_S = 60.0
 """The time for which a person's command repeats reads while the hub is away, for example during a takeover."""
 PAUSE_S = (0.2, 2.0)
+"""The pause between two such reads: at first, and at most."""
 RENEWAL_PAUSES_S = (0.1, 0.3, 0.6)
 """The hub writes its new token as soon as the old one has ended."""
 

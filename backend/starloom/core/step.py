@@ -108,7 +108,7 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
         # A placement that touches nothing leaves nothing to settle: no further task can be placed.
         placed = _place(work, silent=silent)
-        if not recovery.go_round(work) and (not placed or not (shard.touched or work.rules_due)):
+        if not recovery.take_other_calls(work) and (not placed or not (shard.touched or work.rules_due)):
             break
     if work.ready:
         _say_ready(work)

@@ -16,10 +16,10 @@ from starloom.core.state import inputs
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.access.rate_limits import Denials, Denied
-from starloom.edge.access.refusals import Refused
+from starloom.edge.access.refusals import DeviceRefusal
 from starloom.edge.agents.aip import AipEndpoint, AipParts, AipTimings
-from starloom.edge.agents.change_rates import ChangeRates
 from starloom.edge.agents.handshake import Handshake
+from starloom.edge.agents.offer_bounds import ChangeRates
 from starloom.edge.agents.progress_lines import ProgressLines
 from starloom.edge.hub import Hub
 from starloom.edge.live.endpoint import LiveEndpoint, LiveParts
@@ -153,7 +153,10 @@ def _application(lifespan: Lifespan[FastAPI] | None) -> Application:
         # Nothing here uses it, and it is checked again for every request.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         responses={
-            "4XX": {"description": "Refused, with code, reason, hint and errors[]", "content": {problems.MEDIA: {}}}
+            "4XX": {
+                "description": "Refused, with code, reason, hint and errors[]",
+                "content": {problems.MEDIA: {}},
+            }
         },
     )
 
@@ -273,7 +276,7 @@ def _wrapped(app: FastAPI, aip: AipEndpoint, hub: Hub) -> Relay | None:
     return relay
 
 
-def _denied_of(refused: Refused) -> Denied:
+def _denied_of(refused: DeviceRefusal) -> Denied:
     who = f"device:{refused.device}" if refused.device else ""
     return Denied(refused.door, refused.address, refused.code, refused.reason, who)
 

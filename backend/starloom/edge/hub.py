@@ -25,7 +25,7 @@ from starloom.edge.live.endpoint import next_frame
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.views import FleetView, Headlines, QuestionsView, StopRules
 from starloom.edge.peers.neighbours import Ownership
-from starloom.edge.web.admission import Computing
+from starloom.edge.web.computing import Computing
 from starloom.edge.web.hub_seals import Peers
 from starloom.edge.web.shield import Reach
 from starloom.engine.orders.secrets import DispatchedSecrets

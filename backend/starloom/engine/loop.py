@@ -40,7 +40,7 @@ from starloom.engine.orders.pump import REPORTS, Acknowledgements, Pump, sweep_j
 from starloom.engine.orders.secrets import DispatchedSecrets, NoSecrets, SecretDelivery, SecretSource
 from starloom.engine.ownership import Owning, gone_with_their_hub
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Obstacle, Reply, ValueStore
-from starloom.engine.retention.pruning import Offered, Retention
+from starloom.engine.retention.pruning import KeptFiles, Retention
 from starloom.engine.retention.retiring import Retiring, decode_entities
 from starloom.engine.settings import EngineSettings
 from starloom.process.ending import end_tasks
@@ -82,7 +82,7 @@ class Engine:
         given: DispatchedSecrets | None = None,
         measure: Measured | None = None,
         refused: Callable[[str, str, str], None] | None = None,
-        offered: Offered | None = None,
+        kept_files: KeptFiles | None = None,
         pruned: Callable[[list[str]], None] | None = None,
     ) -> None:
         self._store = store
@@ -128,7 +128,7 @@ class Engine:
             self._turn,
             lambda: self._shard,
             self.retiring.in_redis,
-            offered,
+            kept_files,
             pruned,
         )
         self._tasks: list[asyncio.Task[None]] = []
@@ -237,7 +237,7 @@ class Engine:
             Damaged: a record is of a later version; nothing is written.
         """
         loaded = await self._store.load()
-        shard = Shard(self._settings.shard())
+        shard = Shard(self._settings.shard_settings())
         shard.incarnation = own.incarnation
         order = sorted(loaded.entities, key=lambda name: (name not in ("fleet", "access"), name))
         for stream in order:
@@ -386,7 +386,7 @@ class Engine:
             return  # a commit is under way and makes the same check
         async with self._turn:
             if not self.lost.is_set():
-                await self._committing.look(self._pos, renewed=renewed)
+                await self._committing.check_ownership(self._pos, renewed=renewed)
 
     def lose(self, reason: str = "another hub has taken over") -> None:
         """Give up the state in memory and answer all waiting askers."""

@@ -45,7 +45,7 @@ class EngineSettings:
     random_placement: bool = False
     experience: bool = True
 
-    def shard(self) -> ShardSettings:
+    def shard_settings(self) -> ShardSettings:
         """Return the settings by which the core decides."""
         made = ShardSettings(
             ttl_ms=self.lease_ttl_ms,

@@ -80,7 +80,7 @@ class TakeoverTimings:
 
 
 class Succession:
-    """Owns or follows from `start` to `stop`; `seat` is the inbox in either case."""
+    """Owns or follows from `start` to `stop`; `inbox` reaches the owner in either case."""
 
     def __init__(
         self,
@@ -93,26 +93,29 @@ class Succession:
         make: Callable[[], Engine],
         cut: Callable[[], Awaitable[None]],
         changed: Callable[[], Awaitable[None]],
-        patience: TakeoverTimings | None = None,
+        timings: TakeoverTimings | None = None,
     ) -> None:
-        """`changed` is awaited when this hub begins or ceases to own the shard, `cut` when the log went back."""
+        """Take `make`, which returns an engine that was not started.
+
+        `changed` is awaited when this hub begins or ceases to own the shard, `cut` when the log went back.
+        """
         self._hub = hub
         self._source = source
         self._clock = clock
         self._make = make
         self._changed = changed
-        self._patience = patience or TakeoverTimings()
+        self._timings = timings or TakeoverTimings()
         self._unseen_since_ms: int | None = None
         self._following: asyncio.Task[None] | None = None
         self.follower = Follower(source, live, clock, cut)
-        self.seat = OwnerInbox(remote)
+        self.inbox = OwnerInbox(remote)
         self.holder: str | None = None
         self.takeovers = 0
 
     @property
     def engine(self) -> Engine | None:
         """The engine while this hub owns the shard."""
-        return self.seat.engine
+        return self.inbox.engine
 
     async def start(self) -> None:
         """Take the shard if no other hub owns it, else follow.
@@ -133,13 +136,13 @@ class Succession:
                 await engine.lost.wait()
                 await self._step_down(engine)
             else:
-                await self._clock.wait(self._patience.look_ms)
+                await self._clock.wait(self._timings.look_ms)
                 await self._look()
 
     async def stop(self) -> None:
         """Stop the engine or the follower; the shard is released, so that another hub can take it at once."""
         await self._stop_following()
-        engine, self.seat.engine = self.engine, None
+        engine, self.inbox.engine = self.engine, None
         if engine is not None:
             await engine.stop()
 
@@ -155,6 +158,7 @@ class Succession:
             await end_tasks([task])
 
     async def _look(self) -> None:
+        """Take over if nobody has owned the shard for `unseen_ms`, or its owner has released it."""
         now = self._clock.now_ms()
         try:
             self.holder = await self._source.holder()
@@ -165,7 +169,7 @@ class Succession:
         if self.holder is None:
             if self._unseen_since_ms is None:
                 self._unseen_since_ms = now
-            due = now - self._unseen_since_ms >= self._patience.unseen_ms
+            due = now - self._unseen_since_ms >= self._timings.unseen_ms
         else:
             # Our own id here belongs to a copy of this hub or to a failed try; its lease runs out like any other.
             self._unseen_since_ms = None
@@ -194,7 +198,7 @@ class Succession:
             if followed and self._following is None:
                 self._follow()
             raise
-        self.seat.engine, self.holder = engine, self._hub
+        self.inbox.engine, self.holder = engine, self._hub
         self.takeovers += 1
         await self._changed()
         return True
@@ -208,7 +212,7 @@ class Succession:
 
     async def _step_down(self, engine: Engine) -> None:
         log.warning("event=stepped_down term=%d pos=%d", engine.term, engine.pos)
-        self.seat.engine = None
+        self.inbox.engine = None
         self.follower.begin(engine.pos, engine.shard.incarnation, engine.last)
         await engine.stop()
         self._follow()

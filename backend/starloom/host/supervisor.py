@@ -43,6 +43,12 @@ if TYPE_CHECKING:
     from starloom_protocol.api.service import LanRow
 
 STOP_S = 8.0
+"""How long a part may take to end before it is killed."""
+READY_S: Final = 180.0
+"""How long the hub may take to be ready, once its history is open."""
+TOLD_AFTER_S: Final = 3.0
+"""How long the opening of the history may take before a person reads of it."""
+OPENING_WORDS: Final = "  the history is brought up to date; after an update that can take minutes, once"
 
 
 @dataclass(frozen=True)
@@ -199,7 +205,7 @@ class Service:
                 ended = asyncio.create_task(demo.ended.wait())
                 await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 ended.cancel()
-                return int(Exit.INTERRUPTED) if self._stopped.is_set() else _code_of(demo)
+                return int(Exit.INTERRUPTED) if self._stopped.is_set() else _exit_of(demo)
             await stopping
             return int(Exit.SUCCEEDED)
         finally:
@@ -214,7 +220,7 @@ class Service:
         Parts that need no other one start beside the hub, which takes one of two cores while it loads.
         """
         sample = await self._begin_sample() if self._wishes.demo else None
-        environment = await self._places()
+        environment = await self._environment()
         hub = Program("hub", [sys.executable, "-P", "-m", "starloom.app"], environment, self._log("hub"))
         argv = [sys.executable, "-P", "-m", "starloom.jobs.worker"]
         worker = Program("worker", argv, environment, self._log("worker"))
@@ -250,8 +256,8 @@ class Service:
         self._say(_welcome(self._settings, link, lan))
         return None
 
-    async def _places(self) -> dict[str, str]:
-        """Return the addresses by which hub and worker find each other; start the embedded Redis if none is named."""
+    async def _environment(self) -> dict[str, str]:
+        """Return the variables of hub and worker; start the embedded Redis if no other one is named."""
         settings = self._settings
         redis_url = settings.redis_url
         if redis_url is None:
@@ -325,10 +331,10 @@ class Service:
             Problem: it ended or took too long; its log is quoted.
         """
         address = HubAddress(self._settings.url, None, "this service")
-        probe, patience = Client(address), StartDeadline(time.monotonic())
+        probe, deadline = Client(address), StartDeadline(time.monotonic())
         try:
-            while patience.lasts(now_s := time.monotonic(), opening=(self._home / OPENING_FILE).exists()):
-                if words := patience.words(now_s):
+            while deadline.lasts(now_s := time.monotonic(), opening=(self._home / OPENING_FILE).exists()):
+                if words := deadline.words(now_s):
                     self._say(words)
                 with suppress(Problem):
                     status, _ = await asyncio.to_thread(probe.outside, "/readyz")
@@ -380,17 +386,17 @@ class Service:
         say(text)
 
     def _say_if_heard(self, text: str) -> None:
-        with suppress(OSError):  # the terminal or the reader of a pipe may be gone, and every part ends all the same
+        with suppress(OSError):  # the terminal or the reader of a pipe may be gone, and every part has to end
             self._say(text)
 
 
-def _code_of(demo: Child) -> int:
+def _exit_of(demo: Child) -> int:
     code = demo.exit_code
     return code if code is not None and code >= 0 else int(Exit.FAILED)
 
 
-def _reached(lan: LanRow, hub: str, *, wanted: bool) -> list[str]:
-    """Return the sentence about the local network's listener."""
+def _lan_lines(lan: LanRow, hub: str, *, wanted: bool) -> list[str]:
+    """Return the lines about the local network's listener."""
     if lan["open"]:
         return [
             f"In the local network it is at {lan['url']}; add a phone with: starloom enroll --qr{hub}",
@@ -409,7 +415,7 @@ def _welcome(settings: Settings, link: str, lan: LanRow) -> str:
             f"Starloom is at {settings.outside_url}. This link signs you in once:",
             f"  {link}",
             "",
-            *_reached(lan, hub, wanted=settings.lan),
+            *_lan_lines(lan, hub, wanted=settings.lan),
             f"Try, in another terminal{in_this_folder()}:",
             f'  starloom submit "how are my machines" --wait{hub}',
             "To add a laptop or a server:",
@@ -422,13 +428,8 @@ def _welcome(settings: Settings, link: str, lan: LanRow) -> str:
     )
 
 
-READY_S: Final = 180.0
-TOLD_AFTER_S: Final = 3.0
-OPENING_WORDS: Final = "  the history is brought up to date; after an update that can take minutes, once"
-
-
 class StartDeadline:
-    """The patience of one start; callers report the time in seconds and whether the history is being opened."""
+    """The time that one start has; callers report the time in seconds and whether the history is being opened."""
 
     def __init__(self, began_s: float) -> None:
         self._since_s = began_s

@@ -51,8 +51,10 @@ for words in json.loads(sys.argv[1]):
 """
 
 READY_S: Final = 240.0
+"""How long the service may take to be ready; several installations may start on a small machine."""
 ONLINE_S: Final = 180.0
 STOP_S: Final = 60.0
+"""How long a process may take to end before it is killed."""
 STEP_S: Final = 0.05
 _LOG_LINES: Final = 20
 
@@ -272,9 +274,10 @@ class Installation:
             return set(self.devices) <= {item["name"] for item in items if item["link"] == "online" and item["tools"]}
         return False
 
-    def _until(self, so: Callable[[], bool], otherwise: str, within_s: float, *logs: str) -> None:
+    def _until(self, met: Callable[[], bool], otherwise: str, within_s: float, *logs: str) -> None:
+        """Wait for a condition; `otherwise` begins the problem, which quotes the end of `logs`."""
         deadline = time.monotonic() + within_s
-        while not so():
+        while not met():
             if time.monotonic() > deadline:
                 said = "\n".join(f"{name}:\n{self._log_end(name)}" for name in logs)
                 raise unreachable(f"{otherwise} after {within_s:g} s\n{said}", "Is the machine very busy? Try again.")

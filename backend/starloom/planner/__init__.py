@@ -5,5 +5,5 @@ model        a language model as planner              context      the texts for
 requests     words -> exact, near or none             recipes      the catalogue, its gallery, and plans of values
 preview      devices, effects and missing grants      forecast     the expected time, now and on a changed fleet
 equivalents  tools that stand for others              fleet        the devices as the planner sees them
-quoting      texts from outside as one safe line
+quoting      texts from outside as one safe line     abilities    words for what a device can do
 """

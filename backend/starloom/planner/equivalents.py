@@ -1,8 +1,9 @@
-"""Tools that their owners declare to stand for others, written into a plan as other calls before it is shown.
+"""Tools that their owners declare to stand for others: each is written into a plan as another call of a task.
 
-A declaration alone widens nothing: the call stands in the plan that is previewed, hashed and approved. One is left
-out without a fault where it has more effects, another repeatability, or does not give what the readers of the task
-point into, so that no device can make a plan invalid. Only plain calls get one; rules and nested plans stay as written.
+That happens before the plan is shown, so a declaration allows nothing: the call is previewed, hashed and approved with
+the plan. A call that has more effects, another repeatability, or not the output that other tasks read is left out
+without a fault, so that no device can make a plan invalid. Only plain calls get one; rules and nested plans stay as
+they are written.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from starloom_protocol.vocabulary import most_careful
 PAIRS_MOST: Final = 8
 """Each pair of a tool and one that stands for it costs one more check of the plan."""
 DEVICES_MOST: Final = 32
+"""The devices that such a call names where the task names none."""
 _NOT_PLAIN: Final = frozenset({*NOT_BESIDE, "goal", "person", "plan"})
 
 Equivalents = Mapping[tuple[str, str], list[Device]]
@@ -53,6 +55,7 @@ def _declaring(tools: list[ToolOffer]) -> list[ToolOffer]:
 
 
 def _is_as_good(own: list[ToolOffer], other: list[ToolOffer]) -> bool:
+    """Tell whether a tool has no effect that each offer of the own one lacks, and the same repeatability."""
     if not own or any(tool.effects_by for tool in (*own, *other)):
         return False
     least = set(own[0].effects).intersection(*(tool.effects for tool in own))
@@ -61,7 +64,7 @@ def _is_as_good(own: list[ToolOffer], other: list[ToolOffer]) -> bool:
     return most <= least and len(set(repeats)) == 1
 
 
-def checked(document: Any, declared: Equivalents, check: Callable[[Any], PlanCheck]) -> PlanCheck:
+def check_with_equivalents(document: Any, declared: Equivalents, check: Callable[[Any], PlanCheck]) -> PlanCheck:
     """Check a document with each declared call that fits it; those that bring a fault are left out."""
     found = check(document)
     if found.plan is None or not declared:

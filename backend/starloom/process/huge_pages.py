@@ -18,6 +18,7 @@ from typing import Final
 HUGE_BYTES: Final = 2 * 1024 * 1024
 EVERY_S: Final = 10.0
 GROWN_BYTES: Final = 16 * 1024 * 1024
+"""The heap is moved again when the process has grown by so much; less is not worth the walk over its regions."""
 _MADV_COLLAPSE: Final = 25
 """`madvise(2)`, Linux 6.1: copy small pages into a large one at once, without waiting for `khugepaged`."""
 _PAGE_BYTES: Final = 4096

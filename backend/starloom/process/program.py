@@ -42,7 +42,7 @@ def of_hub(home: Path, usual: Path) -> str:
     return anywhere() if whole == usual.resolve() else f"STARLOOM_HOME={shlex.quote(str(whole))} {anywhere()}"
 
 
-def written(text: str, program: Callable[[], str]) -> str:
+def with_program(text: str, program: Callable[[], str]) -> str:
     """Return a text with `program()` in place of this program's name in commands; not called if there are none."""
     return _COMMAND.sub(lambda _: program(), text)
 

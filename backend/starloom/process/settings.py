@@ -91,39 +91,27 @@ class Settings(BaseSettings):
     )
     llm_reviewer_url: str | None = Field(None, description="endpoint of the model that reviews plans while they run")
     llm_reviewer_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
-    llm_reviewer_wire: Literal["openai", "anthropic"] | None = Field(
-        None, description="its wire format; unset: by its host"
-    )
+    llm_reviewer_wire: WireName | None = Field(None, description="its wire format; unset: by its host")
     llm_reviewer_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
     llm_writer_url: str | None = Field(None, description="endpoint of the model that writes answers in words")
     llm_writer_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
-    llm_writer_wire: Literal["openai", "anthropic"] | None = Field(
-        None, description="its wire format; unset: by its host"
-    )
+    llm_writer_wire: WireName | None = Field(None, description="its wire format; unset: by its host")
     llm_writer_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
     llm_judge_url: str | None = Field(None, description="endpoint of the model that judges results")
     llm_judge_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
-    llm_judge_wire: Literal["openai", "anthropic"] | None = Field(
-        None, description="its wire format; unset: by its host"
-    )
+    llm_judge_wire: WireName | None = Field(None, description="its wire format; unset: by its host")
     llm_judge_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
     llm_worker_url: str | None = Field(None, description="endpoint of the model that makes the turns of goals")
     llm_worker_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
-    llm_worker_wire: Literal["openai", "anthropic"] | None = Field(
-        None, description="its wire format; unset: by its host"
-    )
+    llm_worker_wire: WireName | None = Field(None, description="its wire format; unset: by its host")
     llm_worker_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
     llm_small_url: str | None = Field(None, description="endpoint of the model that makes the turns of goals first")
     llm_small_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
-    llm_small_wire: Literal["openai", "anthropic"] | None = Field(
-        None, description="its wire format; unset: by its host"
-    )
+    llm_small_wire: WireName | None = Field(None, description="its wire format; unset: by its host")
     llm_small_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
     llm_fallback_url: str | None = Field(None, description="endpoint of the model that stands in for one that is away")
     llm_fallback_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
-    llm_fallback_wire: Literal["openai", "anthropic"] | None = Field(
-        None, description="its wire format; unset: by its host"
-    )
+    llm_fallback_wire: WireName | None = Field(None, description="its wire format; unset: by its host")
     llm_fallback_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
     secrets_key_file: Path | None = Field(
         None, description="file with the key of secrets, readable by its owner only; unset: HOME/keys/secrets.key"
@@ -193,19 +181,19 @@ class Settings(BaseSettings):
 
     @field_validator("trusted_proxies", mode="before")
     @classmethod
-    def _split(cls, value: Any) -> Any:
+    def _list_of(cls, value: Any) -> Any:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
     @field_validator("trusted_proxies")
     @classmethod
-    def _networks(cls, value: list[str]) -> list[str]:
+    def _check_networks(cls, value: list[str]) -> list[str]:
         for item in value:
             ipaddress.ip_network(item, strict=False)
         return value
 
     @field_validator("public_url", "peer_url")
     @classmethod
-    def _public(cls, value: str | None) -> str | None:
+    def _without_path(cls, value: str | None) -> str | None:
         if value is None:
             return None
         parts = urlsplit(value)
@@ -215,7 +203,7 @@ class Settings(BaseSettings):
 
     @field_validator("lan_host")
     @classmethod
-    def _lan_host(cls, value: str | None) -> str | None:
+    def _check_lan_host(cls, value: str | None) -> str | None:
         if value is not None and ipaddress.ip_address(value).is_unspecified:
             raise ValueError("lan_host must name one address; a wildcard is never bound")
         return value
@@ -237,11 +225,11 @@ class Settings(BaseSettings):
         "web",
     )
     @classmethod
-    def _expand(cls, value: Path | None) -> Path | None:
+    def _absolute(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()
 
     @model_validator(mode="after")
-    def _reach(self) -> Settings:
+    def _check_reach(self) -> Settings:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("tls_cert and tls_key are given together or not at all")
         if self.host in ("0.0.0.0", "::", "*", ""):  # noqa: S104 - named here to be refused
@@ -345,6 +333,37 @@ def _kept_port(home: Path) -> dict[str, Any]:
     return {"port": int(text)} if text.isascii() and text.isdigit() and len(text) < 6 and 0 < int(text) < 65_536 else {}
 
 
+def _variables_in(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the settings among the variables that have a value, and a fault for each unknown one with our prefix."""
+    names = set(Settings.model_fields)
+    found: dict[str, str] = {}
+    faults: list[str] = []
+    for variable in sorted(environment):
+        if not variable.startswith(PREFIX):
+            continue
+        name = variable[len(PREFIX) :].lower()
+        if name in names:
+            if environment[variable] != "":
+                found[name] = environment[variable]
+        elif name.upper() not in OTHER_VARIABLES:
+            faults.append(f"unknown variable {variable}{_near(variable, {PREFIX + n.upper() for n in names})}")
+    return found, faults
+
+
+def _lines_of(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the lines of a settings file, none if there is no file, and a fault for each unknown one."""
+    names = set(Settings.model_fields)
+    lines: dict[str, Any] = {}
+    if path.is_file():
+        try:
+            lines = dict(TomlConfigSettingsSource(Settings, toml_file=path)())
+        except ValueError as error:
+            return {}, [f"{path} is not valid TOML: {error}"]
+    return lines, [
+        f"unknown setting {name} in {path}{_near(name, names)}" for name in sorted(lines) if name not in names
+    ]
+
+
 def load(
     flags: Mapping[str, Any] | None = None,
     *,
@@ -360,33 +379,16 @@ def load(
     """
     env = os.environ if environment is None else environment
     names = set(Settings.model_fields)
-    faults: list[str] = []
     merged: dict[str, Any] = {}
     sources: dict[str, str] = dict.fromkeys(Settings.model_fields, "default")
-
-    variables: dict[str, Any] = {}
-    for variable in sorted(env):
-        if not variable.startswith(PREFIX):
-            continue
-        name = variable[len(PREFIX) :].lower()
-        if name in names:
-            if env[variable] != "":
-                variables[name] = env[variable]
-        elif name.upper() not in OTHER_VARIABLES:
-            faults.append(f"unknown variable {variable}{_near(variable, {PREFIX + n.upper() for n in names})}")
-
+    variables, faults = _variables_in(env)
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     home = Path(given.get("home") or variables.get("home") or default_home()).expanduser()
     path = file or (Path(env[PREFIX + "CONFIG"]) if env.get(PREFIX + "CONFIG") else home / FILE_NAME)
-    lines: dict[str, Any] = {}
     if file is not None and not path.is_file():
         faults.append(f"{path} does not exist")
-    elif path.is_file():
-        try:
-            lines = dict(TomlConfigSettingsSource(Settings, toml_file=path)())
-        except ValueError as error:
-            faults.append(f"{path} is not valid TOML: {error}")
-    faults += [f"unknown setting {name} in {path}{_near(name, names)}" for name in sorted(lines) if name not in names]
+    lines, wrong = _lines_of(path)
+    faults += wrong
     kept = _kept_port(home)
     for source, values in ((KEPT, kept), (str(path), lines), ("variable", variables), ("flag", given)):
         for name, value in values.items():

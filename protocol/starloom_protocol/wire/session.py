@@ -68,7 +68,6 @@ _HANDSHAKE: Final[dict[tuple[Side, type[Frame], State], State]] = {
     (Side.AGENT, Prove, State.AWAIT_PROVE): State.AWAIT_WELCOME,
     (Side.HUB, Welcome, State.AWAIT_WELCOME): State.OPEN,
 }
-_ENDS: Final = frozenset({Bye, Refuse, ErrorFrame})
 _JOINING: Final = frozenset({Hello, Challenge, Prove, Welcome, Refuse})
 
 

@@ -13,9 +13,9 @@ from starloom.cli.commands import build
 from starloom.edge.routes.people.activity import _line
 from starloom.store.chain import BEGINNING, digest_of, link_of
 from starloom.store.port import Ownership
-from starloom.store.sql.audit import kept_of
 from starloom.store.sql.history import past_of
 from tests.cli.test_commands import StubHub, hub
+from tests.store.memory_servers import kept_of
 from tests.store.sample import commit, task
 
 __all__ = ["hub"]

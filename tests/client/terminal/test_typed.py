@@ -19,7 +19,7 @@ from starloom.client.discovery import hub_option
 from starloom.client.terminal.typed import program, typed
 from starloom.edge.web.own_command import TypedHere
 from starloom.host.agents import computer_name
-from starloom.process.program import line_giving, on_device, written
+from starloom.process.program import line_giving, on_device, with_program
 from tests.installation import READY_WITHIN_S, Installation
 from tests.waiting import SLOWER, until
 
@@ -202,7 +202,7 @@ def test_the_lines_of_the_web_work_as_they_are_given(service: Installation) -> N
     assert service.client.get("/session")["program"] == program
     made = service.client.post("/enrollments", {})
     said = [refused.json()["hint"], "starloom devices", made["ssh_line"].replace("--ssh user@host", "--help")]
-    lines = [re.sub(r".*`(.+)`.*", r"\1", written(one, lambda: program)) for one in said]
+    lines = [re.sub(r".*`(.+)`.*", r"\1", with_program(one, lambda: program)) for one in said]
     lines[0] += " --help"  # a browser is not opened by a test
     lines += [line for page in pages for line in lines_of(page.text)]
     for line in lines:

@@ -28,7 +28,7 @@ class Item:
 
 
 def chosen(items: list[Item], limits: HistoryLimits, **more: object) -> list[tuple[str, str]]:
-    told = {"away": {}, "needed": (), "now_ms": NOW, "offering": (), "size_bytes": 0, **more}
+    told = {"away": {}, "held": (), "now_ms": NOW, "with_files": (), "size_bytes": 0, **more}
     return [(item.id, why) for item, why in leaving(items, limits, **told)]  # type: ignore[arg-type]
 
 
@@ -54,7 +54,7 @@ def test_size_takes_nothing_of_the_last_days() -> None:
 
 def test_what_offers_artifacts_stays_for_their_time() -> None:
     items = [Item("c1", NOW - 91 * DAY), Item("c2", NOW - 89 * DAY), Item("c3", NOW - 89 * DAY)]
-    assert chosen(items, HistoryLimits(age_ms=DAY), offering={"c1", "c2"}) == [("c1", BY_AGE), ("c3", BY_AGE)]
+    assert chosen(items, HistoryLimits(age_ms=DAY), with_files={"c1", "c2"}) == [("c1", BY_AGE), ("c3", BY_AGE)]
 
 
 def test_a_device_that_is_away_is_heard_first() -> None:
@@ -121,7 +121,7 @@ limits = st.builds(
     items=items,
     limits=limits,
     held=st.sets(st.sampled_from([f"c{number}" for number in range(12)])),
-    offering=st.sets(st.sampled_from([f"c{number}" for number in range(12)])),
+    with_files=st.sets(st.sampled_from([f"c{number}" for number in range(12)])),
     away=st.dictionaries(st.sampled_from("def"), st.integers(0, NOW)),
     size=st.integers(0, 20_000),
 )
@@ -129,15 +129,15 @@ def test_nothing_that_is_needed_is_ever_chosen(
     items: list[Item],
     limits: HistoryLimits,
     held: set[str],
-    offering: set[str],
+    with_files: set[str],
     away: dict[str, int],
     size: int,
 ) -> None:
-    found = leaving(items, limits, away=away, needed=held, now_ms=NOW, offering=offering, size_bytes=size)
+    found = leaving(items, limits, away=away, held=held, now_ms=NOW, with_files=with_files, size_bytes=size)
     for item, why in found:
         assert item.id not in held
         assert item.ended_ms > 0
-        assert not (item.id in offering and item.ended_ms > NOW - limits.files_ms)
+        assert not (item.id in with_files and item.ended_ms > NOW - limits.files_ms)
         assert all(away.get(device, NOW + 1) > item.ended_ms for device in item.devices)
         if why == BY_AGE:
             assert limits.age_ms is not None

@@ -199,7 +199,7 @@ def test_a_wait_for_a_device_that_is_late_ends() -> None:
     taken: list[SendDispatch] = []
     while not taken:
         driver.now_ms += 1_000
-        for timer in finish.passed(driver.shard, driver.now_ms):
+        for timer in finish.due_waits(driver.shard, driver.now_ms):
             driver.fire(timer)
         taken = driver.take()
         assert driver.now_ms - begin_ms < 40_000

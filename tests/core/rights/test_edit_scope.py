@@ -65,8 +65,8 @@ def test_the_ways_of_values_are_those_of_each_edge() -> None:
         edge(f"{source}>{target}", Gate.DATA, input="x")
         for source, target in (("here", "there"), ("plain", "there"), ("named", "do"), ("look", "named"))
     ]
-    together = scope.ways(links)
-    assert together == {way for link in links for way in scope.ways([link])}
+    together = scope.device_pairs(links)
+    assert together == {way for link in links for way in scope.device_pairs([link])}
     assert {("d-n0", "d-n2"), ("d-n2", "d-n0"), ("d-n1", "d-n1")} <= together
 
 

@@ -9,7 +9,7 @@ import pytest
 from starloom.core.answer.open_questions import open_questions
 from starloom.core.answer.why import explain
 from starloom.core.clock.timers import due_moments
-from starloom.core.rights.strangers import behind
+from starloom.core.rights.strangers import stranger_behind
 from starloom.core.run import judgement
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer, SendDispatch, StartJob
@@ -243,5 +243,5 @@ def test_the_words_of_a_judge_rest_on_what_it_read() -> None:
     one = Choosing()
     one.end("a", "b", "c")
     one.choose("q-calls.1")
-    found = behind(one.shard.fleet, one.made, ["q-choice"])
-    assert found == behind(one.shard.fleet, one.made, ["q-calls"])
+    found = stranger_behind(one.shard.fleet, one.made, ["q-choice"])
+    assert found == stranger_behind(one.shard.fleet, one.made, ["q-calls"])

@@ -4,7 +4,7 @@ import pytest
 
 from starloom.edge.access import credentials, issue
 from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller, Means, Scope, Tickets, may_issue
-from starloom.edge.access.rate_limits import Limits, Rate, crowded
+from starloom.edge.access.rate_limits import Limits, Rate, others_words
 from starloom_protocol.records.entities import encode_entity
 from starloom_protocol.vocabulary import Role
 
@@ -141,4 +141,4 @@ def test_an_address_is_never_told_to_wait_no_time() -> None:
     assert limits.failed("sign_in", "a") == 0
     wait_s = limits.failed("sign_in", "a")
     assert 0 < wait_s < 0.5
-    assert crowded(wait_s) == "too many others from this address: wait 1 s"
+    assert others_words(wait_s) == "too many others from this address: wait 1 s"

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from starloom.edge.access.refusals import KEPT_MAX, Refusals, Refused
+from starloom.edge.access.refusals import KEPT_MAX, DeviceRefusal, Refusals
 from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World
 
@@ -187,8 +187,8 @@ async def test_a_clock_that_is_wrong_on_the_device_keeps_nobody_out(world: World
 def test_refusals_are_bounded_and_counted() -> None:
     kept = Refusals()
     for number in range(KEPT_MAX + 5):
-        kept.note(Refused(number, "join", f"10.0.0.{number}", "bad_code", "no"))
+        kept.note(DeviceRefusal(number, "join", f"10.0.0.{number}", "bad_code", "no"))
     assert len(kept.latest()) == KEPT_MAX
     assert kept.latest()[0].at_ms == KEPT_MAX + 4
-    kept.note(Refused(999, "join", "10.0.0.50", "bad_code", "no"))
+    kept.note(DeviceRefusal(999, "join", "10.0.0.50", "bad_code", "no"))
     assert (kept.latest()[0].times, kept.latest()[0].at_ms) == (2, 999)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from starloom.edge.access.refusals import Refusals, Refused
+from starloom.edge.access.refusals import DeviceRefusal, Refusals
 from starloom.edge.live.fanout import Changes, Fanout
 from starloom_protocol.stream import feed
 from starloom_protocol.vocabulary import Topic
@@ -48,9 +48,9 @@ def test_a_refusal_with_a_join_code_is_said_and_any_other_is_not() -> None:
     fanout, viewer, refusals = Fanout(), Viewer(), Refusals()
     Changes(fanout, refusals)
     fanout.subscribe(viewer, feed.FLEET)
-    refusals.note(Refused(1, "join", "10.0.0.9", "forbidden", "the code has ended"))
+    refusals.note(DeviceRefusal(1, "join", "10.0.0.9", "forbidden", "the code has ended"))
     assert topics(viewer) == []
-    refusals.note(Refused(1, "join", "10.0.0.9", "forbidden", "the code has ended", enrollment="e-1"))
+    refusals.note(DeviceRefusal(1, "join", "10.0.0.9", "forbidden", "the code has ended", enrollment="e-1"))
     assert topics(viewer) == [Topic.REFUSALS]
 
 

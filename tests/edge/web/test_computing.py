@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from starloom.edge.web.admission import AT_ONCE, OF_ONE_MOST
+from starloom.edge.web.computing import AT_ONCE, OF_ONE_MOST
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.records.edits import LoweredPlan
 from tests.edge.world import NoRecipes, World, a_world, settle
@@ -104,7 +104,7 @@ async def test_more_than_may_wait_are_refused_with_the_way_out(slow: tuple[World
 
 async def test_all_callers_together_are_bounded(slow: tuple[World, Slow], monkeypatch: pytest.MonkeyPatch) -> None:
     world, planner = slow
-    monkeypatch.setattr("starloom.edge.web.admission.IN_ALL_MOST", 2)
+    monkeypatch.setattr("starloom.edge.web.computing.IN_ALL_MOST", 2)
     mine = asked(world, world.token, 2)
     _, viewer = await world.new_token("viewer")
     await until(lambda: waiting(world) == 2)

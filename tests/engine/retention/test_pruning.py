@@ -35,14 +35,14 @@ async def hub() -> AsyncIterator[Hub]:
 
 
 class Files:
-    def __init__(self, *offering: str) -> None:
-        self._offering = set(offering)
+    def __init__(self, *with_files: str) -> None:
+        self._offering = set(with_files)
 
-    async def offering(self, constellations: Sequence[str]) -> set[str]:
+    async def with_files(self, constellations: Sequence[str]) -> set[str]:
         return self._offering & set(constellations)
 
 
-def retention(found: Hub, limits: HistoryLimits, *offering: str) -> Retention:
+def retention(found: Hub, limits: HistoryLimits, *with_files: str) -> Retention:
     engine = found.engine
     return Retention(
         found.store,
@@ -51,13 +51,13 @@ def retention(found: Hub, limits: HistoryLimits, *offering: str) -> Retention:
         engine._turn,
         lambda: engine.shard,
         engine.retiring.in_redis,
-        Files(*offering),
+        Files(*with_files),
     )
 
 
-async def pruned(found: Hub, limits: HistoryLimits, *offering: str) -> Retention:
+async def pruned(found: Hub, limits: HistoryLimits, *with_files: str) -> Retention:
     """Prune once, to the end, while time passes."""
-    made = retention(found, limits, *offering)
+    made = retention(found, limits, *with_files)
     running = asyncio.ensure_future(made.prune())
     while not running.done():
         await found.clock.turn(100)

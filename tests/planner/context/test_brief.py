@@ -7,7 +7,7 @@ import re
 import msgspec
 import pytest
 
-from starloom.planner.context.brief import BRIEF_BYTES_MAX, brief, find_plan
+from starloom.planner.context.brief import brief, find_plan
 from starloom.planner.context.brief_words import EXAMPLES, LANGUAGE
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
@@ -34,6 +34,8 @@ TOOLS = [
     for tool in all_tools()
 ]
 OFFER = Offer(digest="x", tools=TOOLS)
+BRIEF_BYTES_MAX = 26 * 1024
+"""The most that a brief has without the request, whatever the fleet; mostly it is `CONTEXT_BYTES_MAX`."""
 
 
 def three(first: str = "laptop") -> FleetSnapshot:

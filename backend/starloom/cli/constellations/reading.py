@@ -169,14 +169,7 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         if attention["reason"] in _OF_THE_WHOLE:
             say(attention["sentence"])
     for item in explained(found):
-        say(named_in_text(item["sentence"], names))
-        for candidate in item["candidates"]:
-            say(f"  {candidate['name']}: {candidate['reason']}")
-        for name in [name for name in behind if name in item["sentence"] or _is_among(name, item)]:
-            told, way = behind.pop(name)
-            say(f"{name}: {told}\nThe way out for {name}: {way}")
-        if ways := ways_out(item, chosen):
-            say(f"The way out: {' - or: '.join(named_in_line(way, names) for way in ways)}")
+        _tell_task(item, chosen, names, behind)
         if "items" not in found:
             _tell_questions(item.get("questions") or [])
         if item.get("warning"):
@@ -191,6 +184,18 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
             say(f"  {escaped(row['name'] or row['id'])}: starloom why {row['id']}")
         if len(others) > OTHERS_SHOWN_MOST:
             print(f"  and {len(others) - OTHERS_SHOWN_MOST} more")
+
+
+def _tell_task(item: WhyRow, chosen: str, names: dict[str, str], behind: dict[str, tuple[str, str]]) -> None:
+    """Print why one task does not move, its candidates and the way out; each fault of a tunnel (`behind`) once."""
+    say(named_in_text(item["sentence"], names))
+    for candidate in item["candidates"]:
+        say(f"  {candidate['name']}: {candidate['reason']}")
+    for name in [name for name in behind if name in item["sentence"] or _is_among(name, item)]:
+        told, way = behind.pop(name)
+        say(f"{name}: {told}\nThe way out for {name}: {way}")
+    if ways := ways_out(item, chosen):
+        say(f"The way out: {' - or: '.join(named_in_line(way, names) for way in ways)}")
 
 
 def _is_among(name: str, item: WhyRow) -> bool:

@@ -26,27 +26,27 @@ def save_items(client: Client, items: Sequence[AnswerPart], folder: Path) -> lis
         Problem: an artifact cannot be fetched whole.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    saved: list[str] = []
-    for item in items:
-        value = item.get("value")
-        artifact = item.get("artifact")
-        media, name = item.get("media"), ""
-        if artifact is None and isinstance(value, dict) and isinstance(value.get("artifact"), str):
-            artifact, media, name = value["artifact"], value.get("media"), str(value.get("name") or "")
-        if artifact is not None and item.get("pointer"):
-            value = _part(client, artifact, str(item["pointer"]), folder)
-            artifact = None
-        if artifact is not None:
-            target = _free(folder, _file_name(name or str(item["title"]), _ENDINGS.get(str(media), "")))
-            client.download(artifact, target)
-        elif isinstance(value, str):
-            target = _free(folder, _file_name(str(item["title"]), ".md" if item.get("show") == "markdown" else ".txt"))
-            target.write_text(value, encoding="utf-8")
-        else:
-            target = _free(folder, _file_name(str(item["title"]), ".json"))
-            target.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        saved.append(str(target))
-    return saved
+    return [str(_save(client, item, folder)) for item in items]
+
+
+def _save(client: Client, item: AnswerPart, folder: Path) -> Path:
+    """Save one item as what it is: a file of the hub, a part of one, a text, or another value as JSON."""
+    value, artifact, media, name = item.get("value"), item.get("artifact"), item.get("media"), ""
+    if artifact is None and isinstance(value, dict) and isinstance(value.get("artifact"), str):
+        artifact, media, name = value["artifact"], value.get("media"), str(value.get("name") or "")
+    if artifact is not None and item.get("pointer"):
+        value = _part(client, artifact, str(item["pointer"]), folder)
+        artifact = None
+    if artifact is not None:
+        target = _free(folder, _file_name(name or str(item["title"]), _ENDINGS.get(str(media), "")))
+        client.download(artifact, target)
+    elif isinstance(value, str):
+        target = _free(folder, _file_name(str(item["title"]), ".md" if item.get("show") == "markdown" else ".txt"))
+        target.write_text(value, encoding="utf-8")
+    else:
+        target = _free(folder, _file_name(str(item["title"]), ".json"))
+        target.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return target
 
 
 def _part(client: Client, artifact: str, pointer: str, folder: Path) -> Any:
@@ -64,6 +64,7 @@ def _file_name(name: str, ending: str) -> str:
 
 
 def _free(folder: Path, name: str) -> Path:
+    """Return the path of a name in a folder, with a number where it is taken."""
     target, number = folder / name, 2
     while target.exists():
         target = folder / f"{Path(name).stem}-{number}{Path(name).suffix}"

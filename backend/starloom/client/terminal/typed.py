@@ -40,7 +40,7 @@ def in_this_folder() -> str:
 
 def typed(text: str) -> str:
     """Return a text whose every command of this program can be pasted as it stands."""
-    return installed.written(text, program)
+    return installed.with_program(text, program)
 
 
 def say(text: str, file: TextIO | None = None) -> None:

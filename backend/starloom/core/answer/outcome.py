@@ -46,11 +46,15 @@ from starloom_protocol.vocabulary import (
 _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
 _EXITED = frozenset({Code.EXIT_CODE})
+"""A program ended with a code that is not 0."""
 _NOT_DONE = frozenset({Code.EXIT_CODE, Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE})
+"""The causes for which a list has no rows although its work was not done: no rows are then no result."""
 _SHOWN_BYTES_MAX = 4096
+"""A longer value is shown as a file."""
 _SESSION_TOOLS = "mcp."
+"""Tools of MCP servers, which may keep a session for a constellation on their device."""
 GROWTH_PART = 4
-"""A partial answer is made again when one part in so many more of its tasks have ended."""
+"""A partial answer is made again when the tasks that have ended are more by this part: 4 is a quarter."""
 
 
 def settle(work: Work, name: str) -> None:
@@ -62,9 +66,9 @@ def settle(work: Work, name: str) -> None:
     if head.state is _STATE.LOOKING:
         inquiries.ended(work, constellation)
         return
-    # Nearly every plan is made and ends without a model: what only a job brings is asked for where there is one.
-    asked = bool(constellation.jobs)
-    answered = asked and answer_words.rests_on_looks(constellation)
+    # Nearly every plan is made and ends without a model, and only a job brings verdicts, words or costs.
+    has_jobs = bool(constellation.jobs)
+    answered = has_jobs and answer_words.rests_on_looks(constellation)
     if head.version == 0 and head.state is not _STATE.CANCELLING and not answered:
         return
     if not answered and head.state not in (_STATE.ACTIVE, _STATE.AWAITING_APPROVAL, _STATE.CANCELLING):
@@ -77,7 +81,7 @@ def settle(work: Work, name: str) -> None:
         answer_words.abandon(work, constellation)
     elif not answered and _waits(work, constellation):
         return
-    if asked:
+    if has_jobs:
         judgement.abandon(work, constellation)
     state = _state_of(constellation)
     not_undone = _not_undone(constellation)
@@ -92,7 +96,7 @@ def settle(work: Work, name: str) -> None:
         note=answer.sentence,
         by=ENGINE,
     )
-    if asked or head.budget is not None:
+    if has_jobs or head.budget is not None:
         spending.learn_run(work, constellation)
     if head.recipe_version:
         runs.count(work, constellation)
@@ -117,10 +121,10 @@ def _state_of(constellation: Constellation) -> ConstellationState:
     if head.undone_from is not None and head.state is not _STATE.CANCELLING:
         return _STATE.FAILED if _not_undone(constellation) else head.undone_from
     if head.given_up:
-        return _STATE.PARTIAL if judge(constellation) is _STATE.PARTIAL else _STATE.FAILED
+        return _STATE.PARTIAL if _state_by_results(constellation) is _STATE.PARTIAL else _STATE.FAILED
     if head.state is _STATE.CANCELLING:
         return _STATE.CANCELLED
-    state = judge(constellation)
+    state = _state_by_results(constellation)
     return judgement.outcome(constellation, state) if head.policy.judge is not None else state
 
 
@@ -131,7 +135,7 @@ def _waits(work: Work, constellation: Constellation) -> bool:
         return False
     if any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
         return True
-    state = judge(constellation)
+    state = _state_by_results(constellation)
     if judgement.hold(work, constellation, state):
         return True
     refused = judgement.refused(constellation, state)
@@ -149,12 +153,13 @@ def _not_undone(constellation: Constellation) -> list[str]:
     ]
 
 
-def judge(constellation: Constellation) -> ConstellationState:
-    """Return how a constellation whose top-level tasks are all final has ended.
+def _state_by_results(constellation: Constellation) -> ConstellationState:
+    """Return how a constellation has ended by the results of its top-level tasks, which are all final.
 
     `cancelled` if nothing succeeded and nothing failed: a person cancelled its tasks one by one. `partial` also where a
     goal without an answer has found something, and nothing else went wrong but the tasks that needed its answer.
     """
+    # A part of the answer came; a failed goal found something; nothing else went wrong than such goals.
     useful = False
     found_out, only_goals = False, True
     # A plan that allows a part says so where a program of its lists failed; another one took that into account.
@@ -348,6 +353,7 @@ def _items_of(constellation: Constellation, fleet: Fleet, results: Iterable[Resu
 
 
 def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:
+    """Return the items of one result of the plan: of a task, the steps of a goal, the last turn, or all children."""
     spec = constellation.specs.get(result.source)
     if spec is not None and spec.superseded_by is not None:
         result = replace(result, source=successor(constellation, result.source))
@@ -382,11 +388,12 @@ def _last_turn(constellation: Constellation, group: str) -> str | None:
 
 
 def _item(constellation: Constellation, result: ResultSpec, task: str, title: str) -> AnswerItem | None:
+    """Return the item of one succeeded task, as a file where its value is a file or too long to be shown."""
     record = constellation.tasks.get(task)
     if record is None or record.state is not _SUCCEEDED:
         return None
     attempt = constellation.last_attempt(task)
-    found = _without_token(constellation, task, fact(constellation, task, result.output))
+    found = _as_shown(constellation, task, fact(constellation, task, result.output))
     common = AnswerItem(
         attempt=record.attempt,
         checked=record.checked,
@@ -414,7 +421,7 @@ def _item(constellation: Constellation, result: ResultSpec, task: str, title: st
     return replace(common, value=text)
 
 
-def _without_token(constellation: Constellation, task: str, found: Any) -> Any:
+def _as_shown(constellation: Constellation, task: str, found: Any) -> Any:
     """Return a person's answer as it is shown: with the name of the person, and without words that nobody wrote."""
     if constellation.specs[task].person is None or not isinstance(found, dict) or not isinstance(found.get("by"), str):
         return found

@@ -37,6 +37,7 @@ from starloom_protocol.records.run_report import (
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, AttemptEnd, Code, TaskState
 
 PATH_MOST: Final = 1_000
+"""The steps of the critical path that a report has."""
 _Interval = tuple[int, int]
 
 

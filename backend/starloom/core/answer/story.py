@@ -5,6 +5,8 @@ Owns the words and their order. It reads the constellation as it stands: `outcom
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from starloom.core.answer import goal_story
 from starloom.core.answer.stated import stated
 from starloom.core.people.compensation import leaves_something
@@ -57,20 +59,15 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     if state is ConstellationState.SUCCEEDED and failed:
         exceptions += f"; failed: {_few(constellation, fleet, failed)}"
     undone = taken_back(constellation)
-    back, nothing, gone = _undone_by_effect(constellation, undone)
-    if state is ConstellationState.SUCCEEDED and back and not _stands(constellation):
-        opening = f"{constellation.head.name} was done and then taken back: {_few(constellation, fleet, back)}"
-        back = []
+    apart = _undone_by_effect(constellation, undone)
+    if state is ConstellationState.SUCCEEDED and apart.back and not _stands(constellation):
+        opening = f"{constellation.head.name} was done and then taken back: {_few(constellation, fleet, apart.back)}"
+        apart = replace(apart, back=[])
     said = statement(constellation, fleet, state)
     opening = opening.removesuffix(".")
     parts = [f"{opening}{exceptions}."] if said is None else [f"{said}{exceptions}.", f"{opening}."]
+    parts.extend(_undo_results(constellation, fleet, apart))
     checked = sum(1 for task in done if constellation.tasks[task].checked)
-    for words, tasks in (
-        ("Taken back afterwards", back),
-        ("Nothing to take back, since it added nothing", nothing),
-        ("Nothing was there any more to take back", gone),
-    ):
-        parts.extend([f"{words}: {_few(constellation, fleet, tasks)}."] if tasks else [])
     parts.extend(_left_as_it_is(constellation, fleet, [task for task in done if undone and task not in undone]))
     parts.extend(_checks(checked))
     parts.extend(_folders(constellation, fleet, [task for task in done if task not in undone]))
@@ -175,11 +172,29 @@ def _left_as_it_is(constellation: Constellation, fleet: Fleet, tasks: list[str])
     return [f"Left as it is, without a way back: {_few(constellation, fleet, stays)}."] if stays else []
 
 
-def _undone_by_effect(constellation: Constellation, undone: dict[str, str]) -> tuple[list[str], list[str], list[str]]:
-    """Return the undone tasks apart: really taken back, those that had added nothing, those whose items were gone."""
+@dataclass(frozen=True)
+class _Undone:
+    """The undone tasks: really taken back, those that had added nothing, those whose items were gone."""
+
+    back: list[str]
+    nothing: list[str]
+    gone: list[str]
+
+
+def _undone_by_effect(constellation: Constellation, undone: dict[str, str]) -> _Undone:
     nothing = [task for task in undone if _left_nothing(constellation, task)]
     gone = [task for task, undo in undone.items() if task not in nothing and _found_nothing(constellation, undo)]
-    return [task for task in undone if task not in nothing and task not in gone], nothing, gone
+    return _Undone([task for task in undone if task not in nothing and task not in gone], nothing, gone)
+
+
+def _undo_results(constellation: Constellation, fleet: Fleet, apart: _Undone) -> list[str]:
+    """Return a sentence for each kind of undone tasks that there is."""
+    kinds = (
+        ("Taken back afterwards", apart.back),
+        ("Nothing to take back, since it added nothing", apart.nothing),
+        ("Nothing was there any more to take back", apart.gone),
+    )
+    return [f"{words}: {_few(constellation, fleet, tasks)}." for words, tasks in kinds if tasks]
 
 
 def _left_nothing(constellation: Constellation, task: str) -> bool:

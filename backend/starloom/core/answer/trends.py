@@ -20,7 +20,9 @@ from starloom_protocol.vocabulary import ConstellationState
 COMPARED_LEAST: Final = 3
 """Runs that succeeded before the last one; fewer have no spread of their own."""
 DISTANCES: Final = 3
+"""The median distances from the median within which a run counts as usual."""
 LEAST_PART: Final = 0.1
+"""The part of the median within which it does so, too."""
 LEAST_MS: Final = 200
 """A smaller difference is that of the clock and of a busy computer."""
 _GOOD: Final = ConstellationState.SUCCEEDED

@@ -18,7 +18,7 @@ from starloom.core.placement.device_conditions import full_disk_words, has_full_
 from starloom.core.placement.off_devices import is_off
 from starloom.core.placement.pace import PaceIndex, index_of, slow_at, slow_words
 from starloom.core.placement.queue_position import Position
-from starloom.core.placement.selection import Candidate, full, judge, nearest
+from starloom.core.placement.selection import Candidate, full, judge_device, nearest
 from starloom.core.plan import review
 from starloom.core.run import hedging, verification
 from starloom.core.run.attempts import absence_of
@@ -311,7 +311,7 @@ def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Sai
         asleep, actions = [attempt.device], ["open"]
     else:
         sentence = _on_device(spec, record, attempt, device)
-    second = hedging.of(constellation, task, record)
+    second = hedging.open_hedge(constellation, task, record)
     if second is not None:
         beside = shard.fleet.devices.get(second.device)
         name = beside.name if beside else second.device
@@ -429,7 +429,7 @@ def candidates_of(shard: Shard, constellation: Constellation, spec: TaskSpec) ->
     selector = spec.device or Selector()
     needs = needs_of(shard.access, spec, constellation.head.recipe)
     found = [
-        judge(shard.fleet, device, spec.tool or "", selector, needs)
+        judge_device(shard.fleet, device, spec.tool or "", selector, needs)
         for device in shard.fleet.devices.values()
         if not device.revoked
     ]
@@ -570,7 +570,7 @@ def _allowing(shard: Shard, constellation: Constellation, spec: TaskSpec) -> lis
     able = (
         device
         for device in fleet.devices.values()
-        if judge(fleet, device, tool, spec.device or Selector()).reason is not Reason.NO_CAPABLE_DEVICE
+        if judge_device(fleet, device, tool, spec.device or Selector()).reason is not Reason.NO_CAPABLE_DEVICE
     )
     lines = (allow_line(needs, device, tool, fleet.devices) for device in able)
     return list(dict.fromkeys(line for line in lines if line is not None))[:NAMED_MOST]

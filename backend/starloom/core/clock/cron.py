@@ -63,7 +63,8 @@ def _fields(cron: str) -> str:
     return _NAMED.get(text.lower(), text)
 
 
-def _strikes(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterator[int]:
+def _moments(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterator[int]:
+    """Yield the moments after `at_ms`, or `back` from it the newest first."""
     fields = _fields(cron)
     count = len(fields.split())
     if len(fields) > _TEXT_MOST:
@@ -85,7 +86,7 @@ def following(cron: str, zone: str, after_ms: int, count: int = 1) -> list[int]:
     Raises:
         BadClock: the expression or zone is invalid, or there is no such moment.
     """
-    found = list(islice(_strikes(cron, zone, after_ms), count))
+    found = list(islice(_moments(cron, zone, after_ms), count))
     if not found:
         raise BadClock("cron", f"{quoted(cron)} has no further time")
     return found
@@ -97,7 +98,7 @@ def passed(cron: str, zone: str, from_ms: int, until_ms: int, most: int) -> list
     Raises:
         BadClock: as `following`.
     """
-    newest_first = takewhile(lambda moment: moment >= from_ms, _strikes(cron, zone, until_ms + 1, back=True))
+    newest_first = takewhile(lambda moment: moment >= from_ms, _moments(cron, zone, until_ms + 1, back=True))
     return list(islice(newest_first, most))[::-1]
 
 

@@ -98,21 +98,22 @@ def leaving(
     limits: HistoryLimits,
     *,
     away: Mapping[str, int],
-    needed: Collection[str],
+    held: Collection[str],
     now_ms: int,
-    offering: Collection[str],
+    with_files: Collection[str],
     size_bytes: int,
 ) -> list[tuple[F, str]]:
     """Return the finished constellations that go now, each with the setting that requires it.
 
-    `items` are in the order of their ends. `offering` are those whose artifacts still exist.
+    `items` are in the order of their ends, `held` are those that live state needs (`needed`), `with_files` those whose
+    artifacts still exist. `away` is `away_since`.
     """
     found: list[tuple[F, str]] = []
     for item in items:
         why = _why(item, limits, now_ms, size_bytes)
-        if why is None or item.ended_ms <= 0 or item.id in needed:
+        if why is None or item.ended_ms <= 0 or item.id in held:
             continue
-        if item.id in offering and item.ended_ms > now_ms - limits.files_ms:
+        if item.id in with_files and item.ended_ms > now_ms - limits.files_ms:
             continue
         if any(away.get(device, item.ended_ms + 1) <= item.ended_ms for device in item.devices):
             continue

@@ -45,6 +45,7 @@ from starloom_protocol.vocabulary import (
 )
 
 DUE, TURN, TELL = "schedule_due", "schedule_turn", "schedule_tell"
+"""The kinds of its timers: a moment is due, a queued firing may start, a notice is to be shown on a device."""
 TIMERS = (DUE, TURN, TELL)
 
 ON_TIME_MS = 60_000
@@ -118,16 +119,16 @@ def _on_due(work: Work, schedule: Schedule) -> None:
         stop(work, schedule, fault(Code.RIGHTS_LOST, lost))
         return
     moments = passed(schedule.cron, schedule.zone, schedule.due_ms, work.at_ms, COUNTED_MOST) or [schedule.due_ms]
-    now = moments[-1] if moments[-1] > work.at_ms - ON_TIME_MS else None
-    missed = moments if now is None else moments[:-1]
-    made_up = _made_up(schedule, missed, now)
-    (ahead,) = following(schedule.cron, schedule.zone, work.at_ms)
-    changed = replace(schedule, due_ms=ahead, skipped=schedule.skipped + len(missed) - len(made_up))
-    notes = [_told_missed(schedule, missed, made_up)] if missed else []
+    on_time = moments[-1] if moments[-1] > work.at_ms - ON_TIME_MS else None
+    missed = moments if on_time is None else moments[:-1]
+    made_up = _made_up(schedule, missed, on_time)
+    changed = _with_next_moment(schedule, work.at_ms)
+    changed = replace(changed, skipped=schedule.skipped + len(missed) - len(made_up))
+    notes = [_missed_words(schedule, missed, made_up)] if missed else []
     if missed and schedule.notify is not NotifyWhen.NEVER:
         changed = noticed(changed, notes[0], work.at_ms)
     stops: list[str] = []
-    for moment in made_up if now is None else [*made_up, now]:
+    for moment in made_up if on_time is None else [*made_up, on_time]:
         changed, note, cancels = _line_up(changed, moment)
         notes += [note] if note else []
         stops += cancels
@@ -137,17 +138,18 @@ def _on_due(work: Work, schedule: Schedule) -> None:
         _cancel(work, name)
 
 
-def _made_up(schedule: Schedule, missed: list[int], now: int | None) -> list[int]:
+def _made_up(schedule: Schedule, missed: list[int], on_time: int | None) -> list[int]:
+    """Return the missed moments whose firings still run; with `on_time`, one is due now as well."""
     match schedule.catch_up:
         case CatchUp.ALL:
             return missed[-QUEUED_MOST:]
-        case CatchUp.LAST if now is None:
+        case CatchUp.LAST if on_time is None:
             return missed[-1:]
         case _:
             return []
 
 
-def _told_missed(schedule: Schedule, missed: list[int], made_up: list[int]) -> str:
+def _missed_words(schedule: Schedule, missed: list[int], made_up: list[int]) -> str:
     count = f"{COUNTED_MOST} or more" if len(missed) >= COUNTED_MOST - 1 else str(len(missed))
     firings = "1 firing was" if len(missed) == 1 else f"{count} firings were"
     if len(made_up) == 1:
@@ -444,11 +446,26 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
             work.answer({"id": known.id})
             return
         chosen = replace(chosen, author=known.author, owner=known.owner, token=known.token)
+    made = _made(chosen, known, consent, _bound_devices(work, item, known), work.at_ms)
+    puts: list[Put] = [("schedule", made.id, made)]
+    if text is not None:
+        puts.append(("scheduled_plan", made.id, ScheduledPlan(plan=text)))
+    elif made.id in fleet.scheduled_plans:
+        puts.append(("scheduled_plan", made.id, None))
+    work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, made.id, puts)
+    _arm(work, made)
+    work.answer({"id": made.id})
+
+
+def _made(
+    chosen: Schedule, known: Schedule | None, consent: Consent | None, devices: dict[str, str], at_ms: int
+) -> Schedule:
+    """Return a schedule with the choices of a person and, if it is `known`, the course of it until now."""
     made = replace(
         chosen,
         consent=consent,
-        devices=_bound(work, item, known),
-        created_ms=known.created_ms if known else work.at_ms,
+        devices=devices,
+        created_ms=known.created_ms if known else at_ms,
         due_ms=0,
         fired=known.fired if known else 0,
         last=known.last if known else None,
@@ -460,19 +477,10 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         stopped=known.stopped if known else None,
         strict=True,
     )
-    if made.state is _STATE.ACTIVE:
-        made = _wound(made, work.at_ms)
-    puts: list[Put] = [("schedule", made.id, made)]
-    if text is not None:
-        puts.append(("scheduled_plan", made.id, ScheduledPlan(plan=text)))
-    elif made.id in fleet.scheduled_plans:
-        puts.append(("scheduled_plan", made.id, None))
-    work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, made.id, puts)
-    _arm(work, made)
-    work.answer({"id": made.id})
+    return _with_next_moment(made, at_ms) if made.state is _STATE.ACTIVE else made
 
 
-def _bound(work: Work, item: ScheduleSaved, known: Schedule | None) -> dict[str, str]:
+def _bound_devices(work: Work, item: ScheduleSaved, known: Schedule | None) -> dict[str, str]:
     """Return the devices to which a schedule is bound: a name keeps its device until a person approves another."""
     now = plan_devices(work.shard.fleet, item.plan)
     if known is None or (item.plan_hash is not None and _decides(work, approves=item.approves)):
@@ -489,7 +497,7 @@ def _takes_over(work: Work, item: ScheduleSaved, known: Schedule) -> bool:
         return True
     kept = work.shard.fleet.scheduled_plans.get(known.id)
     plan = _plan_decoder.decode(kept.plan) if kept is not None else None
-    return _terms(item.schedule) != _terms(known) or plan != (item.plan if item.keep_plan else None)
+    return _chosen_terms(item.schedule) != _chosen_terms(known) or plan != (item.plan if item.keep_plan else None)
 
 
 def _faults(work: Work, chosen: Schedule) -> list[Fault]:
@@ -536,7 +544,9 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
     # Nobody is there at a firing, so all that does more than read is approved here, however the schedule is made.
     if not needs_approval(fleet, plan, strict=True, by=work.by):
         return None
-    given = known.consent if known is not None and (decides or _clock(known) == _clock(item.schedule)) else None
+    given = (
+        known.consent if known is not None and (decides or _clock_terms(known) == _clock_terms(item.schedule)) else None
+    )
     if given is not None and not beyond(given, now, fleet):
         return given
     names = ", ".join(effects)
@@ -554,15 +564,15 @@ def _decides(work: Work, *, approves: bool) -> bool:
     return approves and not is_model(work.by)
 
 
-def _clock(schedule: Schedule) -> tuple[str, ...]:
+def _clock_terms(schedule: Schedule) -> tuple[str, ...]:
     """Return the terms that decide how often it runs: who approved its plan approved it at these times."""
     return (schedule.cron, schedule.zone, schedule.overlap, schedule.catch_up)
 
 
-def _terms(schedule: Schedule) -> tuple[object, ...]:
+def _chosen_terms(schedule: Schedule) -> tuple[object, ...]:
     """Return all that people choose in a schedule except its name; its own plan is a record beside it."""
     return (
-        *_clock(schedule),
+        *_clock_terms(schedule),
         schedule.deadline_s,
         schedule.notify,
         schedule.notify_device,
@@ -572,7 +582,7 @@ def _terms(schedule: Schedule) -> tuple[object, ...]:
     )
 
 
-def _wound(schedule: Schedule, at_ms: int) -> Schedule:
+def _with_next_moment(schedule: Schedule, at_ms: int) -> Schedule:
     (ahead,) = following(schedule.cron, schedule.zone, at_ms)
     return replace(schedule, due_ms=ahead)
 
@@ -648,9 +658,9 @@ def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
     if lost is not None:
         raise Refusal(fault(Code.RIGHTS_LOST, lost))
     # Moments during the pause were not missed: a person paused the schedule.
-    wound = _wound(owned, work.at_ms)
-    keep(work, wound, EventKind.SCHEDULE_RESUMED, note=item.reason)
-    _arm(work, wound)
+    resumed = _with_next_moment(owned, work.at_ms)
+    keep(work, resumed, EventKind.SCHEDULE_RESUMED, note=item.reason)
+    _arm(work, resumed)
 
 
 def _run_now(work: Work, schedule: Schedule) -> None:

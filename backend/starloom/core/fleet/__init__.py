@@ -1,7 +1,6 @@
 """Devices: joining, connecting, offers, draining, leaving, and the questions to their owners.
 
-devices           pairing, connections, offers, revocation
-profiles          the profile to which a join code limits a device
+devices           pairing, connections, offers within the limits of join codes, revocation
 draining          a device that gets no new work and hands over its own
 hub_calls         the hub's own tools: the state of devices, draining from a plan
 owner_questions   the questions of a device to its owner, and their answers

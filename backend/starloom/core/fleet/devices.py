@@ -1,15 +1,18 @@
-"""Devices: pairing, connections, offers, and the handling of their work when they connect, go or are revoked."""
+"""Devices: their pairing, connections, offers and controls, and their work when they connect, go or are revoked.
+
+Owns the records of devices and of join codes. Chooses no device for a task (`core.placement`), and does not decide how
+work ends that is lost with a device (`core.run.recovery`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from starloom.core.fleet import draining, hub_calls, owner_questions
-from starloom.core.fleet.join_code_limits import held_to
 from starloom.core.placement import device_conditions, pace, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
 from starloom.core.run import hedging, recovery
@@ -30,10 +33,12 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, unattend
-from starloom_protocol.records.entities import Device, Enrollment
+from starloom_protocol.records.entities import Device, Enrollment, Offer, ToolOffer
 from starloom_protocol.stream.authors import ENGINE, author_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.look_alikes import device_name_fault, look_of
+from starloom_protocol.text.wording import few
+from starloom_protocol.tools.profiles import exceeds, held_back_words, is_held_back, is_within
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -48,6 +53,8 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
+CUTS_NAMED_MOST = 5
+"""The parts of an offer that the sentence about its cuts names."""
 FORMER_NAMES_MOST = 8
 """A device that is renamed more often has nothing left that calls it by its first names."""
 
@@ -99,14 +106,14 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         raise Refusal(fault(Code.CONFLICT, why))
     _refuse_misleading(item)
     if enrollment.devices > 1:
-        enrollment = _use_of(work, enrollment, item)
+        enrollment = _pairing_under(work, enrollment, item)
     before = _replaced(work, enrollment)
     asking = replace(
         enrollment,
         state="asking",
         device=item.device,
         key=item.key,
-        labels=before.labels if before is not None else _labels(item.labels),
+        labels=before.labels if before is not None else _checked_labels(item.labels),
         name=before.name if before is not None else _free_name(work, enrollment.label or item.name, enrollment.used),
         os=item.os,
         words=item.words,
@@ -114,7 +121,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     )
     puts: list[Put] = [("enrollment", enrollment.id, asking)]
     if enrollment.code_of:
-        puts.insert(0, ("enrollment", enrollment.code_of, _used_once_more(work, enrollment.code_of)))
+        puts.insert(0, ("enrollment", enrollment.code_of, _code_after_use(work, enrollment.code_of)))
     work.emit(shard.fleet, EventKind.ENROLLMENT_ASKED, enrollment.id, puts)
     if enrollment.preapproved:
         # No person sees its request, so it gets no labels but those of the device that it replaces.
@@ -138,7 +145,7 @@ def _refuse_misleading(item: EnrollmentAsked) -> None:
         raise Refusal(*faults)
 
 
-def _use_of(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
+def _pairing_under(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
     """Return the pairing of one device under a code for several, with an id that only the device and the owner know."""
     if (code.id, item.device) in work.shard.fleet.asking:
         raise Refusal(fault(Code.CONFLICT, "this key has asked with this code already"))
@@ -147,7 +154,7 @@ def _use_of(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
     )
 
 
-def _used_once_more(work: Work, code: str) -> Enrollment:
+def _code_after_use(work: Work, code: str) -> Enrollment:
     """Return the pairing of a code for several devices after one more use; the last use closes it."""
     found = work.shard.fleet.enrollments[code]
     used = found.used + 1
@@ -253,7 +260,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
     _put_device(work, EventKind.DEVICE_ONLINE, online)
     entries = []
     for name, task in list(work.shard.fleet.holders.get(device.id, {})):
-        entry = _resume(work, work.shard.constellations[name], task, new_ledger=new_ledger)
+        entry = _resume_entry(work, work.shard.constellations[name], task, new_ledger=new_ledger)
         if entry is not None:
             entries.append(entry)
     for name in list(work.shard.live):
@@ -279,7 +286,11 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
     )
 
 
-def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: bool) -> dict[str, Any] | None:
+def _resume_entry(work: Work, constellation: Constellation, task: str, *, new_ledger: bool) -> dict[str, Any] | None:
+    """Return the entry of a resume plan for an open attempt, or None where its dispatch is sent again.
+
+    `new_ledger`: the device has lost the ledger that it had when the attempt was leased.
+    """
     heard(work, constellation, task)
     case = present(work, constellation, task)
     record, at = case.record, case.at
@@ -287,7 +298,7 @@ def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: 
         return {"action": "cancel", "at": at}
     if record.state is TaskState.LEASED:
         if new_ledger and case.attempt.repeatability not in REPEATABLE:
-            # Its ledger is gone, so it is unknown whether this attempt began.
+            # Without the ledger it is unknown whether this attempt began.
             recovery.uncertain(case)
             return None
         # The dispatch may not have arrived; the agent answers a repeated one from its ledger.
@@ -321,7 +332,7 @@ def on_offer(work: Work, item: OfferReceived) -> None:
         work.ignore("a newer session has taken over")
         return
     known = work.shard.fleet.offers.get(device.id)
-    profile, offer, over = held_to(device.profile_most, device.name, item.profile, item.offer)
+    profile, offer, over = _within_join_code(device.profile_most, device.name, item.profile, item.offer)
     if known == offer and (device.os, device.profile, device.over) == (item.os, profile, over):
         return
     offer = work.shard.fleet.tool_sets.share(offer)
@@ -334,6 +345,35 @@ def on_offer(work: Work, item: OfferReceived) -> None:
         for reason, attention in _WAITS_FOR_OWNER:
             if attention in constellation.head.attention:
                 _look_again(work, constellation, device.id, reason, attention)
+
+
+def _within_join_code(most: Profile, name: str, profile: Profile, offer: Offer) -> tuple[Profile, Offer, str]:
+    """Return profile and offer of a device within `most`, the profile of its join code, and a sentence about the cuts.
+
+    The sentence is empty if nothing was cut. The device's own policy is not changed.
+    """
+    if most is Profile.OPERATE:
+        return profile, offer, ""
+    grants = [grant for grant in offer.grants if is_within(grant, most)]
+    tools = [
+        tool if _fits(tool, most) else replace(tool, unavailable=held_back_words(most, name)) for tool in offer.tools
+    ]
+    over = [f"the profile {profile}"] if exceeds(profile, most) else []
+    over += sorted(set(offer.grants) - set(grants))
+    over += [before.name for before, after in zip(offer.tools, tools, strict=True) if before is not after]
+    if not over:
+        return profile, offer, ""
+    held = most if exceeds(profile, most) else profile
+    return held, replace(offer, grants=grants, tools=tools), f"{_listed(over)}: {held_back_words(most, name)}"
+
+
+def _fits(tool: ToolOffer, most: Profile) -> bool:
+    """Tell whether a tool is within `most`; one that its device does not offer keeps its own reason."""
+    return tool.unavailable is not None or not is_held_back(tool, most)
+
+
+def _listed(over: Iterable[str]) -> str:
+    return f"not taken over: {few(list(dict.fromkeys(over)), CUTS_NAMED_MOST)}"
 
 
 def _look_again(work: Work, constellation: Constellation, device: str, reason: Reason, attention: Attention) -> None:
@@ -384,7 +424,7 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
 
 
 def _label(work: Work, device: Device, item: DeviceControlled) -> None:
-    _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=_labels_of(item.value)))
+    _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=_parsed_labels(item.value)))
 
 
 def _drain(work: Work, device: Device, item: DeviceControlled) -> None:
@@ -459,15 +499,15 @@ def _forget(work: Work, device: Device, _item: DeviceControlled) -> None:
     _put_device(work, EventKind.DEVICE_FORGOTTEN, replace(device, forgotten=True, remembers=""), also=offer)
 
 
-def _labels_of(value: str) -> list[str]:
+def _parsed_labels(value: str) -> list[str]:
     """Return labels from canonical text."""
     try:
-        return _labels(parse(value))
+        return _checked_labels(parse(value))
     except ValueError as error:
         raise Refusal(fault(Code.BAD_REQUEST, str(error), "labels")) from error
 
 
-def _labels(found: Any) -> list[str]:
+def _checked_labels(found: Any) -> list[str]:
     """Return labels from a decoded value: short names, each once and sorted."""
     if not isinstance(found, list) or len(found) > 32:
         raise Refusal(fault(Code.BAD_REQUEST, "labels are a list of at most 32 names", "labels"))

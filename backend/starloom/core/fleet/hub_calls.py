@@ -76,8 +76,8 @@ def _taken(shard: Shard, demand: Demand, name: str) -> list[str]:
 def _call(work: Work, constellation: Constellation, task: str) -> None:
     spec, record = constellation.specs[task], constellation.tasks[task]
     try:
-        _judge(work, constellation, spec, record)
-        if _deferred(work, constellation, spec, record):
+        _check_may_call(work, constellation, spec, record)
+        if _defer(work, constellation, spec, record):
             return
         value = _CALLS[spec.tool or ""](work, constellation, spec)
     except Refusal as refusal:
@@ -120,7 +120,7 @@ def _away(work: Work, spec: TaskSpec) -> list[Device]:
     return expected_after_restart(work.shard.fleet, work.at_ms, names)
 
 
-def _deferred(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
+def _defer(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
     """Let a call wait for devices that its hub lost by its own end: they are not down, and work may move to them."""
     if spec.tool == RESUME:
         return False
@@ -134,7 +134,7 @@ def _deferred(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     return True
 
 
-def _judge(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
+def _check_may_call(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
     """Refuse a call that controls a device and is not one that a person approved with its plan, or not any more."""
     if spec.look or is_of_goal(constellation, spec.id):
         raise Refusal(fault(Code.FORBIDDEN, f"no look and no step of a goal calls {spec.tool}", spec.id, _OWN_PLAN))
@@ -181,7 +181,7 @@ def _devices(work: Work, _constellation: Constellation, spec: TaskSpec) -> dict[
     known = {name for device in chosen for name in (device.name, device.id)}
     rows = [_row(fleet, device, work.at_ms) for device in listed]
     return {
-        "at": _told(work.at_ms),
+        "at": _iso_time(work.at_ms),
         "count": len(chosen),
         "down": len(down),
         "left_out": len(chosen) - len(listed),
@@ -200,16 +200,16 @@ def _row(fleet: Fleet, device: Device, now_ms: int) -> dict[str, Any]:
     return {
         "device": device.name,
         "draining": device.draining,
-        "last_seen": _told(now_ms if on else device.link_since_ms),
+        "last_seen": _iso_time(now_ms if on else device.link_since_ms),
         "os": device.os,
         "running": fleet.used.get(device.id, 0),
         "set_aside": device.quarantined,
-        "since": _told(device.link_since_ms),
+        "since": _iso_time(device.link_since_ms),
         "state": _STATE_OF[device.link],
     }
 
 
-def _told(at_ms: int) -> str:
+def _iso_time(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -241,13 +241,13 @@ def _drain(work: Work, constellation: Constellation, spec: TaskSpec) -> dict[str
         "device": device.name,
         "draining": True,
         "moved": len(moving),
-        "moving": _works(moving),
+        "moving": _moved_rows(moving),
         "stayed": len(staying),
-        "staying": _works(staying),
+        "staying": _moved_rows(staying),
     }
 
 
-def _works(found: list[draining.Moved]) -> list[dict[str, str]]:
+def _moved_rows(found: list[draining.Moved]) -> list[dict[str, str]]:
     return [{"constellation": name, "task": task} for name, task in found[:NAMED_MOST]]
 
 

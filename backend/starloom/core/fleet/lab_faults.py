@@ -22,10 +22,14 @@ from starloom_protocol.vocabulary import Code
 
 TIMER: Final = "lab_fault"
 OPEN_MOST: Final = 8
+"""So many faults may last at the same time."""
 KEPT_MOST: Final = 50
 TOLD_MOST: Final = 20
+"""The constellations whose logs name a fault of their device."""
 TAKEN_WITHIN_MS: Final = 10_000
+"""The time in which a program of the lab takes up a request; the request has failed then."""
 REPORTED_WITHIN_MS: Final = 30_000
+"""The time after its end in which the lab reports it."""
 NOTE_CHARS: Final = 500
 
 

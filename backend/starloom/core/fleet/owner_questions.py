@@ -19,9 +19,13 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 OPEN_MOST: Final = 100
+"""The open questions of one device that are copied."""
 ARGS_CHARS: Final = 2_100
+"""The characters of a call's arguments that a person is shown."""
 LEFT_MOST_S: Final = 7 * 24 * 3600
+"""The longest time for which a question is shown as open."""
 HUB: Final = "hub"
+"""The policy of a device that takes answers of this hub."""
 _TEXT_CHARS: Final = 200
 
 

@@ -123,7 +123,7 @@ def _known_effects(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> KnownEffects:
     return KnownEffects(fleet, lambda spec: may_run_on(fleet, spec, specs))
 
 
-def judge(
+def approval_need(
     fleet: Fleet,
     specs: Sequence[TaskSpec],
     rules: Iterable[RuleRecord],
@@ -198,7 +198,7 @@ def judge(
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str) -> bool:
     """Tell whether a plan of the author `by` waits for a person before its first task."""
-    return judge(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by).asks
+    return approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by).asks
 
 
 def _asks(effects: frozenset[Effect], *, strict: bool) -> bool:
@@ -290,7 +290,7 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     schedule = fleet.schedules.get(head.schedule or "")
     # A firing is judged as strictly as its schedule was: its recipe, or the effects of a tool, may have changed since.
     strict = words or (schedule is not None and (schedule.strict or schedule.consent is not None))
-    verdict = judge(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author)
+    verdict = approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author)
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     moved = moved_names(schedule.devices, plan_devices(fleet, plan)) if schedule is not None else []
@@ -317,7 +317,7 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
     specs = [spec for spec in constellation.specs.values() if not spec.look]
     rules = list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
-    verdict = judge(work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=head.author)
+    verdict = approval_need(work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=head.author)
     if not verdict.asks:
         # The plan needed approval once, so its change does too, even if the new plan alone would not.
         verdict = ApprovalNeed(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")
@@ -453,18 +453,18 @@ def decide(work: Work, constellation: Constellation, question: Question, item: Q
         )
         raise Refusal(fault(Code.BAD_REQUEST, reason, "value", "Answer allow, which is for this time."))
     if item.value != DENY and not item.anyway:
-        _see_that_it_can_run(work, constellation)
+        _check_devices_are_here(work, constellation)
     _answered(work, constellation, question, item.value, item.reason, by=work.by)
     if item.value == DENY:
         _deny(work, constellation, item.reason, by=work.by)
         return
     if item.value == ALWAYS:
-        _leave_standing(work, constellation, question)
+        _allow_for_good(work, constellation, question)
     _consent_again(work, constellation, question)
     activate(work, constellation, EventKind.STARTED, "approved")
 
 
-def _see_that_it_can_run(work: Work, constellation: Constellation) -> None:
+def _check_devices_are_here(work: Work, constellation: Constellation) -> None:
     """Refuse an approval of tasks whose devices are gone, which would only wait."""
     lost = lost_words(work.shard.fleet.devices, constellation.specs.values())
     if lost:
@@ -486,7 +486,12 @@ def _deny(work: Work, constellation: Constellation, why: str, *, by: str) -> Non
     stop_all(work, constellation, reason)
 
 
-def _leave_standing(work: Work, constellation: Constellation, question: Question) -> None:
+def _allow_for_good(work: Work, constellation: Constellation, question: Question) -> None:
+    """Make a standing allowance of each call of the question.
+
+    Raises:
+        Refusal: there would be too many of them.
+    """
     fleet = work.shard.fleet
     puts: list[Put] = []
     for call in question.calls:

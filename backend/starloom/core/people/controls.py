@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from starloom.core.placement.selection import requeue
 from starloom.core.plan.goals import asking, conversation
-from starloom.core.plan.relisting import open_group_round
-from starloom.core.plan.relisting import open_round as next_round
+from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
 from starloom.core.rights import budgets, spending
 from starloom.core.rights.authorship import check_control
 from starloom.core.run import timeouts
@@ -496,7 +495,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     confirmed = dict.fromkeys(item.confirm)
     for task in again:
         record = constellation.tasks[task]
-        fresh = next_round(record, work.at_ms, confirmed=task in confirmed)
+        fresh = task_in_next_round(record, work.at_ms, confirmed=task in confirmed)
         change_task(work, constellation, task, EventKind.ROUND_OPENED, fresh, note=item.reason)
     for task in kept:
         if task in confirmed and _is_final(constellation, task):
@@ -507,7 +506,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         found = constellation.groups.get(group)
         if found is None or found.state not in FINAL_GROUP_STATES:
             continue
-        opened = open_group_round(found, work.at_ms, expanded=bool(constellation.children.get(group)))
+        opened = group_in_next_round(found, work.at_ms, expanded=bool(constellation.children.get(group)))
         work.emit(constellation, EventKind.ROUND_OPENED, group, [("group", group, opened)], note=item.reason)
     if head.state not in (_STATE.ACTIVE, _STATE.PAUSED, _STATE.PLANNING):
         # A fork that is being made is started by the code that makes it.

@@ -1,9 +1,9 @@
 """Escalations: proposals of a reviewer that need a person, and the end of a plan that a reviewer gives up.
 
 An edit that goes beyond the approved plan is put to a person, who allows or denies it. The question is bound to the
-edit, its version and the ways in which it is wider; these are computed again when it is answered. Only a person's
-answer applies the edit, in that person's name. No answer in time is a denial. Tasks held by the review stay held until
-then, because an edit must come before they begin.
+edit, its version and the ways in which it is wider; these are computed again when it is answered. Events, questions and
+texts call such an edit a wish of the reviewer. Only a person's answer applies the edit, in that person's name. No
+answer in time is a denial. Tasks held by the review stay held until then, because an edit must come before they begin.
 
 A reviewer may end a plan of a model, but no plan that a person wrote or changed: its reason then goes to the person,
 who may cancel. Giving up makes no outcome better: the constellation has failed, or is done in part.
@@ -160,7 +160,7 @@ def decide(work: Work, constellation: Constellation, question: Question, item: Q
             now = "; ".join(wider) or "nothing wider"
             hint = "Answer no, and change the plan yourself."
             raise Refusal(fault(Code.EDIT_CONFLICT, f"it would do something else by now: {now}", "value", hint))
-    _let_go(work, constellation, question, "allowed" if item.value == ALLOW else "denied")
+    _close(work, constellation, question, "allowed" if item.value == ALLOW else "denied")
 
 
 def _answered(
@@ -170,7 +170,7 @@ def _answered(
     work.emit(constellation, EventKind.REVIEW_WISH_ANSWERED, question.id, [put], note=reason, by=by)
 
 
-def _let_go(work: Work, constellation: Constellation, question: Question, note: str) -> None:
+def _close(work: Work, constellation: Constellation, question: Question, note: str) -> None:
     if not open_wishes(constellation):
         unattend(work, constellation, Attention.REVIEW_WISHES)
     review.close(work, constellation, constellation.jobs[question.id.removeprefix(_NAME)], note)
@@ -190,7 +190,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
         work.ignore("the timer is stale")
         return
     _answered(work, constellation, question, DENY, "nobody answered in time, which is a no", by=ENGINE)
-    _let_go(work, constellation, question, "nobody answered")
+    _close(work, constellation, question, "nobody answered")
     if not constellation.open_questions:
         unattend(work, constellation, Attention.QUESTION_OPEN)
 
@@ -201,7 +201,7 @@ def give_up(work: Work, constellation: Constellation, job: Job, item: ReviewProp
     What runs and may not be repeated runs to its end; everything else stops as after a cancel.
     """
     because = item.reason[:BECAUSE_CHARS_MOST].strip() or "it gave no reason"
-    if not _is_its_own(constellation):
+    if not _is_by_the_model(constellation):
         attend(work, constellation, Attention.REVIEW_WISHES, note=f"it would give up: {because}")
         review.close(work, constellation, job, f"it would give up: {because}")
         work.answer({"accepted": False})
@@ -213,7 +213,7 @@ def give_up(work: Work, constellation: Constellation, job: Job, item: ReviewProp
     work.answer({"accepted": True})
 
 
-def _is_its_own(constellation: Constellation) -> bool:
+def _is_by_the_model(constellation: Constellation) -> bool:
     """Tell whether a model wrote the plan and nobody else changed it; rules are a part of the plan."""
     authors = (version.author for version in constellation.versions.values())
     return constellation.versions["1"].author == MODEL and all(

@@ -104,7 +104,7 @@ def on_fork(work: Work, item: ForkRequested) -> None:
             for task, text in sorted(item.args.items())
         ]
         apply_edit(work, fork, list(changes), author=work.by, reason=item.reason or "other arguments", trigger="fork")
-    left = _what_runs(fork)
+    left = _remaining_plan(fork)
     check_plan(work.by, left, approves=item.approves)
     ask(work, fork, list(fork.unasked))
     note_made(work, item.caller, scope, item.idempotency, fork.name)
@@ -377,7 +377,7 @@ def _has_run(origin: Constellation, fork: Constellation, task: str) -> bool:
     return False
 
 
-def _what_runs(fork: Constellation) -> LoweredPlan:
+def _remaining_plan(fork: Constellation) -> LoweredPlan:
     """Return the remaining work as a plan, for its approval."""
     open_tasks = [
         spec

@@ -166,7 +166,7 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
     ]
     if (
         not faults
-        and approvals.judge(
+        and approvals.approval_need(
             work.shard.fleet, specs, (), Policy(), strict=True, hold=constellation.head.hold, by=MODEL
         ).asks
     ):

@@ -1,4 +1,7 @@
-"""Devices that a waiting task names and that cannot take it: since when, and what a move of the task would change."""
+"""Devices that a waiting task names and that cannot take it: since when, and what a move of the task would change.
+
+Owns the words only: `selection` judges the devices, and nothing here moves a task.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from starloom_protocol.vocabulary import DeviceLink
 _FILE_GRANTS = frozenset({"files:read", "files:write"})
 _TASKS_NAMED_MOST = 5
 _PATHS = frozenset({"cwd", "folder", "path", "paths", "root", "under"})
+"""Arguments that name files of the device on which a call runs."""
 
 
 def at_words(at_ms: int) -> str:

@@ -1,7 +1,7 @@
 """The expected finish of a task: on a free device its time there, on a busy one the wait for its next slot as well.
 
 In one `PlacementPass` over the queues, a task that waits for a better device claims its next slot, so that the tasks
-after it do not count on the same one. At most `PASSED_MOST` tasks wait in a pass; all others take any free device.
+after it do not count on the same one. At most `WAITING_MOST` tasks wait in a pass; all others take any free device.
 A busy device that is late is expected to need as long again as it is late, so every wait for it has an end.
 Waits end in the sweep over leases, which asks here for those that are over.
 """
@@ -20,13 +20,16 @@ from starloom.core.state.model import Demand, Fleet, Shard
 from starloom.core.state.orders import ArmTimer
 from starloom_protocol.stream.feed import FLEET
 
-PASSED_MOST: Final = 16
+WAITING_MOST: Final = 16
 WAIT_MOST_MS: Final = 600_000
 """A task waits for no device that is busy for longer."""
 NOISE_MS: Final = 50
+"""Two expected finishes that differ by less are the same."""
 DOUBT: Final = 250
+"""The part of 1,000 by which the time of one call may be wrong; that of a mean falls with the root of its calls."""
 DOUBT_LEAST: Final = 80
-"""Two finishes are the same if they differ by less than this time and this part of 1,000 by the root of the calls."""
+"""The part of 1,000 to which it falls at most."""
+TIMER: Final = "pace_wait"
 
 
 @dataclass(slots=True)
@@ -39,14 +42,16 @@ class Waits:
 
 @dataclass(slots=True)
 class PlacementPass:
-    """One pass: its time, the tasks that wait, and the moments at which the slots of busy devices become free.
+    """One pass: its time, the tasks that are `waiting` for a better device, and when slots of busy devices are free.
+
+    `waits` has these tasks by their demands, `ends` the moments at which the slots of a device become free.
 
     A `silent` one examines the queues as after an input that decided nothing: no task is placed by expected finish.
     """
 
     now_ms: int
     silent: bool = False
-    passed: dict[tuple[str, str], None] = field(default_factory=dict)
+    waiting: dict[tuple[str, str], None] = field(default_factory=dict)
     waits: dict[tuple[str, bytes], Waits] = field(default_factory=dict)
     ends: dict[str, list[int]] = field(default_factory=dict)
 
@@ -69,7 +74,7 @@ class PlacementPass:
         ends = self.ends[device]
         due_ms = ends[0]
         heapreplace(ends, self.now_ms + wait_ms + takes_ms)
-        self.passed[at] = None
+        self.waiting[at] = None
         waits = self.waits.get(demand.key)
         if waits is None:
             self.waits[demand.key] = Waits(demand, due_ms)
@@ -161,10 +166,7 @@ def same(first_ms: int, second_ms: int, doubt: int) -> bool:
     return high - low <= NOISE_MS + high * doubt // 1000
 
 
-TIMER: Final = "pace_wait"
-
-
-def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
+def due_waits(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
     """Yield one timer if a device for which tasks wait should have been free by now."""
     if any(demand.lines and demand.rested and demand.rests_until_ms <= now_ms for demand in shard.demands.values()):
         yield ArmTimer(constellation=FLEET, due_ms=now_ms, entity="", kind=TIMER)

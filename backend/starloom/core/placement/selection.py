@@ -24,8 +24,8 @@ from starloom.core.placement.device_conditions import (
 from starloom.core.placement.finish import (
     DOUBT_LEAST,
     NOISE_MS,
-    PASSED_MOST,
     WAIT_MOST_MS,
+    WAITING_MOST,
     Paced,
     PlacementPass,
     paced_of,
@@ -101,7 +101,7 @@ def selects(selector: Selector, device: Device, tools: Mapping[str, ToolOffer]) 
     return not selector.any or any(selects(part, device, tools) for part in selector.any)
 
 
-def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None = None) -> Candidate:
+def judge_device(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None = None) -> Candidate:
     """Tell whether a device could do this work, now or once it is back or free; `needs` are the work's secrets."""
     offered = fleet.tools.get(device.id, {})
     if device.revoked:
@@ -177,12 +177,12 @@ def is_beyond_grants(device: Device, offer: ToolOffer) -> bool:
     """
     if is_held_back(offer, device.profile_most):
         return True
-    told = device.os == TAB_OS
-    return offer.unavailable is not None and not told and (offer.grant or "") not in offer.unavailable
+    is_tab = device.os == TAB_OS
+    return offer.unavailable is not None and not is_tab and (offer.grant or "") not in offer.unavailable
 
 
 def _can(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None) -> bool:
-    return judge(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
+    return judge_device(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
 
 
 def nearest(reasons: Collection[Reason | None]) -> Reason | None:
@@ -438,10 +438,10 @@ def _may_wait(turn: PlacementPass, constellation: Constellation, demand: Demand,
 
     There is work enough for all devices then, and no task gains by its place.
     """
-    if len(turn.passed) >= PASSED_MOST or turn.silent:
+    if len(turn.waiting) >= WAITING_MOST or turn.silent:
         return False
     line = demand.lines[constellation.name]
-    return len(line) < PASSED_MOST or -line[0][0] < constellation.rank.get(spec.id, 0)
+    return len(line) < WAITING_MOST or -line[0][0] < constellation.rank.get(spec.id, 0)
 
 
 def _better(turn: PlacementPass, expected: _Expected, free: int, avoid: Collection[str]) -> tuple[str, int, int] | None:
@@ -657,7 +657,7 @@ def _from_line(
         at = name, task
         if queued.get(at) != demand.key:
             continue
-        if turn.passed and at in turn.passed:
+        if turn.waiting and at in turn.waiting:
             set_aside.append(entry)
             continue
         record, spec = constellation.tasks[task], constellation.specs[task]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from starloom.core.placement import off_devices
 from starloom.core.placement.absent_devices import gone
-from starloom.core.placement.selection import is_able, judge, nearest, offering
+from starloom.core.placement.selection import is_able, judge_device, nearest, offering
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, demand_key, queueable
@@ -117,7 +117,7 @@ def obstacle(work: Work, constellation: Constellation, spec: TaskSpec) -> Reason
     needs = needs_of(shard.access, spec, constellation.head.recipe)
     # A device that does not offer the tool has no lesser obstacle than that.
     here = offering(shard.fleet, tool)
-    return nearest({judge(shard.fleet, device, tool, selector, needs).reason for device in here})
+    return nearest({judge_device(shard.fleet, device, tool, selector, needs).reason for device in here})
 
 
 def too_long(constellation: Constellation, spec: TaskSpec, record: TaskRecord, from_ms: int) -> ArmTimer:
@@ -160,7 +160,7 @@ def _asleep(work: Work, spec: TaskSpec) -> bool:
     return any(
         device.link is DeviceLink.SUSPENDED
         and device.os != TAB_OS
-        and judge(fleet, device, spec.tool or "", selector).reason is Reason.DEVICE_AWAY
+        and judge_device(fleet, device, spec.tool or "", selector).reason is Reason.DEVICE_AWAY
         for device in offering(fleet, spec.tool or "")
     )
 

@@ -18,7 +18,7 @@ from starloom.core.plan.batches.superseding import supersede
 from starloom.core.plan.batches.topics import link_topics, may_publish
 from starloom.core.plan.drafts import close, held_back
 from starloom.core.plan.groups import data_edges
-from starloom.core.plan.relisting import open_group_round, open_round
+from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
 from starloom.core.rights.authorship import check_edit, is_free
 from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import made_before, note_made
@@ -505,10 +505,10 @@ def _open_again(work: Work, constellation: Constellation, name: str, reason: str
     """Open the next round of a task or group that was skipped for a failure which another task made good."""
     record = constellation.tasks.get(name)
     if record is not None:
-        fresh = open_round(record, work.at_ms, confirmed=record.confirmed)
+        fresh = task_in_next_round(record, work.at_ms, confirmed=record.confirmed)
         change_task(work, constellation, name, EventKind.ROUND_OPENED, fresh, note=reason, by=ENGINE)
         return
     group = constellation.groups[name]
     if group.state in FINAL_GROUP_STATES:
-        opened = open_group_round(group, work.at_ms, expanded=bool(constellation.children.get(name)))
+        opened = group_in_next_round(group, work.at_ms, expanded=bool(constellation.children.get(name)))
         work.emit(constellation, EventKind.ROUND_OPENED, name, [("group", name, opened)], note=reason, by=ENGINE)

@@ -39,7 +39,7 @@ from starloom_protocol.vocabulary import (
 )
 
 
-def open_round(task: TaskRecord, at_ms: int, *, confirmed: bool) -> TaskRecord:
+def task_in_next_round(task: TaskRecord, at_ms: int, *, confirmed: bool) -> TaskRecord:
     """Return a final task's record at the start of its next round."""
     return replace(
         task,
@@ -62,7 +62,7 @@ def open_round(task: TaskRecord, at_ms: int, *, confirmed: bool) -> TaskRecord:
     )
 
 
-def open_group_round(group: GroupRecord, at_ms: int, *, expanded: bool) -> GroupRecord:
+def group_in_next_round(group: GroupRecord, at_ms: int, *, expanded: bool) -> GroupRecord:
     """Return a final group's record at the start of its next round; with children it need not expand again."""
     return replace(
         group,
@@ -136,7 +136,7 @@ def _without_list(
             record = constellation.tasks[child]
             close_question(work, constellation, child)
             if record.state in FINAL_TASK_STATES:
-                record = open_round(record, work.at_ms, confirmed=record.confirmed)
+                record = task_in_next_round(record, work.at_ms, confirmed=record.confirmed)
             skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
             change_task(work, constellation, child, EventKind.TASK_SKIPPED, skipped, by=ENGINE)
     of_round = _source_round(constellation, root)
@@ -207,7 +207,7 @@ class _Expansion:
         if record.state not in FINAL_TASK_STATES or (same and _has_result(record)):
             self._kept += same
             return
-        self._reopened[child] = open_round(record, self._work.at_ms, confirmed=record.confirmed)
+        self._reopened[child] = task_in_next_round(record, self._work.at_ms, confirmed=record.confirmed)
 
     def _siblings_stand(self, spec: TaskSpec) -> bool:
         """Tell whether each sibling that a new child would follow exists: a single one may have been removed."""

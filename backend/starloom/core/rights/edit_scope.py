@@ -71,9 +71,9 @@ def wider_than_approved(
         for key, edge in constellation.deps.items()
         if edge.gate is Gate.DATA and (key not in flows or edge.target in changed or edge.source in changed)
     ]
-    ways = was.ways(flows.values()) if new else set()
+    pairs = was.device_pairs(flows.values()) if new else set()
     for edge in new:
-        beyond = sorted(now.ways([edge]) - ways)
+        beyond = sorted(now.device_pairs([edge]) - pairs)
         wider += [f"values would go from {_name(fleet, a)} to {_name(fleet, b)}" for a, b in beyond if a != b]
     return list(dict.fromkeys(wider))
 
@@ -114,7 +114,7 @@ class Scope:
                     found[device] = found[device] | power if device in found else power
         return found
 
-    def ways(self, edges: Iterable[Dependency]) -> set[tuple[str, str]]:
+    def device_pairs(self, edges: Iterable[Dependency]) -> set[tuple[str, str]]:
         """Return every pair of devices between which values may pass along edges of the plan."""
         found: set[tuple[str, str]] = set()
         seen: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()

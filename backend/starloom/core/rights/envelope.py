@@ -90,7 +90,7 @@ def only_reads(offer: ToolOffer) -> bool:
     )
 
 
-def judge(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger: str) -> CallJudgement:
+def judge_call(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger: str) -> CallJudgement:
     """Judge one call of a step of the goal `spec`; it would be the task `name`."""
     goal = spec.goal or Goal(aim="")
     made = TaskSpec(
@@ -277,7 +277,6 @@ def by_a_stranger(offer: ToolOffer) -> bool:
 NAMED_MOST: Final = 12
 _GRANTED: Final = ("reads", "writes")
 """The facts of an offer that list folders, one a line."""
-_ONE: Final = "; "
 _PLACED_EFFECTS: Final = frozenset({Effect.WRITE, Effect.REACH})
 
 
@@ -295,9 +294,9 @@ def envelope_words(spec: TaskSpec, fleet: Fleet) -> str:
     known = effects_of(spec, fleet)
     asked = " and ".join(
         [
-            *([f"each call that would {_words(known & RISKY_EFFECTS)}"] if known & RISKY_EFFECTS else []),
+            *([f"each call that would {_effect_words(known & RISKY_EFFECTS)}"] if known & RISKY_EFFECTS else []),
             *(
-                [f"each that would {_words(known & _PLACED_EFFECTS)} outside of that"]
+                [f"each that would {_effect_words(known & _PLACED_EFFECTS)} outside of that"]
                 if known & _PLACED_EFFECTS
                 else []
             ),
@@ -317,7 +316,8 @@ def _folder_words(goal: Goal, devices: list[Device], fleet: Fleet) -> str:
     told = [f"{device.name}: {few(granted, NAMED_MOST)}" for device in devices if (granted := _granted(fleet, device))]
     words = "in all folders that the owner granted" if len(devices) == 1 else "in all folders that their owners granted"
     also = f" and {few(named, NAMED_MOST)}" if named else ""
-    return f"{words}{also}{f' ({_ONE.join(told[:NAMED_MOST])})' if told else ''}"
+    by_device = f" ({'; '.join(told[:NAMED_MOST])})" if told else ""
+    return f"{words}{also}{by_device}"
 
 
 def _granted(fleet: Fleet, device: Device) -> list[str]:
@@ -345,7 +345,7 @@ def milestone_words(milestone: Milestone) -> str:
     return f"{milestone.says} (within {' and '.join(bounds)})"
 
 
-def _words(effects: frozenset[Effect]) -> str:
+def _effect_words(effects: frozenset[Effect]) -> str:
     return " or ".join(effect.value for effect in Effect if effect in effects)
 
 

@@ -58,6 +58,7 @@ def with_sample(row: Spending, tokens: int, micros: int, at_ms: int) -> Spending
 
 
 def _faded(row: Spending) -> Spending:
+    """Return a row with half the weight once it has `COUNT_MOST` samples, so that newer runs count for more."""
     if row.count < COUNT_MOST:
         return row
     kept = row.count // 2

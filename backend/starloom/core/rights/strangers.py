@@ -40,7 +40,7 @@ def stranger_in(fleet: Fleet, constellation: Constellation, tasks: Iterable[str]
     return ""
 
 
-def behind(fleet: Fleet, constellation: Constellation, starts: Iterable[str]) -> str:
+def stranger_behind(fleet: Fleet, constellation: Constellation, starts: Iterable[str]) -> str:
     """Return the task by which the results of some tasks or groups rest on a stranger's text; empty if none does."""
     ahead = list(starts)
     seen = dict.fromkeys(ahead)

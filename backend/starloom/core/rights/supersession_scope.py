@@ -1,7 +1,8 @@
-"""The scope of a model's word that other work did that of a task: what it may say alone, and what a person must.
+"""Which successors of a failed task a model may name alone, and which a person must allow.
 
-Pure. A model may have been talked into calling a failure a success, so its successor must be work of the same kind,
-made for this, that could not be weaker. All else is put to a person, as an edit beyond the approved plan is.
+Pure. A model may have been talked into calling a failure a success. So it may let another task count for a failed one
+only if that task is work of the same kind, was made for this, and could not be weaker. All else is put to a person, as
+an edit beyond the approved plan is. Applies no edit.
 """
 
 from __future__ import annotations

@@ -127,4 +127,4 @@ def on_timer(work: Work, item: TimerFired) -> None:
 
 def _in_touch(work: Work, device: str) -> bool:
     found = work.shard.fleet.devices.get(device)
-    return found is not None and found.link == "online"
+    return found is not None and found.link is DeviceLink.ONLINE

@@ -2,7 +2,7 @@
 
 A report counts only if its (incarnation, attempt) is that of the task's open lease in the log and it came on the leased
 device's own connection (I4). Any other report is a late event once, then only counted. At the fence of an attempt its
-device must stop it, and a timer judges it again.
+device must stop it, and a timer judges it again. Chooses no device; `recovery` decides what follows a failed attempt.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from starloom_protocol.vocabulary import (
 )
 from starloom_protocol.wire.frames import LeaseRef, ResultFrame
 
-_ASKED: Final = {
+_MUST: Final = {
     Op.EQ: "be",
     Op.NE: "not be",
     Op.LT: "be less than",
@@ -62,6 +62,30 @@ _ASKED: Final = {
     Op.NOT_EMPTY: "not be empty",
     Op.EXISTS: "be there",
 }
+LEDGER_KEEPS_MS = 30 * 86_400_000
+"""Agents forget attempts sixty days after their end: that a ledger lacks a lease older than this proves nothing."""
+TOLD_TO_STOP = frozenset({Reason.OVERDUE, Reason.MOVING})
+"""Reasons of an open attempt whose device was asked to stop it. They outlive an absence, or its receipt would be lost.
+"""
+_FOREIGN = "came from another device than the leased one"
+_TRIGGER_OF = {
+    Outcome.OK: Trigger.FINISHED,
+    Outcome.ERROR: Trigger.BROKE,
+    Outcome.TIMEOUT: Trigger.BROKE,
+    Outcome.INTERRUPTED: Trigger.BROKE,
+    Outcome.REFUSED: Trigger.NOT_BEGUN,
+    Outcome.NEVER_STARTED: Trigger.NOT_BEGUN,
+}
+_END_OF = {outcome: AttemptEnd(outcome.value) for outcome in Outcome}
+# As names of the module: they are looked up for each result.
+_ACT, _OK, _ENDED_OK = Verdict.ACT, Outcome.OK, AttemptEnd.OK
+_CANCELLING, _LEASED, _RUNNING, _SUCCEEDED, _UNKNOWN = (
+    TaskState.CANCELLING,
+    TaskState.LEASED,
+    TaskState.RUNNING,
+    TaskState.SUCCEEDED,
+    TaskState.UNKNOWN,
+)
 
 
 def too_big(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> str | None:
@@ -82,7 +106,7 @@ def missed_check(constellation: Constellation, spec: TaskSpec) -> str | None:
                 return said
             where = place_words(check.output) or "The result"
             shown = "nothing" if found is MISSING else value_words(found)
-            asked = _ASKED[check.op] + (f" {value_words(wanted)}" if check.value is not None else "")
+            asked = _MUST[check.op] + (f" {value_words(wanted)}" if check.value is not None else "")
             return f"{where} must {asked} but is {shown}" + (f" ({check.output})" if check.output else "")
     return None
 
@@ -99,29 +123,6 @@ def _said(constellation: Constellation, spec: TaskSpec, check: Check) -> str:
         else:
             shown[name] = quoted(found) if isinstance(found, str) else value_words(found)
     return PLACEHOLDER.sub(lambda match: shown[match[1]], check.says)
-
-
-# Agents forget attempts sixty days after their end: that a ledger lacks a lease older than this proves nothing.
-LEDGER_KEEPS_MS = 30 * 86_400_000
-_FOREIGN = "came from another device than the leased one"
-_TRIGGER_OF = {
-    Outcome.OK: Trigger.FINISHED,
-    Outcome.ERROR: Trigger.BROKE,
-    Outcome.TIMEOUT: Trigger.BROKE,
-    Outcome.INTERRUPTED: Trigger.BROKE,
-    Outcome.REFUSED: Trigger.NOT_BEGUN,
-    Outcome.NEVER_STARTED: Trigger.NOT_BEGUN,
-}
-_END_OF = {outcome: AttemptEnd(outcome.value) for outcome in Outcome}
-# Bound once, as in `apply`: these are used for each result.
-_ACT, _OK, _ENDED_OK = Verdict.ACT, Outcome.OK, AttemptEnd.OK
-_CANCELLING, _LEASED, _RUNNING, _SUCCEEDED, _UNKNOWN = (
-    TaskState.CANCELLING,
-    TaskState.LEASED,
-    TaskState.RUNNING,
-    TaskState.SUCCEEDED,
-    TaskState.UNKNOWN,
-)
 
 
 def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, choice: Choice) -> None:
@@ -269,7 +270,7 @@ def _open_hedge(work: Work, device: str, at: LeaseRef) -> Case | None:
     record = constellation.tasks.get(at.task) if constellation else None
     if constellation is None or record is None or record.hedge != at.attempt:
         return None
-    hedge = hedging.of(constellation, at.task, record)
+    hedge = hedging.open_hedge(constellation, at.task, record)
     if hedge is None or hedge.device != device or hedge.incarnation != at.incarnation:
         return None
     return Case(work, constellation, constellation.specs[at.task], record, at.attempt, hedge)
@@ -368,6 +369,7 @@ def _result_of_hedge(work: Work, item: ResultReported) -> Case | None:
 
 
 def _late(work: Work, device: str, frame: ResultFrame) -> None:
+    """Note the result of an attempt that the hub has ended, once; it changes nothing."""
     at = frame.at
     constellation = work.shard.constellations.get(at.constellation)
     key = f"{at.task}/{at.attempt}"
@@ -572,12 +574,8 @@ def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str
     arm_fence(case)
 
 
-# Reasons of an open attempt whose device was asked to stop it. They outlive an absence, or its receipt would be lost.
-TOLD_TO_STOP = frozenset({Reason.OVERDUE, Reason.MOVING})
-
-
 def absence_of(spec: TaskSpec, attempt: Attempt) -> tuple[int, str]:
-    """Return (T in milliseconds, action) of an attempt's absence policy, with defaults."""
+    """Return how long an attempt may be absent, in milliseconds, and what follows then: wait, reassign or fail."""
     if spec.on_absence.then:
         return spec.on_absence.after_s * 1000, spec.on_absence.then
     return (0, "reassign") if attempt.repeatability in REPEATABLE else (0, "wait")

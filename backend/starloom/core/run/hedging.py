@@ -20,7 +20,7 @@ from starloom_protocol.vocabulary import AttemptEnd, TaskState
 _SLOWER = "the first attempt was faster"
 
 
-def of(constellation: Constellation, task: str, record: TaskRecord) -> Attempt | None:
+def open_hedge(constellation: Constellation, task: str, record: TaskRecord) -> Attempt | None:
     """Return the open hedge of a task."""
     if record.hedge <= record.attempt:
         return None
@@ -31,7 +31,7 @@ def of(constellation: Constellation, task: str, record: TaskRecord) -> Attempt |
 def take_over(case: Case) -> bool:
     """Let an open hedge take the place of the attempt that has ended; False if there is none."""
     record = case.record
-    hedge = of(case.constellation, case.spec.id, record)
+    hedge = open_hedge(case.constellation, case.spec.id, record)
     if hedge is None:
         return False
     state = record.state if record.state is TaskState.CANCELLING else _state_of(hedge)
@@ -74,7 +74,7 @@ def stop(case: Case, reason: str) -> None:
 
 
 def _hedge_of(case: Case) -> Case | None:
-    hedge = of(case.constellation, case.spec.id, case.record)
+    hedge = open_hedge(case.constellation, case.spec.id, case.record)
     return None if hedge is None else replace(case, number=case.record.hedge, attempt=hedge)
 
 

@@ -6,9 +6,9 @@ happened.
 
 Another call is one that the plan names as good (`any_of`). It was approved with its plan, so nobody is asked. It is
 never taken after an attempt that may have changed the world unless that attempt was repeatable, and each is taken once,
-so that the way round ends. A plan may require that a person is asked before a task fails; the person is asked only if
-no rule of the plan handles the failure. The task waits with its question; the answer tries it again, skips it, or lets
-it fail with its first cause.
+so that the calls of a task end. A plan may require that a person is asked before a task fails; the person is asked only
+if no rule of the plan handles the failure. The task waits with its question; the answer tries it again, skips it, or
+lets it fail with its first cause.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.placement import health, pace
-from starloom.core.placement.selection import able, is_able, is_able_for, judge, nearest, offering
+from starloom.core.placement.selection import able, is_able, is_able_for, judge_device, nearest, offering
 from starloom.core.run import hedging
 from starloom.core.run.case import Case
 from starloom.core.run.verification import ENDED_IN_DOUBT
@@ -54,14 +54,27 @@ _CODE_OF_END = {
     AttemptEnd.LOST: Code.LOST,
     AttemptEnd.REFUSED: Code.POLICY_REFUSED,
 }
-# A command of the device's owner lets the task continue; the device's next offer shows it.
 _WAITS_FOR_OWNER = {
     Code.MISSING_GRANT: (Reason.MISSING_GRANT, Attention.MISSING_GRANT),
     Code.NEEDS_APPROVAL: (Reason.OWNER_ASKED, Attention.OWNER_ASKED),
 }
+"""A command of the device's owner lets the task continue; the device's next offer shows it."""
 RETRIES_LEAST = 20
 RETRIES_PERCENT = 20
+"""Errors of a constellation that are retried: this part of its tasks, or `RETRIES_LEAST` if that is more."""
 _AT_ONCE = frozenset({AttemptEnd.INTERRUPTED, AttemptEnd.LOST})
+"""Ends that say nothing of the call, so the next try needs no pause."""
+_NOT_BEGUN: Final = (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
+OTHER_CALL_TIMER: Final = "other_call"
+AWAY_MS: Final = 10_000
+"""A task waits so long for its device, which may be starting again, before another call is taken."""
+WORDS_MOST: Final = 300
+"""The characters of the reason for another call."""
+_NAMED_MOST: Final = 3
+QUESTION_KIND = "recovery"
+ASK_A_PERSON = "ask"
+"""The value of a plan's policy `on_failure` by which a person is asked."""
+RETRY, SKIP, FAIL = "retry", "skip", "fail"
 
 
 def attempts_most(spec: TaskSpec, attempt: Attempt) -> int:
@@ -120,6 +133,7 @@ def timed_out(case: Case, detail: str = "") -> None:
 
 
 def _kills_agents(case: Case) -> bool:
+    """Tell whether the agents of two devices died with attempts of this round: no third one gets the task."""
     if not _died_over_it(case.attempt):
         return False
     devices = {case.attempt.device: None}
@@ -235,6 +249,7 @@ def uncertain(case: Case, *, ended: bool = False) -> None:
 
 
 def _again(case: Case, *, at_once: bool) -> None:
+    """Make the task ready for its next try, `at_once` or after the backoff."""
     work, record = case.work, case.record
     if record.absent_since_ms:
         case = case.with_record(stood_ms=record.stood_ms + work.at_ms - record.absent_since_ms)
@@ -256,6 +271,7 @@ def _end(case: Case) -> None:
 
 
 def _fail(case: Case) -> None:
+    """Let the task fail with the cause of its attempt, or ask a person first where the plan wants that."""
     if _asks_a_person(case):
         _ask_a_person(case)
         return
@@ -263,14 +279,6 @@ def _fail(case: Case) -> None:
     case.emit(EventKind.TASK_FAILED, failed, note=case.attempt.detail)
     case.due("attempt_ended")
     case.due("failed")
-
-
-OTHER_CALL_TIMER: Final = "other_call"
-AWAY_MS: Final = 10_000
-"""A device that comes back within this time, as after a restart, is not gone round."""
-WORDS_MOST: Final = 300
-_NAMED_MOST: Final = 3
-_NOT_BEGUN: Final = (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
 
 
 def _took_other_call(case: Case) -> bool:
@@ -293,7 +301,7 @@ def _took_other_call(case: Case) -> bool:
     return True
 
 
-def go_round(work: Work) -> bool:
+def take_other_calls(work: Work) -> bool:
     """Take other calls for ready tasks whose own call no device can do now; True if there were any.
 
     Looks at the tasks that joined a queue in this step, and at all where the fleet has changed.
@@ -304,12 +312,12 @@ def go_round(work: Work) -> bool:
         constellation = shard.constellations.get(at[0])
         if constellation is not None and constellation.choosing and _may_choose(constellation, at[1]):
             due[at] = None
-    if shard.fleet.revision != shard.ways_seen:
-        shard.ways_seen = shard.fleet.revision
+    if shard.fleet.revision != shard.other_calls_revision:
+        shard.other_calls_revision = shard.fleet.revision
         due.update(((name, task), None) for name in shard.live for task in shard.constellations[name].choosing)
     went = False
     for name, task in due:
-        went |= _went_round(work, name, task)
+        went |= _took_call_in_queue(work, name, task)
     return went
 
 
@@ -317,7 +325,7 @@ def on_other_call_timer(work: Work, item: TimerFired) -> None:
     """Judge a task again whose device was away; the same rules as when it joined its queue."""
     if not _may_choose(work.shard.constellations.get(item.constellation), item.entity):
         work.ignore("the timer is stale")
-    elif not _went_round(work, item.constellation, item.entity):
+    elif not _took_call_in_queue(work, item.constellation, item.entity):
         work.ignore("the task has its device, or no other call can be taken")
 
 
@@ -325,7 +333,8 @@ def _may_choose(constellation: Constellation | None, task: str) -> bool:
     return constellation is not None and task in constellation.choosing and task in constellation.tasks
 
 
-def _went_round(work: Work, name: str, task: str) -> bool:
+def _took_call_in_queue(work: Work, name: str, task: str) -> bool:
+    """Take another call for a ready task whose own call no device can do now; False if it keeps its call."""
     shard, constellation = work.shard, work.shard.constellations[name]
     spec, record = constellation.specs[task], constellation.tasks[task]
     if constellation.head.state is not ConstellationState.ACTIVE or not queueable(record):
@@ -337,7 +346,9 @@ def _went_round(work: Work, name: str, task: str) -> bool:
         return False
     fleet, selector = shard.fleet, spec.device or ANY
     needs = needs_of(shard.access, spec, constellation.head.recipe)
-    here = [judge(fleet, device, spec.tool or "", selector, needs) for device in offering(fleet, spec.tool or "")]
+    here = [
+        judge_device(fleet, device, spec.tool or "", selector, needs) for device in offering(fleet, spec.tool or "")
+    ]
     obstacle = nearest({item.reason for item in here})
     if obstacle is Reason.DEVICE_AWAY:
         away = (fleet.devices[item.device] for item in here if item.reason is obstacle)
@@ -346,7 +357,7 @@ def _went_round(work: Work, name: str, task: str) -> bool:
             work.order(task_timer(constellation, task, OTHER_CALL_TIMER, record, since_ms + AWAY_MS))
             return False
     # Waiting looks at the devices with the tool; the words name any device, in the order of the fleet.
-    judged = (judge(fleet, device, spec.tool or "", selector, needs) for device in fleet.devices.values())
+    judged = (judge_device(fleet, device, spec.tool or "", selector, needs) for device in fleet.devices.values())
     near = list(islice((item for item in judged if item.reason is obstacle), _NAMED_MOST))
     said = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in near)
     why = f"no device can do {spec.tool} now: {said}" if near else f"no device offers {spec.tool} now"
@@ -416,11 +427,6 @@ def _on_device(fleet: Fleet, selector: Selector | None) -> str:
     known = fleet.devices.get(selector.id or "")
     name = known.name if known is not None else selector.name
     return f" on {name}" if name else ""
-
-
-QUESTION_KIND = "recovery"
-ASK_A_PERSON = "ask"
-RETRY, SKIP, FAIL = "retry", "skip", "fail"
 
 
 def _asks_a_person(case: Case) -> bool:

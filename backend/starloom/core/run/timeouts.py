@@ -55,7 +55,7 @@ def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
     for name in shard.live:
         if name not in slow and Attention.TAKES_LONG in shard.constellations[name].head.attention:
             yield ArmTimer(constellation=name, due_ms=now_ms, entity="", kind=WHOLE)
-    yield from finish.passed(shard, now_ms)
+    yield from finish.due_waits(shard, now_ms)
 
 
 def _is_late(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import elsewhere, judge
+from starloom.core.placement.selection import elsewhere, judge_device
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.run.case import Case
 from starloom.core.state.inputs import LedgerReported
@@ -49,7 +49,7 @@ def on_begun(work: Work, item: LedgerReported) -> None:
     if record.attempt > at.attempt or not _could_have_had(work, constellation, spec, device):
         work.ignore("a device remembers an attempt that it could not have had")
         return
-    _tell(work, constellation, device, at)
+    _tell_owner(work, constellation, device, at)
     if constellation.head.state not in _TAKES_UP:
         return
     attempt = constellation.attempts.get(f"{at.task}/{record.attempt}")
@@ -81,11 +81,11 @@ def _could_have_had(work: Work, constellation: Constellation, spec: TaskSpec, de
     if offer is None or (spec.repeatability or offer.repeatability) in REPEATABLE:
         return False
     needs = needs_of(work.shard.access, spec, constellation.head.recipe)
-    found = judge(work.shard.fleet, device, spec.tool or "", spec.device or ANY, needs)
+    found = judge_device(work.shard.fleet, device, spec.tool or "", spec.device or ANY, needs)
     return found.reason in (None, Reason.BUSY)
 
 
-def _tell(work: Work, constellation: Constellation, device: Device, at: LeaseRef) -> None:
+def _tell_owner(work: Work, constellation: Constellation, device: Device, at: LeaseRef) -> None:
     """Tell the owner that a device remembers more than the history has: once, until it was seen."""
     if device.remembers:
         return

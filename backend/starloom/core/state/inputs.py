@@ -1,8 +1,8 @@
 """Inputs of the hub: requests, reports, timers. State changes only when one of these is stepped.
 
 Time, ids and randomness arrive inside an input: `at_ms` is stamped by the engine when it is taken (never read from a
-peer), `id` names it, `by` is the author (the connection's identity and nothing else), `scope` is the role under which
-it was accepted.
+peer), `id` names it, `by` is the author (the connection's identity and nothing else; of a report that of its device),
+`scope` is the role under which it was accepted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from starloom_protocol.vocabulary import Priority, Profile, Role, Sharing
 from starloom_protocol.wire.frames import FactsFrame, LeaseRef, Receipt, ResultFrame, Started
 
 CALLER: Final = "principal"
-"""The encoded name of `caller`: kept inputs have it, from a time when idempotency keys belonged to principals."""
+"""The name of `caller` in kept inputs."""
 
 
 class Input(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="k"):
@@ -377,7 +377,7 @@ class StartedReported(Input, frozen=True, kw_only=True, tag="started"):
 
 
 class ResultReported(Input, frozen=True, kw_only=True, tag="result"):
-    """`sender` is the device that the connection proved, whatever the frame says."""
+    """`device` is the one that the connection proved, whatever the frame says."""
 
     device: str
     frame: ResultFrame

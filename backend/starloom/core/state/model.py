@@ -462,8 +462,8 @@ class Shard:
     `touched` collects tasks and groups whose gates or children moved, in order, for the step's agenda; `queued_now` has
     tasks that joined a queue since the step began, `ended_stops` ended attempts for which a stop-all waited, `journal`
     the records that `apply` replaced since then, so that a refused input can be undone. `pointed` names the live
-    constellations whose plan has points of review. `ways_seen` is the fleet's revision for which all tasks with other
-    calls were last judged.
+    constellations whose plan has points of review. `other_calls_revision` is the fleet's revision for which all tasks
+    with other calls were last judged.
     """
 
     __slots__ = (
@@ -477,6 +477,7 @@ class Shard:
         "journal",
         "live",
         "order",
+        "other_calls_revision",
         "pointed",
         "queued",
         "queued_now",
@@ -485,7 +486,6 @@ class Shard:
         "shares",
         "touched",
         "turns",
-        "ways_seen",
     )
 
     def __init__(self, settings: ShardSettings | None = None) -> None:
@@ -506,7 +506,7 @@ class Shard:
         self.touched: dict[tuple[str, str], None] = {}
         self.settled: dict[str, None] = {}
         self.ended_stops: dict[str, None] = {}
-        self.ways_seen = -1
+        self.other_calls_revision = -1
         self.journal: list[tuple[Stream, str, str, Any, int]] = []
 
     def stream(self, name: str) -> Stream:

@@ -13,6 +13,13 @@ from starloom_protocol.vocabulary import TaskState
 
 
 class Trigger(StrEnum):
+    """What happens to a task.
+
+    A device reports the first four and RECEIPT; SILENT and HEARD are the begin and the end of its absence. MOVE asks a
+    draining device to give work back and MOVED is its receipt; TIME_OVER asks it to end work that takes too long and
+    ENDED_OVERDUE is that receipt. GIVEN_UP: the device is gone for good.
+    """
+
     STARTED = "started"
     FINISHED = "finished"
     BROKE = "broke"
@@ -60,8 +67,6 @@ def never(reason: str) -> Row:
 
 
 _S = TaskState
-_UNSTARTED = (_S.WAITING, _S.READY)
-_LIVE = (_S.LEASED, _S.RUNNING, _S.CANCELLING)
 _FINAL = (_S.SUCCEEDED, _S.FAILED, _S.CANCELLED, _S.SKIPPED)
 
 

@@ -31,6 +31,7 @@ from starloom_protocol.wire.short_words import WORDS
 
 LEAF_DAYS = 30
 RENEW_DAYS = 10
+"""A leaf is renewed so long before its end, while a hub that is seldom on can still do it."""
 AUTHORITY_DAYS = 3650
 _SKEW = datetime.timedelta(days=1)
 """Certificates are valid from a day ago, so that a device whose clock runs behind accepts them."""
@@ -98,7 +99,7 @@ class Authority:
         key = _key(self._folder / "leaf.key")
         chain = self._folder / "leaf.pem"
         found = _read(chain)
-        if found is None or not self._good(found, authority, key, wanted):
+        if found is None or not self._is_current(found, authority, key, wanted):
             found = self._issue(authority, authority_key, key, wanted)
             _write(chain, _pem(found) + _pem(authority))
         spki = _spki(key)
@@ -151,7 +152,8 @@ class Authority:
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         )
 
-    def _good(self, leaf: x509.Certificate, authority: x509.Certificate, key: Key, address: Address) -> bool:
+    def _is_current(self, leaf: x509.Certificate, authority: x509.Certificate, key: Key, address: Address) -> bool:
+        """Tell whether a leaf is for this address and key, by this authority, and not near its end."""
         names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         return (
             leaf.not_valid_after_utc - self._now() > datetime.timedelta(days=RENEW_DAYS)

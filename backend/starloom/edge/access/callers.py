@@ -233,7 +233,7 @@ class AccessView:
         if not credentials.matches(secret, token.secret_hash) or token.kind != kind:
             return None
         principal = self.principals.get(token.principal)
-        if principal is None or not self.good(identity):
+        if principal is None or not self.is_valid(identity):
             return None
         self.last_used_ms[identity] = self._now_ms()
         return Caller(
@@ -247,7 +247,7 @@ class AccessView:
             root=token.parent if kind == SESSION else "",
         )
 
-    def good(self, token: str) -> bool:
+    def is_valid(self, token: str) -> bool:
         """Tell whether a token is valid: neither it nor an ancestor was revoked or has expired."""
         now, line = self._now_ms(), [token, *self.ancestors(token)]
         for identity in line:

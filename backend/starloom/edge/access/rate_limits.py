@@ -57,7 +57,7 @@ class Limits:
         return (1 - level) * rate.every_s if over else 0.0
 
 
-def crowded(wait_s: float) -> str:
+def others_words(wait_s: float) -> str:
     """Return the words for an address whose failures are over their rate, with the time to wait rounded up."""
     return f"too many others from this address: wait {max(1, ceil(wait_s))} s"
 

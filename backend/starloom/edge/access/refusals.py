@@ -16,7 +16,7 @@ KEPT_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class DeviceRefusal:
     """One refusal. `who` is the device's own name for itself, `enrollment` the id of its join code; both may be "".
 
     `device` is the id of a device that has proved its key, else "".
@@ -37,10 +37,10 @@ class Refusals:
     """The latest refusals of this hub process."""
 
     def __init__(self) -> None:
-        self.heard: list[Callable[[Refused], None]] = []
-        self._kept: OrderedDict[tuple[str, str, str, str, str], Refused] = OrderedDict()
+        self.heard: list[Callable[[DeviceRefusal], None]] = []
+        self._kept: OrderedDict[tuple[str, str, str, str, str], DeviceRefusal] = OrderedDict()
 
-    def note(self, refused: Refused) -> None:
+    def note(self, refused: DeviceRefusal) -> None:
         """Remember a refusal; the oldest goes when there are too many."""
         who = refused.device or refused.who
         key = (refused.door, refused.address, refused.code, who, refused.enrollment)
@@ -53,9 +53,9 @@ class Refusals:
 
     def of_device(self, at_ms: int, device: str, door: str, reason: str) -> None:
         """Remember the engine's refusal of a device that has proved its key."""
-        self.note(Refused(at_ms, door, "", Code.FORBIDDEN, reason, device=device))
+        self.note(DeviceRefusal(at_ms, door, "", Code.FORBIDDEN, reason, device=device))
 
-    def latest(self, enrollment: str | None = None) -> list[Refused]:
+    def latest(self, enrollment: str | None = None) -> list[DeviceRefusal]:
         """Return refusals, newest first; with `enrollment` only those that used its code."""
         found = [item for item in self._kept.values() if enrollment is None or item.enrollment == enrollment]
         return found[::-1]

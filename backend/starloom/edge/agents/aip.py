@@ -17,13 +17,11 @@ from starlette.types import Receive, Scope, Send
 
 from starloom.core.state import inputs
 from starloom.edge.access.rate_limits import Limits
-from starloom.edge.access.refusals import Refusals
-from starloom.edge.access.refusals import Refused as Turned
+from starloom.edge.access.refusals import DeviceRefusal, Refusals
 from starloom.edge.agents.attempt_logs import LogWriter
-from starloom.edge.agents.change_rates import RATES, ChangeRates, Changing
 from starloom.edge.agents.handshake import Alarm, Handshake, Proved, Refused
 from starloom.edge.agents.links import Link, Links
-from starloom.edge.agents.offer_bounds import offer_fault
+from starloom.edge.agents.offer_bounds import RATES, ChangeRates, Changing, offer_fault
 from starloom.edge.agents.progress_lines import ProgressLines
 from starloom.edge.agents.vital_lines import ASK_EVERY_S, VitalLines
 from starloom.edge.live.fanout import Fanout
@@ -42,7 +40,7 @@ from starloom_protocol.wire.session import ProtocolFault, Session, Side, State
 from starloom_protocol.wire.version import is_older
 
 HANDSHAKES_MAX = 512
-"""Handshakes at once, each of about 30 KiB; of a large fleet, which comes back together, a quarter of its devices."""
+"""Handshakes at the same time, each of about 30 KiB; a quarter of a large fleet, whose devices return together."""
 SCOPE = "device"
 CONDITION_CHARS_MOST: Final = 4_096
 """The longest path of a file system is 4,096 bytes, and a folder is the longest fact of a condition."""
@@ -104,7 +102,7 @@ class AipEndpoint:
     def __init__(self, parts: AipParts) -> None:
         self._parts = parts
         self._proving = Proving()
-        self._parting: set[asyncio.Task[None]] = set()
+        self._closing: set[asyncio.Task[None]] = set()
         self.draining = False
         self.faults = parts.faults
 
@@ -128,9 +126,9 @@ class AipEndpoint:
         """End a connection whose call has returned; with `error` None the peer knows of the end."""
         if isinstance(error, Gone) and socket.closed:
             return
-        parting = asyncio.get_running_loop().create_task(self._close_for(socket, aip, who, error))
-        self._parting.add(parting)
-        parting.add_done_callback(self._parting.discard)
+        closing = asyncio.get_running_loop().create_task(self._close_for(socket, aip, who, error))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     async def _close_for(self, socket: Socket, aip: Session, who: Peer, error: Exception | None) -> None:
         """Count why a connection ends, let its peer know, and close it."""
@@ -169,10 +167,10 @@ class AipEndpoint:
             return False
         if reason:
             name = who.name if who.device else reason[:100]
-            turned = Turned(
+            refusal = DeviceRefusal(
                 self._parts.now_ms(), "connect", who.address, str(code), reason, who=name, device=who.device
             )
-            self._parts.refusals.note(turned)
+            self._parts.refusals.note(refusal)
         return True
 
     async def _prove(self, socket: Socket, aip: Session, address: str) -> Proved:
@@ -318,7 +316,7 @@ class Connection:
 
     def _hear(self, message: str | bytes) -> None:
         for frame in self._aip.receive(message):
-            self.takes[type(frame)](self, frame)
+            self.handlers[type(frame)](self, frame)
 
     def _disconnected(self) -> None:
         link = self._link
@@ -453,7 +451,7 @@ class Connection:
     def _log_chunk(self, frame: f.LogChunk) -> None:
         frame = self._parts.given.log_chunk(frame)
         at = frame.at
-        if not self._has(at):
+        if not self._was_given(at):
             return
         self._parts.logs.append(at.constellation, at.task, at.attempt, frame.offset, frame.text)
         self._listen(frame)
@@ -479,12 +477,12 @@ class Connection:
     def _progress(self, frame: f.Progress) -> None:
         frame = self._parts.given.progress(frame)
         at = frame.at
-        if not self._has(at):
+        if not self._was_given(at):
             return
         value = {"done_bytes": frame.done_bytes, "fraction_1000": frame.fraction_1000, "note": frame.note[:200]}
         self._beside("progress", at, value)
 
-    def _has(self, at: f.LeaseRef) -> bool:
+    def _was_given(self, at: f.LeaseRef) -> bool:
         """Whether this device was given the attempt; a late word on one of before the hub's start counts as not."""
         if self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
             return True
@@ -526,7 +524,7 @@ class Connection:
         self._link.closed_because = f"the agent reported {frame.code}: {frame.reason[:200]}"
         raise Gone(self._link.closed_because)
 
-    takes: ClassVar[Mapping[type[f.Frame], Callable[[Any, Any], None]]] = {
+    handlers: ClassVar[Mapping[type[f.Frame], Callable[[Any, Any], None]]] = {
         f.OfferFrame: _offer,
         f.Alive: _alive,
         f.Started: _started,

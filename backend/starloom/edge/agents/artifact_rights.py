@@ -42,7 +42,11 @@ class Entities(Protocol):
 
 
 class _Known:
-    """The rights of one device. `lists` are inputs that may name others, `unread` attempts that are to be looked up."""
+    """The rights of one device.
+
+    `named` are the artifacts that it may fetch, `lists` those of them that may name others and were not searched yet,
+    `unread` attempts that are to be looked up, `shown` the bytes of an artifact that it has shown to have so far.
+    """
 
     def __init__(self) -> None:
         self.named: OrderedDict[str, None] = OrderedDict()
@@ -50,15 +54,15 @@ class _Known:
         self.unread: list[LeaseRef] = []
         self.shown: dict[str, int] = {}
 
-    def name(self, hashes: Iterable[str]) -> None:
+    def add(self, hashes: Iterable[str]) -> None:
         for sha256 in hashes:
             self.named[sha256] = None
             self.named.move_to_end(sha256)
         while len(self.named) > NAMED_MOST:
             self.named.popitem(last=False)
 
-    def list(self, sha256: str) -> None:
-        self.name((sha256,))
+    def add_list(self, sha256: str) -> None:
+        self.add((sha256,))
         self.lists[sha256] = None
         while len(self.lists) > LISTS_MOST:
             self.lists.popitem(last=False)
@@ -76,13 +80,13 @@ class ArtifactRights:
     def dispatched(self, device: str, frame: Dispatch) -> None:
         """Note what a dispatch names, in its arguments and its inputs."""
         known = self._of(device)
-        known.name(_HASH.findall(frame.args))
+        known.add(_HASH.findall(frame.args))
         for item in frame.inputs:
             for part in item.parts:
                 if part.artifact is not None:
-                    known.list(part.artifact)
+                    known.add_list(part.artifact)
                 elif part.value is not None and len(part.value) >= 64:
-                    known.name(_HASH.findall(part.value))
+                    known.add(_HASH.findall(part.value))
 
     def resumed(self, device: str, attempts: Iterable[LeaseRef]) -> None:
         """Note attempts that a device goes on with; what they name is looked up when it asks for it."""
@@ -92,7 +96,7 @@ class ArtifactRights:
         """Note that a device has sent all bytes of an artifact."""
         known = self._of(device)
         known.shown.pop(sha256, None)
-        known.name((sha256,))
+        known.add((sha256,))
 
     async def may_fetch(self, device: str, sha256: str, log: Entities, store: Stored) -> bool:
         """Whether an attempt of the device names the artifact, or the device has shown that it has the bytes.
@@ -112,7 +116,7 @@ class ArtifactRights:
                 known.unread.pop()
         while sha256 not in known.named and known.lists:
             name, _ = known.lists.popitem()
-            known.name(await asyncio.to_thread(_named_in, store, name))
+            known.add(await asyncio.to_thread(_named_in, store, name))
         return sha256 in known.named
 
     def shown(self, device: str, sha256: str) -> int:
@@ -122,7 +126,7 @@ class ArtifactRights:
     def show(self, device: str, sha256: str, store: Stored, offset: int, chunk: bytes) -> bool:
         """Compare the next bytes that a device sends with those that are here; False if they differ.
 
-        Blocks; the artifact is complete. All bytes shown is as good as having sent them first.
+        Reads a file, so it blocks. A device that has shown all bytes may fetch the artifact like the one that sent it.
         """
         known = self._of(device)
         with store.open(sha256) as file:
@@ -137,14 +141,15 @@ class ArtifactRights:
 
 
 def _look_up(known: _Known, at: LeaseRef, entities: dict[str, bytes]) -> None:
+    """Add the artifacts that the arguments and inputs of an attempt name."""
     constellation = shard_of({}, at.constellation, entities).constellations[at.constellation]
     spec = constellation.specs.get(at.task)
     if spec is None:
         return
-    known.name(_HASH.findall(spec.args))
+    known.add(_HASH.findall(spec.args))
     if spec.key is not None and spec.family is not None:
         item = constellation.items.get(f"{spec.family}/{spec.key}")
-        known.name(_HASH.findall(item.value if item else ""))
+        known.add(_HASH.findall(item.value if item else ""))
     for source in (name for given in sources_of(constellation, spec) for name in _tasks_of(constellation, given)):
         record = constellation.tasks[source]
         attempt = constellation.attempts.get(f"{source}/{record.attempt}")
@@ -152,9 +157,9 @@ def _look_up(known: _Known, at: LeaseRef, entities: dict[str, bytes]) -> None:
         if attempt is not None:
             texts += [attempt.value or "", *attempt.facts.values()]
             if attempt.artifact is not None:
-                known.list(attempt.artifact)
+                known.add_list(attempt.artifact)
         for text in texts:
-            known.name(_HASH.findall(text))
+            known.add(_HASH.findall(text))
 
 
 def _tasks_of(constellation: Constellation, source: str) -> Iterator[str]:

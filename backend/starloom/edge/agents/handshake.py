@@ -1,7 +1,6 @@
 """The handshake of an AIP connection: hello, challenge, proof. Finds out which device this is, or refuses it.
 
 The hub proves its own key first, by its signature over the messages of both sides; from there on messages are sealed.
-
 Identity is the proved key; the device is looked up only after the proof, so that nobody can ask about devices without
 their key.
 """

@@ -1,18 +1,24 @@
-"""The bounds of an offer of a device: the names of its tools, how many there are, and how long its texts may be.
+"""The bounds of what a device says of itself: the form of its offer, and how often offer and condition change.
 
-An offer is an event, part of the state of the fleet, and read for each preview. Judges its form alone: what a tool may
-do is the device's word, and what its owner allowed is cut by the core.
+Each change becomes an event, part of the state of the fleet, and is read for each preview. Judges form and rate alone:
+what a tool may do is the device's word, and what its owner allowed is cut by the core.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from enum import StrEnum
 from typing import Final
 
+import msgspec
+
+from starloom.edge.access.rate_limits import Limits, Rate
 from starloom_protocol.plan.language.models import NAME
 from starloom_protocol.records.fleet import Offer
 from starloom_protocol.text.wording import quoted
+from starloom_protocol.wire.frames import ConditionFrame, OfferFrame
 
 TOOLS_MOST: Final = 4_096
 """An agent offers the tools of 16 servers with 200 each, beside its own."""
@@ -23,6 +29,21 @@ ENTRIES_MOST: Final = 2_000
 CHARS_MOST: Final = 4_096
 """The longest path of a file system, which a grant or a reason may name."""
 _SHOWN: Final = 40
+
+
+class Changing(StrEnum):
+    """A report of a device that may change."""
+
+    OFFER = "offer"
+    CONDITION = "condition"
+
+
+OFFERS: Final = Rate(120, 10.0)
+"""Its owner changes grants, and servers start and end."""
+CONDITIONS: Final = Rate(60, 1.0)
+"""A disk that fills up now and then sends a few."""
+RATES: Final[dict[str, Rate]] = {Changing.OFFER: OFFERS, Changing.CONDITION: CONDITIONS}
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def offer_fault(offer: Offer, os: str) -> str:
@@ -48,3 +69,30 @@ def _texts(offer: Offer, os: str) -> Iterable[str]:
     yield from (os, offer.digest, *offer.facts.keys(), *offer.facts.values(), *offer.grants)
     for tool in offer.tools:
         yield from (tool.title, tool.stands_for, tool.grant or "", tool.unavailable or "")
+
+
+class ChangeRates:
+    """Counts the changes of each device over all of its connections, on an injected monotonic clock.
+
+    A report that says what the one before said is free: each connection begins with the whole offer, and a link that
+    breaks again and again is no fault of the device.
+    """
+
+    def __init__(self, monotonic_s: Callable[[], float]) -> None:
+        self._limits = Limits(monotonic_s, RATES)
+        self._last: dict[tuple[Changing, str], bytes] = {}
+
+    def exceeded(self, kind: Changing, device: str, frame: OfferFrame | ConditionFrame) -> bool:
+        """Count a report if it differs from the one before it; return whether they change too often."""
+        said = hashlib.sha256(_encode(frame)).digest()
+        if self._last.get((kind, device)) == said:
+            return False
+        if self._limits.failed(kind, device):
+            return True
+        self._last[kind, device] = said
+        return False
+
+    def forget(self, device: str) -> None:
+        """Forget a device that was revoked."""
+        for kind in Changing:
+            self._last.pop((kind, device), None)

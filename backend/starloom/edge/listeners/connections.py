@@ -2,7 +2,7 @@
 
 uvicorn and llhttp bound neither: anybody who reaches the port, with or without a token, could fill the hub's memory
 with one header, or its descriptors with requests that never end. The size of a body is bounded where it is known whose
-it is (`admission`).
+it is (`admission`). Sockets of websockets have their places here, and are read by `websocket_server`.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class Bounds:
     unread_s: float = 60.0
     """How long an answer may wait for a peer that does not read."""
     linger_s: float = 5.0
+    """How long a connection may stay open after the hub has closed it."""
 
 
 def bounds_for(descriptors: int) -> Bounds:
@@ -136,7 +137,7 @@ class Connections:
         self._open: dict[Held, None] = {}
         self._descriptors = 0
         self._waiting: dict[str, dict[Held, None]] = {}
-        self._said_s = float("-inf")
+        self._warned_s = float("-inf")
         self.keepalive = Keepalive(lambda: self.ping_after_s)
 
     @property
@@ -152,7 +153,7 @@ class Connections:
         most = self.bounds.connections_max * REQUEST_DESCRIPTORS
         if self._descriptors + held.descriptors > most and not self._make_room():
             self.refused += 1
-            self._say_full()
+            self._warn_full()
             return False
         self._open[held] = None
         self._descriptors += held.descriptors
@@ -194,10 +195,10 @@ class Connections:
         self.leave(held)
         held.give_way()
 
-    def _say_full(self) -> None:
+    def _warn_full(self) -> None:
         now = asyncio.get_running_loop().time()
-        if now - self._said_s >= FULL_AGAIN_AFTER_S:
-            self._said_s = now
+        if now - self._warned_s >= FULL_AGAIN_AFTER_S:
+            self._warned_s = now
             _log.warning(
                 "event=connections_full most=%d fix=raise_the_limit_of_open_files", self.bounds.connections_max
             )
@@ -220,7 +221,8 @@ class Places:
 class BoundedHttp(HttpToolsProtocol):
     """A connection whose peer has bounded time, and a head of bounded size, for each request.
 
-    At any moment either the hub has to do something, or a clock runs.
+    At any moment either the hub has to do something, or one of two timers runs: for the peer's next step, and for an
+    answer that the peer does not read.
     """
 
     descriptors = REQUEST_DESCRIPTORS
@@ -261,7 +263,7 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def give_way(self) -> None:
-        self._await_no_more()
+        self._stop_peer_timer()
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -274,7 +276,7 @@ class BoundedHttp(HttpToolsProtocol):
                 reason = f"the head of a request has at most {HEAD_BYTES_MAX} bytes"
                 self._refuse(Problem(Code.TOO_LARGE, reason, hint="Send fewer or shorter headers.", status=431))
         elif self._in_body and not self._body_timed:
-            self._await_no_more()
+            self._stop_peer_timer()
             self._body_timed = True
             self._await_peer(self._place.bounds.body_s)
 
@@ -297,7 +299,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_body = False
-        self._await_no_more()
+        self._stop_peer_timer()
         super().on_message_complete()
         if self.cycle is not None and self.cycle.response_complete:  # answered before it was whole
             self._await_peer(self._place.bounds.head_s)
@@ -319,18 +321,18 @@ class BoundedHttp(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._read_on()
+        self._stop_unread_timer()
         if self._peer_timer is None:
             self._place.works(self)
 
-    def _read_on(self) -> None:
+    def _stop_unread_timer(self) -> None:
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
 
     def _leave(self) -> None:
-        self._await_no_more()
-        self._read_on()
+        self._stop_peer_timer()
+        self._stop_unread_timer()
         self._place.leave(self)
 
     def _await_peer(self, within_s: float) -> None:
@@ -338,7 +340,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._peer_timer = self.loop.call_later(within_s, self._give_up)
         self._place.waits(self)
 
-    def _await_no_more(self) -> None:
+    def _stop_peer_timer(self) -> None:
         if self._peer_timer is not None:
             self._peer_timer.cancel()
             self._peer_timer = None
@@ -365,7 +367,7 @@ class BoundedHttp(HttpToolsProtocol):
     def _refuse(self, problem: Problem) -> None:
         """Answer as the application does, unless it has begun to, and end the connection."""
         self._in_head = False
-        self._await_no_more()
+        self._stop_peer_timer()
         if self.transport.is_closing():
             return
         answering = self.cycle is not None and self.cycle.response_started

@@ -27,8 +27,8 @@ from starloom_protocol.vocabulary import Code
 
 FOLLOW_EVERY_S = 10.0
 """A laptop that changes its network is reachable again after this time; looking costs one list of addresses."""
-OPENED_FILE = Path("keys") / "lan" / "opened"
 FOLDER = Path("keys") / "lan"
+OPENED_FILE = FOLDER / "opened"
 WARNING = (
     "The browser says once that the connection is not private, because this hub made its certificate itself. "
     "Open the details, compare the address, and go on."

@@ -162,7 +162,7 @@ class LiveEndpoint:
         if not isinstance(request, feed.Ticket):
             raise Refused(Code.NOT_SIGNED_IN, "the first frame must be a ticket")
         caller = self._parts.tickets.redeem(request.ticket)
-        if caller is None or not self._parts.access.good(caller.token):
+        if caller is None or not self._parts.access.is_valid(caller.token):
             raise Refused(Code.NOT_SIGNED_IN, "the ticket is unknown, used or too old")
         if not caller.has_scope(TokenScope.READ):
             raise Refused(Code.FORBIDDEN, f"the token does not have the scope {TokenScope.READ}")
@@ -261,7 +261,7 @@ class LiveClient:
 
     def _check_sign_in(self) -> None:
         """A sign-in that is revoked cuts its sockets; one that expires does so here, before more is shown."""
-        if not self._parts.access.good(self._caller.token):
+        if not self._parts.access.is_valid(self._caller.token):
             raise Refused(Code.BAD_TOKEN, "the sign-in has ended")
 
     def _subscribe(self, request: feed.Subscribe) -> None:

@@ -20,7 +20,7 @@ import msgspec
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from starloom.edge.access.refusals import Refusals, Refused
+from starloom.edge.access.refusals import DeviceRefusal, Refusals
 from starloom.edge.web.problems import Problem
 from starloom_protocol.stream.feed import ACCESS, CHANGED, FLEET, Beside, Event
 from starloom_protocol.vocabulary import Code, Topic
@@ -111,7 +111,7 @@ class Fanout:
     # -- beside the log
 
     def beside(self, item: Beside) -> None:
-        """Pass on a message that is not an event: progress, log lines."""
+        """Pass on a message beside the log, such as progress or log lines, here and to the other hubs."""
         viewers = self._viewers.get(item.stream)
         if not viewers and self.carry is None:
             return
@@ -121,12 +121,12 @@ class Fanout:
         if self.carry is not None:
             self.carry(raw)
 
-    def watches(self, stream: str) -> bool:
+    def has_viewers(self, stream: str) -> bool:
         """Tell whether anybody looks at a stream through this hub."""
         return stream in self._viewers
 
     def beside_here(self, item: Beside) -> None:
-        """Pass on a message that every hub hears for itself."""
+        """Pass on a message beside the log to the viewers of this hub only, as every hub makes or hears it."""
         raw = _encoder.encode(item)
         for viewer in list(self._viewers.get(item.stream, ())):
             viewer.take_beside(item, raw)
@@ -240,7 +240,7 @@ class Changes:
 
     def hear(self, event: Event) -> None:
         """Say which lists an event changes."""
-        if not self._fanout.watches(FLEET):  # almost all events of a hub that nobody looks at
+        if not self._fanout.has_viewers(FLEET):  # almost all events of a hub that nobody looks at
             return
         kinds = {key.partition("/")[0] for key in event.puts}
         for topic in sorted({OF_ENTITY[kind] for kind in kinds if kind in OF_ENTITY}):
@@ -249,12 +249,12 @@ class Changes:
             self.say(Topic.DEVICES)
         self.say(Topic.ACTIVITY)
 
-    def hear_refusal(self, refused: Refused) -> None:
+    def hear_refusal(self, refused: DeviceRefusal) -> None:
         """Say that a device was refused with a join code."""
         if refused.enrollment:
             self.say(Topic.REFUSALS)
 
     def say(self, topic: Topic) -> None:
         """Tell every page that a list has changed."""
-        if self._fanout.watches(FLEET):
+        if self._fanout.has_viewers(FLEET):
             self._fanout.beside_here(Beside(about=topic, kind=CHANGED, stream=FLEET, value=_NOTHING))

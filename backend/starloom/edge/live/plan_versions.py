@@ -10,12 +10,12 @@ import msgspec
 from starloom.edge.live.entity_json import plain
 from starloom_protocol.api.constellations import Difference, PlanItem
 from starloom_protocol.records.entities import decode_entity
-from starloom_protocol.stream.feed import decode_event
+from starloom_protocol.stream.feed import Event, decode_event
 
 _PLAN_KINDS = ("spec/", "dep/", "rule/")
 
 
-def fold_to_version(events: Iterable[bytes], version: int) -> tuple[int, dict[str, bytes]] | None:
+def state_of_version(events: Iterable[bytes], version: int) -> tuple[int, dict[str, bytes]] | None:
     """Return (seq, entities) as they were just before version + 1 was made, or at the end; None if never reached."""
     entities: dict[str, bytes] = {}
     seq, reached = 0, version == 0
@@ -25,16 +25,12 @@ def fold_to_version(events: Iterable[bytes], version: int) -> tuple[int, dict[st
         if following in event.puts:
             break
         seq = event.seq
-        for key, record in event.puts.items():
-            if record is None:
-                entities.pop(key, None)
-            else:
-                entities[key] = bytes(record)
+        _apply(entities, event)
         reached = reached or f"version/{version}" in event.puts
     return (seq, entities) if reached else None
 
 
-def fold_at_version(
+def state_when_made(
     events: Iterable[bytes], version: int, *, before: bool = False
 ) -> tuple[int, dict[str, bytes]] | None:
     """Return (seq, entities) right after the event that made a version, or just before it; None if there is none."""
@@ -45,14 +41,18 @@ def fold_at_version(
         if before and made in event.puts:
             return seq, entities
         seq = event.seq
-        for key, record in event.puts.items():
-            if record is None:
-                entities.pop(key, None)
-            else:
-                entities[key] = bytes(record)
+        _apply(entities, event)
         if made in event.puts:
             return seq, entities
     return None
+
+
+def _apply(entities: dict[str, bytes], event: Event) -> None:
+    for key, record in event.puts.items():
+        if record is None:
+            entities.pop(key, None)
+        else:
+            entities[key] = bytes(record)
 
 
 def difference(before: dict[str, bytes], after: dict[str, bytes]) -> Difference:

@@ -53,7 +53,7 @@ class Sketches:
             item = _beside.decode(raw)
             if item.kind != SKETCH or item.stream in (FLEET, ACCESS):
                 raise msgspec.ValidationError(f"a message of the kind {quoted(item.kind[:32])}")
-            if not self._fanout.watches(item.stream):
+            if not self._fanout.has_viewers(item.stream):
                 return
             made = _sketch.decode(item.value)
         except msgspec.MsgspecError as error:

@@ -1,7 +1,8 @@
 """Read models of the edge: the fleet, open questions, a headline of each constellation, rules on progress.
 
-Fed by events only. They hold committed state for quick answers, and are whole again after a restart; everything else is
-read through the store's `ReadPort`. `agents.progress_lines` reads the output that a rule is about.
+Fed by events only and never change anything. They hold committed state for quick answers, and are filled again after a
+restart; everything else is read through the store's `ReadPort`. `agents.progress_lines` reads the output that a rule is
+about.
 """
 
 from __future__ import annotations
@@ -46,7 +47,15 @@ from starloom_protocol.vocabulary import (
 )
 from starloom_protocol.wire.frames import LeaseRef
 
-_SIGN: Final = b'"stop_when"'
+HEADLINES_MAX = 5_000
+"""The list of constellations is answered from these; an older one is read from the history."""
+HEADLINES_BYTES_MAX = 8 * 1024 * 1024
+"""Headlines hold requests in words, which may be long: their number alone would not bound the memory."""
+ANSWERED_MAX = 50
+"""The list of approvals shows the last answers; older ones are in the logs of their constellations."""
+_PAGE = 200
+_RULE_MARK: Final = b'"stop_when"'
+"""Only the encoded spec of a task with a rule on progress has these bytes, so that no other is decoded."""
 _NOT_KEPT: Final = ("task/", "attempt/")
 
 
@@ -83,21 +92,12 @@ class StopRules:
 
     def _put(self, stream: str, key: str, raw: bytes | None) -> None:
         task = key.partition("/")[2]
-        if raw is None or _SIGN not in raw:
+        if raw is None or _RULE_MARK not in raw:
             self._names.get(stream, {}).pop(task, None)
             return
         spec = decode_entity(key, raw)
         if isinstance(spec, TaskSpec) and spec.stop_when is not None:
             self._names.setdefault(stream, {})[task] = spec.stop_when.name
-
-
-HEADLINES_MAX = 5_000
-"""The list of constellations is answered from these; an older one is read from the history."""
-HEADLINES_BYTES_MAX = 8 * 1024 * 1024
-"""Headlines hold requests in words, which may be long: their number alone would not bound the memory."""
-ANSWERED_MAX = 50
-"""The list of approvals shows the last answers; older ones are in the logs of their constellations."""
-_PAGE = 200
 
 
 class FleetView:
@@ -224,7 +224,7 @@ class FleetView:
         return self.enrollments.get(identity) if identity else None
 
     def pairing_of(self, enrollment: Enrollment, device: str) -> Enrollment:
-        """Return where the pairing of a device with a code stands: the code's own, or of a code for several its own."""
+        """Return the pairing of a device with a code; of a code for several devices each has a record of its own."""
         return self.enrollments.get(self._pairings.get((enrollment.id, device), ""), enrollment)
 
     def device(self, text: str) -> Device | None:
@@ -248,7 +248,7 @@ class FleetView:
         if self._repeatabilities is None:
             self._repeatabilities = {
                 tool: most_careful(offer.repeatability for offer in offers)
-                for tool, offers in self._different().items()
+                for tool, offers in self._distinct_offers().items()
             }
         return self._repeatabilities
 
@@ -276,10 +276,10 @@ class FleetView:
     def signatures(self) -> Mapping[str, Signature]:
         """Return the signature of every offered tool; kept like `tools`."""
         if self._signatures is None:
-            self._signatures = {tool: signature_of(offers) for tool, offers in self._different().items()}
+            self._signatures = {tool: signature_of(offers) for tool, offers in self._distinct_offers().items()}
         return self._signatures
 
-    def _different(self) -> dict[str, list[ToolOffer]]:
+    def _distinct_offers(self) -> dict[str, list[ToolOffer]]:
         """Return the different offers of each tool by the devices that belong here, and those of the hub itself."""
         here = (offer for device, offer in self.offers.items() if self._belongs(device))
         found: dict[str, list[ToolOffer]] = {}
@@ -311,7 +311,7 @@ class QuestionsView:
         self.answered: dict[tuple[str, str], Question] = {}
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Forget everything."""
         self.open.clear()
         self.answered.clear()
 
@@ -373,7 +373,7 @@ class Headlines:
         self._passed += 1
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Forget everything."""
         self._known.clear()
         self._bytes = 0
         self._passed += 1
@@ -461,7 +461,7 @@ async def live_constellations(reads: ReadPort) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Others:
+class ConstellationViews:
     """The read models over all constellations; those of the streams `fleet` and `access` are apart."""
 
     headlines: Headlines
@@ -480,7 +480,9 @@ class Others:
         self.headlines.apply(event)
 
 
-async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet: FleetView, others: Others) -> None:
+async def fill_views(
+    reads: ReadPort, fanout: Fanout, access: AccessView, fleet: FleetView, others: ConstellationViews
+) -> None:
     """Load the read models from committed state and subscribe them; no event in between is missed.
 
     It may be called again after the log went back: then the models are reset.

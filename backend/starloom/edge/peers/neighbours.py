@@ -39,7 +39,10 @@ _beside = msgspec.json.Decoder(list[Beside])
 
 
 class Neighbours:
-    """`Ownership`, kept up to date by `run`; `changed` is called at once when this hub begins or ceases to own."""
+    """`Ownership`, kept up to date by `run`; the functions in `moved` are called when another hub becomes the owner.
+
+    `changed` must be called at once when this hub begins or ceases to own the shard.
+    """
 
     def __init__(
         self, hubs: HubsPort, succession: Succession, peers: Peers, fanout: Fanout, clock: Clock, own_url: str
@@ -115,12 +118,12 @@ class Neighbours:
         self._owner, self._owner_url = "", None
         for tell in self.moved:
             tell()
-        await self._hear_no_more()
+        await self._stop_hearing()
         if not self.owns:
             self._hearing = asyncio.create_task(self._hear(), name="hear-beside")
 
     async def close(self) -> None:
-        await self._hear_no_more()
+        await self._stop_hearing()
 
     # -- beside the log
 
@@ -149,7 +152,7 @@ class Neighbours:
                 _log.warning("event=beside_unheard reason=%s", error)
             await self._clock.wait(CARD_EVERY_MS)
 
-    async def _hear_no_more(self) -> None:
+    async def _stop_hearing(self) -> None:
         task, self._hearing = self._hearing, None
         if task is not None:
             await end_tasks([task])

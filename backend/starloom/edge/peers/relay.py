@@ -29,8 +29,8 @@ from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX
 if TYPE_CHECKING:
     import httpx  # imported at its use: most hubs never pass anything on, and the import is slow
 
-PASSED_MOST = 2_000
-"""Each holds a connection to the owner; more would only wait for one."""
+REQUESTS_MOST = 2_000
+"""Requests that are passed on at a time: each holds a connection to the owner; more would only wait for one."""
 CONNECT_WITHIN_S = 2.0
 """The owner is in the same network; one that does not answer by then is gone or about to be replaced."""
 CAUGHT_UP_WITHIN_S = 2.0
@@ -38,6 +38,7 @@ CAUGHT_UP_WITHIN_S = 2.0
 READ_WITHIN_S = 1.0
 """The longest wait for the owner when the log here can answer instead."""
 SOCKETS_MOST = 20_000
+"""The same for requests and sockets together, where a socket comes; a device stays as long as it is connected."""
 _log = logging.getLogger(__name__)
 _HOP = frozenset(
     {
@@ -74,8 +75,8 @@ _STALE = Problem(Code.STORE_UNAVAILABLE, "this hub has not heard from the log la
 _PLAIN = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
-def answers_alone(method: str, path: str) -> bool:
-    """Return whether the owner knows better, and the log here well enough."""
+def may_be_read_here(method: str, path: str) -> bool:
+    """Return whether a read that belongs to the owner can be answered from the log here if the owner does not."""
     return method in ("GET", "HEAD") and path.startswith(_OWNER_KNOWS_MORE)
 
 
@@ -101,8 +102,8 @@ class Relay:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        relayed = scope["state"].get("relayed") is not None
         if self._ownership.owns:
+            relayed = scope["state"].get("relayed") is not None
             await self.app(scope, receive, self._with_position(send) if relayed else send)
             return
         socket = scope["type"] == "websocket"
@@ -110,22 +111,29 @@ class Relay:
         here = path == V1 + "/live" if socket else belongs_here(scope["method"], path)
         url = self._ownership.owner_url
         if not socket and not here and url is None and scope["method"] in ("GET", "HEAD") and path.startswith(V1):
-            here = True  # what is known here is better than nothing
-        problem = None
-        if here and self._ownership.stale and path not in _PLAIN and path.startswith(V1):
-            problem = _STALE
-        elif not here and (url is None or relayed):
-            problem = Problem(Code.OVERLOADED, "no hub owns the shard at this moment", retry_after_s=1)
-        elif not here and len(self._passing) >= (SOCKETS_MOST if socket else PASSED_MOST):
-            problem = Problem(Code.OVERLOADED, f"{len(self._passing)} requests are being passed on", retry_after_s=1)
+            here = True  # without an owner an older state is better than no answer
+        problem = self._obstacle(scope, here=here)
         if problem is not None:
             await _refuse(problem, scope, receive, send)
         elif here or url is None:
             await self.app(scope, receive, send)
-        elif not socket and answers_alone(scope["method"], path):
+        elif not socket and may_be_read_here(scope["method"], path):
             await self._read(scope, receive, send, url)
         else:
             await self._pass_on((self._socket if socket else self._request)(scope, receive, send, url))
+
+    def _obstacle(self, scope: Scope, *, here: bool) -> Problem | None:
+        """Return why a request can be answered neither `here` nor by the owner now; None if it can."""
+        path: str = scope["path"]
+        if here:
+            must_be_new = path.startswith(V1) and path not in _PLAIN
+            return _STALE if must_be_new and self._ownership.stale else None
+        if self._ownership.owner_url is None or scope["state"].get("relayed") is not None:
+            return Problem(Code.OVERLOADED, "no hub owns the shard at this moment", retry_after_s=1)
+        most = SOCKETS_MOST if scope["type"] == "websocket" else REQUESTS_MOST
+        if len(self._passing) >= most:
+            return Problem(Code.OVERLOADED, f"{len(self._passing)} requests are being passed on", retry_after_s=1)
+        return None
 
     def cut(self) -> None:
         """End everything that is being passed on: another hub owns the shard now."""
@@ -220,7 +228,7 @@ class Relay:
         if self._client is None:
             # An answer may be waited for long (`wait_s`); an owner that is gone is noticed by the log, not by a clock.
             timeout = httpx.Timeout(None, connect=CONNECT_WITHIN_S, pool=CONNECT_WITHIN_S)
-            limits = httpx.Limits(max_connections=PASSED_MOST, max_keepalive_connections=20)
+            limits = httpx.Limits(max_connections=REQUESTS_MOST, max_keepalive_connections=20)
             self._client = httpx.AsyncClient(timeout=timeout, limits=limits, trust_env=False, follow_redirects=False)
         headers = self._headers(scope, scope["method"])
         has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])

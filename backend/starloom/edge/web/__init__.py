@@ -1,7 +1,8 @@
 """One request or socket, whatever it asks for: judged, admitted, read, answered. Every room of the edge may call it.
 
 shield            Host, Origin, security headers, request ids; the answer to a request that a stopping hub ends
-admission         the guard table, bodies as strict JSON, and threads for large documents in turns by caller
+admission         the guard table, and bodies as strict JSON
+computing         threads for large documents, in turns by caller
 direct_calls      the short way to an endpoint for a valid request
 problems          errors as `application/problem+json`
 replies           answers as JSON, their declared types, and repeated requests of this process

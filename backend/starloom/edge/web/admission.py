@@ -1,9 +1,8 @@
 """Admission of callers by the guard table, before a body is read: identity, means, role and scope.
 
 `guarded_route` makes the route class of the application, so that no route can bypass it. A body is strict JSON, with
-the rules of a plan's text: no key twice in one map, no infinite number. `Computing` admits large documents to
-threads: few at a time, one for each caller, so that no caller takes the whole processor. `Readings` does so for
-requests that read a whole constellation.
+the rules of a plan's text: no key twice in one map, no infinite number. `Readings` bounds the requests of a caller that
+read a whole constellation.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ import json
 import math
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
 
 from fastapi import Request
@@ -29,7 +27,7 @@ from starlette.types import Message, Scope
 from starloom.edge.access import credentials
 from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller
 from starloom.edge.access.guard import ROUTES, V1, Door, Row
-from starloom.edge.access.rate_limits import Denied, Limits, crowded
+from starloom.edge.access.rate_limits import Denied, Limits, others_words
 from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to
@@ -207,7 +205,7 @@ class Admission:
         wait_s = self._limits.failed("bad_token", address)
         if not wait_s:
             return Problem(Code.BAD_TOKEN, reason)
-        reason += f"; so were {crowded(wait_s)}"
+        reason += f"; so were {others_words(wait_s)}"
         return Problem(Code.RATE_LIMITED, reason, retry_after_s=wait_s)
 
     def _check_csrf(self, request: Request, caller: Caller) -> None:
@@ -377,50 +375,3 @@ def guarded_route(
             return guarded
 
     return GuardedRoute
-
-
-LARGE_BYTES: Final = 64 * 1024
-"""A smaller document is checked at once, within a few milliseconds; a larger one in a thread, in its turn."""
-LARGE_TASKS: Final = 300
-AT_ONCE: Final = 2
-OF_ONE_MOST: Final = 16
-"""Documents of one caller that are worked on or wait."""
-IN_ALL_MOST: Final = 64
-"""Each waits with its whole body in memory, so the number of all callers together is bounded too."""
-_HINT: Final = "Wait for the answers to those, or send smaller documents."
-_T = TypeVar("_T")
-
-
-class Computing:
-    """The turns of one hub. More than may wait are refused at once."""
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="documents")
-        self._turns: dict[str, asyncio.Lock] = {}
-        self._counts: dict[str, int] = {}
-
-    async def run(self, request: Request, large: bool, work: Callable[[], _T]) -> _T:
-        """Return what `work` returns: here if its input is small, otherwise in a thread, when it is its turn.
-
-        Raises:
-            Problem: `rate_limited` or `overloaded`, if too much of this caller or of all waits.
-        """
-        if not large:
-            return work()
-        caller = caller_of(request).token
-        count = self._counts.get(caller, 0)
-        if count >= OF_ONE_MOST:
-            raise Problem(
-                Code.RATE_LIMITED, f"{count} large documents of yours wait for their turn", hint=_HINT, retry_after_s=1
-            )
-        if sum(self._counts.values()) >= IN_ALL_MOST:
-            reason = f"{IN_ALL_MOST} large documents wait for their turn"
-            raise Problem(Code.OVERLOADED, reason, hint=_HINT, retry_after_s=2)
-        self._counts[caller] = count + 1
-        try:
-            async with self._turns.setdefault(caller, asyncio.Lock()):
-                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-        finally:
-            self._counts[caller] -= 1
-            if not self._counts[caller]:
-                del self._counts[caller], self._turns[caller]

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Request
 
-from starloom.process.program import written
+from starloom.process.program import with_program
 from starloom.process.settings import is_loopback
 
 _OF_PROXIES: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
@@ -32,7 +32,7 @@ class TypedHere:
     def html(self, request: Request, page: str) -> str:
         """Return a plain page whose commands can be pasted where it is read."""
         program = self.more(request).get("program")
-        return page if program is None else written(page, lambda: escape(program))
+        return page if program is None else with_program(page, lambda: escape(program))
 
 
 def _near(request: Request) -> bool:

@@ -196,7 +196,7 @@ def _blob(error: BlobRefused) -> Problem:
     return Problem(fault.code, fault.reason, hint=fault.hint, errors=[fault], status=status, headers=headers)
 
 
-def _canary(text: str) -> str:
+def _without_tokens(text: str) -> str:
     return re.sub(r"sl[tsi]_[A-Za-z0-9_-]+", "sl?_***", text)
 
 
@@ -206,7 +206,7 @@ def answer_to(request: Request, error: Exception) -> Response:
     if problem.status >= 500:
         unexpected = problem.code is Code.INTERNAL
         level = logging.ERROR if unexpected else logging.WARNING
-        said = _canary(str(error) or repr(error))
+        said = _without_tokens(str(error) or repr(error))
         _log.log(level, "%s %s: %s", request.method, request.url.path, said, exc_info=error if unexpected else None)
     return problem.response(request_id_of(request))
 

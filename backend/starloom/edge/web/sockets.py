@@ -120,7 +120,7 @@ class Proving:
     """The sockets that prove now who they are: bounded in number, and a flood of them keeps no newcomer out.
 
     Above the bound the oldest of the address that has the most gives way. An honest peer proves itself within a round
-    trip, so it is the oldest only if a bound's worth of others came in that time.
+    trip, so it is cut off only if as many others as the bound allows came in that time.
     """
 
     def __init__(self) -> None:
@@ -134,24 +134,24 @@ class Proving:
         Raises:
             TimeoutError: it took longer than `within_s`, or there were more than `most` and its place was needed.
         """
-        async with asyncio.timeout(within_s) as patience:
+        async with asyncio.timeout(within_s) as timeout:
             if self._count >= most:
                 crowd = max(self._by_address, key=lambda held: len(self._by_address[held]))
                 oldest = next(iter(self._by_address[crowd]))
                 if not oldest.expired():
                     oldest.reschedule(asyncio.get_running_loop().time())
                 self._leave(crowd, oldest)
-            self._by_address.setdefault(address, {})[patience] = None
+            self._by_address.setdefault(address, {})[timeout] = None
             self._count += 1
             try:
                 yield
             finally:
-                self._leave(address, patience)
+                self._leave(address, timeout)
 
-    def _leave(self, address: str, patience: asyncio.Timeout) -> None:
+    def _leave(self, address: str, timeout: asyncio.Timeout) -> None:
         held = self._by_address.get(address, {})
-        if patience in held:
-            del held[patience]
+        if timeout in held:
+            del held[timeout]
             self._count -= 1
         if not held:
             self._by_address.pop(address, None)

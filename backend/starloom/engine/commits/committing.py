@@ -131,7 +131,7 @@ class Committing:
             return None
         return replace(commit, incarnation=own.incarnation, term=own.term)
 
-    async def look(self, pos_here: int, *, renewed: bool) -> None:
+    async def check_ownership(self, pos_here: int, *, renewed: bool) -> None:
         """Check between commits, as a commit would, whether another hub has the shard or Redis was replaced."""
         own = self._owning.own
         if renewed and own is not None:

@@ -45,7 +45,7 @@ from starloom.core.state.orders import (
 )
 from starloom.engine.inputs.leases import Leases
 from starloom.engine.inputs.timers import Timers
-from starloom.engine.orders.secrets import SecretDelivery, placed
+from starloom.engine.orders.secrets import SecretDelivery, with_handles
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, ValueStore
 from starloom_protocol.records.entities import Job
 from starloom_protocol.values import MISSING, canonical, parse, point
@@ -172,7 +172,7 @@ class Pump:
         secrets: dict[str, str] = {}
         if values or '"each"' in args:
             item = parse(order.item) if order.item is not None else None
-            named, secrets = placed(parse(args), values or {})
+            named, secrets = with_handles(parse(args), values or {})
             args = canonical(_fill(named, item))
         frame = Dispatch(
             args=args,

@@ -30,8 +30,9 @@ log = logging.getLogger("starloom.engine")
 RETRY_MS = 500
 """The attempt waits for the database; two tries a second find it soon without loading it."""
 GIVEN_MOST = 1_000
-"""More than the attempts with secrets that are open at once; of a forgotten one the report cannot be cleaned."""
+"""More than the attempts with secrets that are open together; the report of a forgotten one is not cleaned here."""
 _Place = tuple[str, str, int, int]
+"""A lease as a key: constellation, task, attempt, incarnation."""
 
 
 class SecretSource(Protocol):
@@ -193,20 +194,20 @@ def _record_of(shard: Shard | None, name: str) -> Secret | None:
     return shard.access.secrets.get(name) if shard is not None else None
 
 
-def placed(args: Any, values: dict[str, str]) -> tuple[Any, dict[str, str]]:
+def with_handles(args: Any, values: dict[str, str]) -> tuple[Any, dict[str, str]]:
     """Return arguments and values with the names of secrets replaced by unguessable handles.
 
     Items and outputs that are filled in later may look like the node of a secret; with handles they cannot be one.
     """
     handles = {name: f"{name}#{secrets.token_hex(6)}" for name in values}
-    return _handled(args, handles), {handles[name]: value for name, value in values.items()}
+    return _with_handles(args, handles), {handles[name]: value for name, value in values.items()}
 
 
-def _handled(value: Any, handles: dict[str, str]) -> Any:
+def _with_handles(value: Any, handles: dict[str, str]) -> Any:
     if isinstance(value, dict):
         if value.keys() == {"secret"} and value["secret"] in handles:
             return {"secret": handles[value["secret"]]}
-        return {key: _handled(part, handles) for key, part in value.items()}
+        return {key: _with_handles(part, handles) for key, part in value.items()}
     if isinstance(value, list):
-        return [_handled(part, handles) for part in value]
+        return [_with_handles(part, handles) for part in value]
     return value

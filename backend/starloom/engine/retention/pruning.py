@@ -23,10 +23,10 @@ PAUSE_MS = 100
 log = logging.getLogger("starloom.engine")
 
 
-class Offered(Protocol):
+class KeptFiles(Protocol):
     """The question that is put to the artifact store."""
 
-    async def offering(self, constellations: Sequence[str]) -> set[str]:
+    async def with_files(self, constellations: Sequence[str]) -> set[str]:
         """Return those of the constellations that name artifacts which still exist."""
         ...
 
@@ -35,7 +35,7 @@ class Retention:
     """Prunes all that may go; `constellations` and `commits` count what was removed.
 
     `turn` is the loop's lock, under which none is loaded back; `on_the_way` returns the constellations that are leaving
-    Redis; `offered` says which have files to fetch; `pruned` gets the ids of those whose history has ended.
+    Redis; `kept_files` says which have files to fetch; `pruned` gets the ids of those whose history has ended.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class Retention:
         turn: asyncio.Lock,
         shard: Callable[[], Shard],
         on_the_way: Callable[[], Collection[str]],
-        offered: Offered | None = None,
+        kept_files: KeptFiles | None = None,
         pruned: Callable[[list[str]], None] | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._limits = limits
-        self._offered = offered
+        self._kept_files = kept_files
         self._turn = turn
         self._shard = shard
         self._on_the_way = on_the_way
@@ -92,7 +92,7 @@ class Retention:
     async def _prune_page(self, items: Sequence[EndedConstellation], now_ms: int) -> None:
         """End the history of those of a page that may go, by the rule that chose each, then remove their commits."""
         young = [item.id for item in items if item.ended_ms > now_ms - self._limits.files_ms]
-        offering = await self._offered.offering(young) if young and self._offered is not None else set()
+        with_files = await self._kept_files.with_files(young) if young and self._kept_files is not None else set()
         size_bytes = (await self._store.history_size()).bytes
         async with self._turn:
             shard = self._shard()
@@ -100,9 +100,9 @@ class Retention:
                 items,
                 self._limits,
                 away=away_since(shard),
-                needed=needed(shard).union(self._on_the_way()),
+                held=needed(shard).union(self._on_the_way()),
                 now_ms=now_ms,
-                offering=offering,
+                with_files=with_files,
                 size_bytes=size_bytes,
             )
             whys: dict[str, list[EndedConstellation]] = {}

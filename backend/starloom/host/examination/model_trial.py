@@ -19,7 +19,7 @@ from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpo
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, ToolsRefused, Turn
-from starloom.planner.model.transport.connecting import connect, price_of
+from starloom.planner.model.transport.connecting import connect, price_of, price_words
 from starloom.planner.model.trials import ANSWER_TOKENS, CALLS_MOST, Outcome, all_trials, expected_bytes, uses
 from starloom.process.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom_protocol.api.models import ModelState
@@ -34,6 +34,7 @@ STAGES: Final = {
     ModelRole.SMALL: Stage.TIERED,
 }
 BYTES_A_TOKEN: Final = 3
+"""The estimate for prompts that no endpoint has counted yet; rather too few bytes than too many."""
 _SAME_PLACE: Final = (
     f"To try the hub's model, type this where the hub was started, or keep its lines in {FILE_NAME} of its data folder"
 )
@@ -147,16 +148,16 @@ def examine_model(
     try:
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
-        return _without(Finding("settings", False, str(invalid), "Mend the named variable or line."), show)
+        return _report_of(Finding("settings", False, str(invalid), "Mend the named variable or line."), show)
     try:
         endpoints = endpoints_of(settings)
         if not endpoints:
-            return _without(_none_set(hub), show)
+            return _report_of(_none_set(hub), show)
         for line in [*of_another_hub(hub, endpoints[Stage.PLANNING]), *announced(endpoints)]:
             tell(line)
         models = {endpoint: connect(endpoint) for endpoint in set(endpoints.values())}
     except ModelFault as error:
-        return _without(Finding("model", False, error.fault.reason, error.fault.hint or ""), show)
+        return _report_of(Finding("model", False, error.fault.reason, error.fault.hint or ""), show)
     return asyncio.run(_tried(endpoints, models, show))
 
 
@@ -203,20 +204,13 @@ def announced(endpoints: Mapping[Stage, Endpoint]) -> list[str]:
         stages = [stage for stage, other in endpoints.items() if other == endpoint]
         prompts = [size // BYTES_A_TOKEN for stage in stages for size in sizes[stage]]
         written = ANSWER_TOKENS * len(prompts)
-        price = price_of(endpoint, sum(prompts), written)
         roles = ", ".join(role for role, stage in STAGES.items() if stage in stages)
         lines.append(
             f"{endpoint.model} at {endpoint.host} ({roles}): about {sum(prompts) + written:,} tokens in {len(prompts)} "
-            f"calls, {_price_words(endpoint, price)}"
+            f"calls, {price_words(endpoint, sum(prompts), written)}"
         )
     lines.append(f"Answers with faults are asked for again, {CALLS_MOST} calls at most. The hub's budget counts none.")
     return lines
-
-
-def _price_words(endpoint: Endpoint, micros: int | None) -> str:
-    if endpoint.local:
-        return "no money, since it is on this machine"
-    return "at a price that is not known here" if micros is None else f"about {micros / MICROS:.2f} dollars"
 
 
 async def _tried(
@@ -256,7 +250,7 @@ def _finding(outcome: Outcome, cost: Used, broken: ModelFault | None) -> Finding
     return Finding(outcome.name, False, told, broken.fault.hint or "")
 
 
-def _without(finding: Finding, show: Callable[[str], None]) -> Report:
+def _report_of(finding: Finding, show: Callable[[str], None]) -> Report:
     report = Report()
     _add(report, finding, show)
     return report

@@ -7,7 +7,6 @@ ends in "no change", so that no task is held back for a model that does not help
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -27,7 +26,6 @@ from starloom_protocol.records.edits import Supersede
 from starloom_protocol.records.entities import GroupRecord, Head, Job, decode_entity
 from starloom_protocol.vocabulary import FINAL_GROUP_STATES, Sharing
 
-_log = logging.getLogger(__name__)
 LOOK_AGAIN_S: Final = 0.2
 LOOKS_MOST: Final = 100
 """20 s in all: below the hold of a review, which is 30 s with the answer of its model in it."""

@@ -107,11 +107,10 @@ async def _one(log: Events, fault: LabFault, names: Mapping[str, str], constella
 
 
 class Desk:
-    """The lab of one hub."""
+    """The lab of one hub: the runs of scenarios, whose functions it passes on, and reports on faults."""
 
     def __init__(self, log: Events, runs: ScenarioRuns) -> None:
         self._log = log
-        self._runs = runs
         self.scenarios = runs.scenarios
         self.start = runs.start
         self.run = runs.run

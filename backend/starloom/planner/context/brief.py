@@ -19,8 +19,6 @@ from starloom_protocol.plan import DocumentRefused, Recipe, read_document
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
 
-BRIEF_BYTES_MAX: Final = 26 * 1024
-"""The most that a brief has without the request, whatever the fleet; mostly it is `CONTEXT_BYTES_MAX`."""
 _MORE: Final = "Ask for their arguments if you need one."
 
 

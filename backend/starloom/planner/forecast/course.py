@@ -50,9 +50,10 @@ from starloom_protocol.wire.frames import LeaseRef, ResultFrame
 OTHERS: Final = "work-of-others"
 """The constellation of the copy that holds the slots of all others."""
 STEPS_A_TASK: Final = 12
+"""A play with more steps for each task, and 1,000 beside them, has no end that is of use."""
 _TIMERS: Final = frozenset({"backoff", moments.TIMER})
-_HOLDS: Final = frozenset({TaskState.LEASED, TaskState.RUNNING})
-_LOOKS_AGAIN: Final = TimerFired(id="play", by=ENGINE, constellation=FLEET, entity="", kind=finish.TIMER)
+_HOLDING_SLOT: Final = frozenset({TaskState.LEASED, TaskState.RUNNING})
+_PLACE_AGAIN: Final = TimerFired(id="play", by=ENGINE, constellation=FLEET, entity="", kind=finish.TIMER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
+    """A call of the constellation ends well."""
+
     at: LeaseRef
     device: str
     tool: str
@@ -82,11 +85,15 @@ class _Ends:
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
+    """The absence of a device that the change takes away has lasted as long as the plan allows."""
+
     task: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Frees:
+    """Work of another constellation frees its slot."""
+
     task: str
 
 
@@ -95,6 +102,8 @@ _Moment = _Ends | _Lost | _Frees | ArmTimer
 
 @dataclass(slots=True)
 class _Play:
+    """The state of one play: its time, what is due, and the tasks that have begun and ended in it."""
+
     now_ms: int
     times: Times
     due: list[tuple[int, int, _Moment]] = field(default_factory=list)
@@ -139,12 +148,12 @@ class Course:
         try:
             return self._to_the_end(play)
         finally:
-            self._back()
+            self._undo_play()
 
     def _to_the_end(self, play: _Play) -> Played | None:
         self._begin(play)
         most = self.steps + STEPS_A_TASK * (self.open + len(self._others)) + 1_000
-        item: AnyInput = _LOOKS_AGAIN
+        item: AnyInput = _PLACE_AGAIN
         constellation = self._constellation
         end_ms = play.now_ms
         while self._step(play, item):
@@ -154,10 +163,10 @@ class Course:
             if self.steps >= most or not (play.due or judged_ms):
                 return None
             if judged_ms and (not play.due or judged_ms < play.due[0][0]):
-                play.now_ms, item = judged_ms, _LOOKS_AGAIN
+                play.now_ms, item = judged_ms, _PLACE_AGAIN
                 continue
             play.now_ms, _order, moment = heappop(play.due)
-            item = self._happen(play, moment)
+            item = self._input_of(play, moment)
             end_ms = play.now_ms
         return None
 
@@ -165,7 +174,7 @@ class Course:
         """Note when the work that is running now should end."""
         constellation, index = self._constellation, index_of(self._shard.fleet)
         for task, record in constellation.tasks.items():
-            if record.state not in _HOLDS or record.device is None:
+            if record.state not in _HOLDING_SLOT or record.device is None:
                 continue
             attempt, tool = constellation.attempt(task, record.attempt), constellation.specs[task].tool or ""
             play.begun[task] = attempt.device, attempt.leased_ms
@@ -188,7 +197,7 @@ class Course:
             if timer.kind in _TIMERS:
                 play.at(timer.due_ms, timer)
 
-    def _happen(self, play: _Play, moment: _Moment) -> AnyInput:
+    def _input_of(self, play: _Play, moment: _Moment) -> AnyInput:
         """Return the input of what happens now."""
         shard, constellation = self._shard, self._constellation
         match moment:
@@ -206,7 +215,7 @@ class Course:
                 others = shard.constellations[OTHERS]
                 ended = replace(others.tasks[moment.task], state=TaskState.SUCCEEDED)
                 put(shard, others, "task", moment.task, ended)
-                return _LOOKS_AGAIN
+                return _PLACE_AGAIN
             case _Lost():
                 record = constellation.tasks[moment.task]
                 attempt = constellation.attempt(moment.task, record.attempt)
@@ -214,7 +223,7 @@ class Course:
                 ready = replace(record, state=TaskState.READY, device=None, absent_since_ms=0, reason=None)
                 put(shard, constellation, "attempt", f"{moment.task}/{record.attempt}", over)
                 put(shard, constellation, "task", moment.task, ready)
-                return _LOOKS_AGAIN
+                return _PLACE_AGAIN
             case _Ends():
                 device, begin_ms = play.begun.pop(moment.at.task)
                 play.placed.append(Placed(moment.at.task, device, begin_ms, play.now_ms))
@@ -244,7 +253,7 @@ class Course:
         rests = [demand.rests_until_ms for demand in self._shard.demands.values() if demand.rested and demand.lines]
         return max(min(rests), now_ms + 1_000) if rests else 0
 
-    def _back(self) -> None:
+    def _undo_play(self) -> None:
         """Undo a play."""
         shard, constellation = self._shard, self._constellation
         undo(shard)
@@ -262,7 +271,7 @@ class Course:
     def _find_lost(self) -> None:
         constellation = self._constellation
         for task, record in constellation.tasks.items():
-            if record.state in _HOLDS and record.device in self._off:
+            if record.state in _HOLDING_SLOT and record.device in self._off:
                 attempt = constellation.attempt(task, record.attempt)
                 if absence_of(constellation.specs[task], attempt)[1] != "reassign":
                     self.lost.append(task)

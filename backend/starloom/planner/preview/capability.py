@@ -55,10 +55,10 @@ class MissingGrant:
 
 
 def never_able(fleet: Fleet, tool: str, looked: Iterable[Candidate], chosen: Sequence[str]) -> tuple[Candidate, ...]:
-    """Return the candidates among the chosen devices that cannot do this call; without a choice, all or none.
+    """Return the candidates that cannot do this call: those of the chosen devices, or without a choice all of them.
 
-    Without a choice there are none where one device lacks less than the tool itself. A secret that a device may not
-    receive is a fault of its own.
+    Without a choice the tuple is empty if only one device has the tool, whatever else that device lacks. A secret that
+    a device may not receive is another fault.
     """
     found = [item for item in looked if not chosen or item.device in chosen]
     unable = tuple(

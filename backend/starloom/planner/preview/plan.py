@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from starloom.core.people.approvals import needs_approval, plan_effects
 from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
-from starloom.core.placement.selection import Candidate, is_beyond_grants, judge, selects
+from starloom.core.placement.selection import Candidate, is_beyond_grants, judge_device, selects
 from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in
 from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.rights.first_folders import first_folders
@@ -485,7 +485,7 @@ def _capable(candidate: Candidate) -> bool:
 def _look(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[Candidate]:
     """Judge every device that the plan allows; if there is none, all, so that the reason is seen."""
     ordered = sorted(fleet.devices.values(), key=lambda device: (device.demo, device.name))
-    judged = [(device, judge(fleet, device, tool, selector, needs)) for device in ordered]
+    judged = [(device, judge_device(fleet, device, tool, selector, needs)) for device in ordered]
     asked = [found for device, found in judged if selects(selector, device, dict(fleet.tools.get(device.id, {})))]
     return asked or [found for _, found in judged]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import starloom
 from starloom.core.people.recipes.runs import owner_of
-from starloom.planner.equivalents import checked, equivalents
+from starloom.planner.equivalents import check_with_equivalents, equivalents
 from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.api.recipes import RecipeHead, RecipeLine, RecipeText
 from starloom_protocol.plan import (
@@ -235,7 +235,7 @@ def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetSnapshot)
             known_signatures=signatures,
         )
 
-    return checked(recipe.plan, equivalents(fleet.records, fleet.offers), check)
+    return check_with_equivalents(recipe.plan, equivalents(fleet.records, fleet.offers), check)
 
 
 def _tolerant(offered: Mapping[str, Any], recipe: Recipe) -> dict[str, Any] | None:

@@ -43,7 +43,22 @@ from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
 from starloom_protocol.text.wording import moment
 
+WORDS_MOST = 60
+_RHYTHM_WORDS_MOST = 60
+"""Words that say how often, and courtesies. Each rhythm is taken out in a pass over all words."""
+CANDIDATES_MOST = 3
+_WHOLE = 1000
+"""The score of a phrase that fits wholly."""
+_NEAR_SCORE = 0.5
+"""The part of a phrase that the words must share for its recipe to be offered."""
+_SAYS_ENOUGH = 2.5
+"""What a phrase and its sure values must say together before a value that is nothing but a word is believed."""
+_TELLS_ENOUGH = 2
+"""So many words that are about its recipe alone say enough, whatever else the phrase has."""
+_READINGS_MOST = 50
+"""The ways to divide the words among the slots of a phrase that are tried."""
 _SPAN_MOST = 4
+"""The words that the name of a device may have."""
 _AND = "and"
 
 
@@ -91,17 +106,6 @@ def _device_at(
         if found.filled or (_AND in text.split() and found.choices and not found.like_none):
             return found, end
     return None, at + 1
-
-
-WORDS_MOST = 60
-_RHYTHM_WORDS_MOST = 60
-"""Words that say how often, and courtesies. Each rhythm is taken out in a pass over all words."""
-CANDIDATES_MOST = 3
-_WHOLE = 1000
-_NEAR_SCORE = 0.5
-_SAYS_ENOUGH = 2.5
-_TELLS_ENOUGH = 2
-_READINGS_MOST = 50
 
 
 class Match(StrEnum):
@@ -219,8 +223,9 @@ def match_all(
 ) -> Matched:
     """Return the recipe of a catalogue that the words mean.
 
-    A recipe that was kept from a proposal takes no words that another one takes. While it is on trial it is only
-    offered, except to its keeper where the preview is what is asked for, or was seen: `shown_to` is that author then.
+    A recipe that was kept from a proposal gets only words that no other recipe fits exactly. While it is on trial words
+    alone do not start it, so it is a near match; for its keeper it is an exact one in a preview, and after the preview
+    was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
     grown = catalogue.grown
     others = [recipe for recipe in catalogue.all() if recipe.name not in grown]
@@ -440,7 +445,7 @@ def _able(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> bo
     return True
 
 
-def _meets(value: Any, other: Any) -> bool:
+def _is_among(value: Any, other: Any) -> bool:
     """Return whether a device is another one, or among the others."""
     among = value.get("any", []) if isinstance(value, dict) else []
     return other is not None and (value == other or other in among)
@@ -464,7 +469,7 @@ def _candidate(
         item = taken.get(name)
         refused = item is not None and not item.filled and name not in values
         needed = name not in values and not param.optional and param.default is None
-        same = param.not_same is not None and name in values and _meets(values[name], values.get(param.not_same))
+        same = param.not_same is not None and name in values and _is_among(values[name], values.get(param.not_same))
         if refused or needed or same:
             if same:
                 values.pop(name)

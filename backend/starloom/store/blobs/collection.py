@@ -94,7 +94,7 @@ class Collector:
             _log.info("event=collected artifact_bytes=%d logs_of=%d", freed, gone)
         return freed
 
-    async def offering(self, constellations: Iterable[str]) -> set[str]:
+    async def with_files(self, constellations: Iterable[str]) -> set[str]:
         """Return those of the constellations that name artifacts which still exist.
 
         Raises:

@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, exists, func, or_, select
 
-from starloom.store.chain import ChainedCommit, Span, spans_of
+from starloom.store.chain import ChainedCommit, Span
 from starloom.store.port import ActivityFilter, ActivityPage
-from starloom.store.sql.history import COMMITS, CONSTELLATIONS, PRUNED, SPANS, PastCommit, read_meta, unpack
+from starloom.store.sql.history import COMMITS, CONSTELLATIONS, PRUNED, SPANS, read_meta, unpack
 from starloom_protocol.stream.authors import who
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 
@@ -22,21 +22,7 @@ LOOKED_AT_MOST: Final = 20_000
 """The most commits that are searched for one page of activity."""
 
 COMMITS_AT_ONCE: Final = 50
-
-
-def kept_of(commit: PastCommit, link: bytes, pruning: int = 0) -> ChainedCommit:
-    """Return a commit of a history in memory as `read_kept` returns one from SQL."""
-    return ChainedCommit(
-        at_ms=commit.at_ms,
-        chain=link,
-        events=list(commit.events),
-        incarnation=commit.incarnation,
-        inputs=list(commit.inputs),
-        pos=commit.pos,
-        pruning=pruning,
-        spans=spans_of(map(decode_event, commit.events)),
-        term=commit.term,
-    )
+"""The commits whose events are in memory together while a page is searched."""
 
 
 def read_kept(connection: Connection, after: int, limit: int) -> list[ChainedCommit]:
@@ -173,7 +159,7 @@ def fits(event: Event, body: bytes, wanted: ActivityFilter) -> bool:
         return False
     if wanted.about and not _is_about(event, body, wanted.about):
         return False
-    return not wanted.text or wanted.text.lower() in _told(event).lower()
+    return not wanted.text or wanted.text.lower() in _searched_text(event).lower()
 
 
 def _is_about(event: Event, body: bytes, thing: str) -> bool:
@@ -181,6 +167,6 @@ def _is_about(event: Event, body: bytes, thing: str) -> bool:
     return thing == event.about or event.by.endswith(f":{thing}") or msgspec.json.encode(thing) in body
 
 
-def _told(event: Event) -> str:
+def _searched_text(event: Event) -> str:
     parts: list[Any] = [event.stream, event.kind, event.about, event.by, event.note]
     return " ".join(parts)

@@ -48,6 +48,7 @@ COMMITS_MOST: Final = 500
 """The most commits that one transaction touches."""
 
 STREAMS_MOST: Final = 64
+"""The most pruned constellations whose commits one transaction removes."""
 PAGES_MOST: Final = 2_048
 """The most pages of a SQLite file that one transaction gives back, if the file allows it."""
 
@@ -171,7 +172,7 @@ def prune(
     if meta is None:
         raise Superseded(f"term {term} no longer owns the history")
     no = int(connection.execute(select(func.max(PRUNINGS.c.no))).scalar() or 0) + 1
-    names = _end(connection, no, leaving)
+    names = _end_histories(connection, no, leaving)
     going = list(
         connection.execute(
             select(PRUNED.c.id)
@@ -186,7 +187,9 @@ def prune(
     below = min(int(meta.watermark), read_sent_pos(connection) + 1)
     query = select(SPANS.c.pos).where(SPANS.c.stream.in_(going), SPANS.c.pos < below).distinct()
     positions = list(connection.execute(query.order_by(SPANS.c.pos).limit(commits_most)).scalars())
-    swept = _Sweep(connection, no, positions) if positions else None
+    swept = _Sweep(connection) if positions else None
+    if swept is not None:
+        swept.remove(no, positions)
     if swept is None and not names:
         # The remaining commits are too young to go yet.
         _note_swept(connection, going)
@@ -203,13 +206,13 @@ def prune(
     )
     tip = _tip(connection, int(meta.watermark))
     freed = swept.bytes if swept else 0
-    _note(connection, msgspec.structs.replace(made, seal=link_of(tip, digest_of_pruning(made))), freed)
+    _record(connection, msgspec.structs.replace(made, seal=link_of(tip, digest_of_pruning(made))), freed)
     _note_swept(connection, going)
     give_back(connection)
     return PrunedPiece(bytes=freed, commits=made.commits, constellations=names, more=len(positions) == commits_most)
 
 
-def _end(connection: Connection, no: int, leaving: Sequence[EndedConstellation]) -> list[str]:
+def _end_histories(connection: Connection, no: int, leaving: Sequence[EndedConstellation]) -> list[str]:
     """Remove constellations from the list; their commits are swept from then on."""
     table = CONSTELLATIONS.c
     asked = {item.id: item.ended_ms for item in leaving}
@@ -233,7 +236,7 @@ def _tip(connection: Connection, pos: int) -> bytes:
     return BEGINNING if found is None else bytes(found)
 
 
-def _note(connection: Connection, made: Pruning, freed: int) -> None:
+def _record(connection: Connection, made: Pruning, freed: int) -> None:
     connection.execute(
         insert(PRUNINGS).values(
             after_pos=made.after_pos,
@@ -274,15 +277,24 @@ def give_back(connection: Connection) -> None:
 
 
 class _Sweep:
-    """Removes the parts of commits that belong to pruned constellations, and keeps their anchors and leftovers."""
+    """The removal of one piece of the log: its anchors, its leftovers, and how many commits and bytes are gone."""
 
-    def __init__(self, connection: Connection, no: int, positions: Sequence[int]) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._seals = self._read_seals(positions)
+        self._seals: dict[int, bytes] = {}
         self.anchors: list[Anchor] = []
         self.leftovers: list[Leftover] = []
         self.removed = 0
         self.bytes = 0
+
+    def remove(self, no: int, positions: Sequence[int]) -> None:
+        """Remove what the commits at these positions have of pruned constellations, for the pruning `no`.
+
+        Raises:
+            Damaged: a commit differs from the chained one.
+        """
+        connection = self._connection
+        self._seals = self._read_seals(positions)
         rows = connection.execute(select(COMMITS).where(COMMITS.c.pos.in_(positions)).order_by(COMMITS.c.pos)).all()
         spans = connection.execute(select(SPANS).where(SPANS.c.pos.in_(positions))).all()
         streams = {span.stream for span in spans}

@@ -56,7 +56,7 @@ def test_those_of_the_hub_are_settings_that_a_hub_reads() -> None:
         settings = load(environment=variables).settings
         made = EngineSettings(
             "h", random_placement=settings.placement == "random", experience=settings.experience
-        ).shard()
+        ).shard_settings()
         assert (made.random_placement, made.pace_rows_most == 0, made.hedge_at_p90 == 0) == (
             (1, False, False) if name == "random-placement" else (0, True, True)
         )

@@ -27,6 +27,9 @@ from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Gate, PrincipalKind, Reason, TaskState
 
 OPEN, KEPT, DISMISSED, PASSED, LEFT = "open", "kept", "dismissed", "passed", "left"
+"""The states of a proposal: offered; made a recipe; refused for good; given up for newer ones; not possible, with the
+reason. Of one that is not open only the mark of its shape stays.
+"""
 TRY_LABEL: Final = "try"
 """The label of constellations that only try one row of a plan."""
 TEST_LABEL: Final = "test"
@@ -34,11 +37,14 @@ TEST_LABEL: Final = "test"
 MARKS_MOST: Final = 500
 """So many shapes of a person are remembered; then those that were only passed over are proposed again."""
 ALL_MOST: Final = 5_000
+"""The marks of all people together."""
 TASKS_MOST: Final = 40
+"""A longer plan is not proposed, as nobody would read its recipe."""
 WORDS_CHARS_MOST: Final = 300
 PLAN_CHARS_MOST: Final = 32 * 1024
 _PERSON: Final = f"{PrincipalKind.PERSON}:"
 _EXPANDS: Final = "expand"
+"""The author of versions that come from a list's children."""
 _QUIET_SKIPS: Final = frozenset({None, Reason.NOT_CHOSEN, Reason.ENOUGH})
 
 
@@ -111,7 +117,7 @@ def _keep(work: Work, made: RecipeProposal) -> None:
     work.emit(work.shard.access, kind, made.id, puts, note=made.constellation, by=ENGINE)
 
 
-def open_one(work: Work, proposal: str) -> RecipeProposal:
+def open_proposal(work: Work, proposal: str) -> RecipeProposal:
     """Return an open proposal of the author of the present input.
 
     Raises:
@@ -132,7 +138,7 @@ def close(work: Work, found: RecipeProposal, state: str, *, recipe: str = "") ->
 
 def on_dismissed(work: Work, item: RecipeProposalDismissed) -> None:
     """Dismiss a proposal for good."""
-    found = open_one(work, item.proposal)
+    found = open_proposal(work, item.proposal)
     close(work, found, DISMISSED)
     work.answer({"id": found.id})
 

@@ -1,7 +1,8 @@
 """Versions of saved recipes and their runs: counts by version, the trial of one from a proposal, and the way back.
 
-Only runs of the person who saved a version decide on its trial and on the way back. Integers and short texts only, by
-events of the fleet, so that a log decides again to the same. Starts nothing.
+Owns when a recipe goes back to its version before: only runs of the person who saved a version decide it. All counts
+are records of the fleet, so a log that is folded again decides the same. Starts no run and writes no recipe text but
+the number of its version.
 """
 
 from __future__ import annotations
@@ -21,6 +22,34 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, ConstellationState, PrincipalKind, Reason, TaskState
 
 VERSIONS_KEPT: Final = 20
+CLEAN, FAILED = "c", "f"
+"""The letters of `VersionRuns.ends`: one for each of the last runs, the newest last."""
+ENDS_KEPT: Final = 8
+FAILING: Final = 2
+FAILING_OF: Final = 3
+"""A version does not work any more if `FAILING` of its last `FAILING_OF` runs failed."""
+OF_THE_RECIPE: Final = frozenset(
+    {
+        Code.BAD_ARGUMENTS,
+        Code.CHECK_FAILED,
+        Code.CONDITION_UNMET,
+        Code.DEVICE_OUTSIDE,
+        Code.EXIT_CODE,
+        Code.FACT_TOO_BIG,
+        Code.FILE_NOT_FOUND,
+        Code.GOAL_UNMET,
+        Code.MOMENT_OUTSIDE,
+        Code.NOT_A_LIST,
+        Code.NO_VALUE,
+        Code.NO_WINNER,
+        Code.OUTPUT_TOO_BIG,
+        Code.TOOL_FAILED,
+        Code.UNKNOWN_OUTPUT,
+        Code.WRONG_TYPE,
+    }
+)
+"""Causes in the calls and conditions of a plan. Any other end is by a device, its owner, a model or the hub."""
+_OF_A_PERSON: Final = (f"{PrincipalKind.PERSON}:", f"{PrincipalKind.PROGRAM}:", f"{PrincipalKind.ASSISTANT}:")
 _VERSION_LINE: Final = re.compile(r"^version:.*$", re.MULTILINE)
 
 
@@ -45,7 +74,7 @@ def key_of(version: RecipeVersion) -> str:
     return f"{version.name}/{version.number}"
 
 
-def giving_way(kept: list[RecipeVersion]) -> list[Put]:
+def removals_before_one_more(kept: list[RecipeVersion]) -> list[Put]:
     """Return the removals of the oldest kept versions before one more is added."""
     return [("recipe", key_of(old), None) for old in kept[: max(0, len(kept) + 1 - VERSIONS_KEPT)]]
 
@@ -55,35 +84,6 @@ def numbered(text: str, number: int) -> str:
     if text.lstrip().startswith("{"):
         return text
     return _VERSION_LINE.sub(f"version: {number}", text, count=1)
-
-
-CLEAN, FAILED = "c", "f"
-ENDS_KEPT: Final = 8
-FAILING: Final = 2
-FAILING_OF: Final = 3
-"""A version fails if so many of its last runs did."""
-OF_THE_RECIPE: Final = frozenset(
-    {
-        Code.BAD_ARGUMENTS,
-        Code.CHECK_FAILED,
-        Code.CONDITION_UNMET,
-        Code.DEVICE_OUTSIDE,
-        Code.EXIT_CODE,
-        Code.FACT_TOO_BIG,
-        Code.FILE_NOT_FOUND,
-        Code.GOAL_UNMET,
-        Code.MOMENT_OUTSIDE,
-        Code.NOT_A_LIST,
-        Code.NO_VALUE,
-        Code.NO_WINNER,
-        Code.OUTPUT_TOO_BIG,
-        Code.TOOL_FAILED,
-        Code.UNKNOWN_OUTPUT,
-        Code.WRONG_TYPE,
-    }
-)
-"""Causes in the calls and conditions of a plan. Any other end is by a device, its owner, a model or the hub."""
-_OF_A_PERSON: Final = (f"{PrincipalKind.PERSON}:", f"{PrincipalKind.PROGRAM}:", f"{PrincipalKind.ASSISTANT}:")
 
 
 def version_now(shard: Shard, name: str) -> int:
@@ -241,7 +241,7 @@ def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
     )
     puts: list[Put] = [
         ("recipe", key_of(made), made),
-        *giving_way(versions),
+        *removals_before_one_more(versions),
         ("recipe_runs", held.name, replace(held, in_a_row=0, told=made.number)),
     ]
     work.emit(work.shard.fleet, EventKind.RECIPE_WENT_BACK, held.name, puts, note=because, by=ENGINE)

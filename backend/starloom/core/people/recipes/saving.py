@@ -8,7 +8,7 @@ from __future__ import annotations
 from shlex import quote
 
 from starloom.core.people.recipes import proposals, runs
-from starloom.core.people.recipes.runs import giving_way, key_of, saved_versions
+from starloom.core.people.recipes.runs import key_of, removals_before_one_more, saved_versions
 from starloom.core.rights.authorship import check_recipe
 from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
 from starloom.core.state.work import Put, Refusal, Work, fault
@@ -38,11 +38,11 @@ def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
         hint = f"Look at it, then save with base_version {newest}; or choose another name."
         raise Refusal(fault(Code.CONFLICT, reason, "name", hint))
     _check_room(work, item, is_new=not kept)
-    proposal = proposals.open_one(work, item.proposal) if item.proposal else None
+    proposal = proposals.open_proposal(work, item.proposal) if item.proposal else None
     made = RecipeVersion(
         at_ms=work.at_ms, author=item.by, name=item.name, number=newest + 1, text=item.text, title=item.title
     )
-    dropped = giving_way(kept)
+    dropped = removals_before_one_more(kept)
     puts: list[Put] = [("recipe", key_of(made), made), *dropped]
     left = {version.number for version in kept[len(dropped) :]}
     held = work.shard.fleet.recipe_runs.get(made.name)

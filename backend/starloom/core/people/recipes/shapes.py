@@ -27,8 +27,10 @@ _SECRET_VALUES: Final = re.compile(
     r"(Bearer |Basic |ghp_|github_pat_|sk-|xox[abp]-|AKIA|-----BEGIN)|[A-Za-z0-9+/_-]{40,}={0,2}$"
 )
 _HASH: Final = re.compile(r"[0-9a-f]{64}$")
-_PLACES: Final = frozenset({"family", "id", "same", "source", "target", "task"})
+_TASK_FIELDS: Final = frozenset({"family", "id", "same", "source", "target", "task"})
+"""Fields that hold names of tasks, which a shape has by their place in the plan."""
 _OPEN: Final = "?"
+"""A name or id of a device in a shape."""
 
 
 def slot_type(name: str, value: Any, answers: Collection[str] = ()) -> str | None:
@@ -96,4 +98,4 @@ def _opened(value: Any, numbers: Mapping[str, str], name: str = "") -> Any:
         }
     if isinstance(value, list):
         return [_opened(one, numbers, name) for one in value]
-    return numbers.get(value, value) if isinstance(value, str) and name in _PLACES else value
+    return numbers.get(value, value) if isinstance(value, str) and name in _TASK_FIELDS else value

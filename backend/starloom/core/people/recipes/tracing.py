@@ -1,7 +1,8 @@
-"""Tracing: where the constants of a plan come from that was made after a look or an answer of its person. Pure.
+"""Tracing: finds for each constant of a plan the look or the answer of a person that it came from. Pure.
 
-Owns which value of a plan is read again from a look at each run, which is the person's answer, and why a plan cannot be
-made again by code. A value of a device is read into calls that only read: nothing else decides by it unseen.
+A recipe of the plan then makes the look again at each run, and has the answer as a parameter. Owns this choice, and the
+reason why a plan cannot be made again by code. A value that a device gives may become an argument only of a call that
+only reads, because nobody sees the value before the call.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from starloom_protocol.vocabulary import Effect, TaskState
 
 ANSWERS_CHARS_MOST: Final = 600
 LEAVES_MOST: Final = 5_000
-"""A look with more values than that is not searched; each step of an end has its bound."""
-_TELLS_LEAST: Final = 3
+"""Looks with more values than that are not searched: the search is a part of one step."""
+_TEXT_LEAST: Final = 3
 """A shorter text stands in a result by chance."""
 _NUMBER_LEAST: Final = 1_000
 """A smaller whole number stands in a result by chance."""
@@ -53,7 +54,9 @@ class _Place:
 
 
 def trace(fleet: Fleet, constellation: Constellation, specs: list[TaskSpec], words: str, seen: Sequence[str]) -> Traced:
-    """Return how a plan is made again from the words, the answers and the looks (`seen`) that it was made after.
+    """Return how a plan is made again from the words of its person, their answers and the looks that came before it.
+
+    `seen` are the tasks of these looks.
 
     Raises:
         Untraced: a value may rest on a look in a way that code cannot check.
@@ -195,7 +198,7 @@ def _place_of(value: Any, found: list[_Place], said: list[str]) -> _Place | None
     Raises:
         Untraced: it stands in several places, in a list with others, or is a part of a result or made of one.
     """
-    if is_said(value, said) or not _tells(value):
+    if is_said(value, said) or not _is_telling(value):
         return None
     equal = [place for place in found if type(place.value) is type(value) and place.value == value]
     if len(equal) == 1 and not equal[0].listed:
@@ -204,20 +207,20 @@ def _place_of(value: Any, found: list[_Place], said: list[str]) -> _Place | None
         raise Untraced(f"{_short(value)} stands in a list of a result, whose order may change")
     if equal:
         raise Untraced(f"{_short(value)} stands in {len(equal)} places of the results")
-    if isinstance(value, str) and any(_share(value, place.value) for place in found):
+    if isinstance(value, str) and any(_is_part(value, place.value) for place in found):
         raise Untraced(f"{_short(value)} is a part of a result, or was made of one")
     return None
 
 
-def _tells(value: Any) -> bool:
+def _is_telling(value: Any) -> bool:
     """Return whether a value is none that stands in a result by chance; a short text is looked for as a part."""
     return isinstance(value, str | float) or abs(value) >= _NUMBER_LEAST
 
 
-def _share(value: str, other: Any) -> bool:
+def _is_part(value: str, other: Any) -> bool:
     if not isinstance(other, str):
         return False
-    return value in other or (len(other) >= _TELLS_LEAST and other in value)
+    return value in other or (len(other) >= _TEXT_LEAST and other in value)
 
 
 def _steps(looks: list[TaskSpec], read: set[str], names: _Names, taken: set[str]) -> list[TaskSpec]:

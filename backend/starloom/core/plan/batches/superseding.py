@@ -46,7 +46,7 @@ def supersede(draft: Draft, operation: Supersede, place: str) -> None:
     if len(draft.faults) > before:
         return
     draft.put_spec(replace(spec, superseded_by=by))
-    _move_what_waits(draft, spec, by, place)
+    _move_dependents(draft, spec, by, place)
 
 
 def _check(draft: Draft, spec: TaskSpec, by: str, place: str) -> None:
@@ -111,7 +111,7 @@ def _leads_to(draft: Draft, start: str, task: str) -> bool:
 # -- what comes after
 
 
-def _move_what_waits(draft: Draft, spec: TaskSpec, by: str, place: str) -> None:
+def _move_dependents(draft: Draft, spec: TaskSpec, by: str, place: str) -> None:
     task = spec.id
     for key, edge in list(_gates_from(draft, task)):
         target = draft.spec(edge.target)

@@ -30,7 +30,7 @@ from starloom.core.plan.goals.conversation import (
     read_of_a_stranger,
 )
 from starloom.core.plan.groups import end_group
-from starloom.core.rights.strangers import behind, stranger_in
+from starloom.core.rights.strangers import stranger_behind, stranger_in
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import sources_of
@@ -178,7 +178,7 @@ def _step_ended(case: GoalCase) -> None:
 
 def _input_of_a_stranger(work: Work, constellation: Constellation, group: str) -> str:
     """Return the task from which a goal gets what a stranger may have written, directly or through others."""
-    return behind(work.shard.fleet, constellation, sources_of(constellation, constellation.specs[group]))
+    return stranger_behind(work.shard.fleet, constellation, sources_of(constellation, constellation.specs[group]))
 
 
 # -- the end

@@ -138,7 +138,7 @@ def _step(case: GoalCase, item: GoalProposed) -> None:
         return
     names = _names(constellation, group, len(calls))
     fleet, spec, stranger = case.work.shard.fleet, constellation.specs[group], read_of_a_stranger(case)
-    judged = [envelope.judge(fleet, spec, call, name, stranger) for call, name in zip(calls, names, strict=True)]
+    judged = [envelope.judge_call(fleet, spec, call, name, stranger) for call, name in zip(calls, names, strict=True)]
     faults = [one for each in judged for one in each.faults]
     beside = len(judged) > 1 or item.each_of is not None
     if not faults and beside and not all(each.reads for each in judged):

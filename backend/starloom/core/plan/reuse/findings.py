@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.plan.edits import apply_edit
-from starloom.core.rights.strangers import behind
+from starloom.core.rights.strangers import stranger_behind
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.tasks.findings import newest
 from starloom.core.state.tasks.gates import fact, size_left_out
@@ -59,7 +59,10 @@ def publish(work: Work, constellation: Constellation, task: str) -> None:
 
 
 def put(work: Work, constellation: Constellation, *, topic: str, task: str, output: str, by: str) -> bool:
-    """Publish a part of the result of a succeeded task under a topic; False if there is no such part, or no room."""
+    """Publish a part of the result of a succeeded task under a topic; False if there is no such part, or no room.
+
+    `by` is the task or group whose finding it is: that of a child belongs to its group.
+    """
     try:
         finding = _finding(work, constellation, topic, task, output, by)
     except Unfit as error:
@@ -101,7 +104,7 @@ def _finding(work: Work, constellation: Constellation, topic: str, task: str, ou
         hash=digest,
         output=output,
         round=group.round if group is not None else record.round,
-        stranger=behind(work.shard.fleet, constellation, [task]),
+        stranger=stranger_behind(work.shard.fleet, constellation, [task]),
         task=task,
         topic=topic,
         value=text,

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from starloom.core.placement.selection import judge
+from starloom.core.placement.selection import judge_device
 from starloom.core.plan.reuse.keys import Unkeyed, key_of, list_devices
 from starloom.core.rights.call_effects import adds
 from starloom.core.state.model import Constellation, Fleet
@@ -135,7 +135,7 @@ def _stands(fleet: Fleet, spec: TaskSpec, device: str) -> bool:
     selector = spec.device or ANY
     if known.demo and selector == ANY:
         return False
-    return judge(fleet, known, offer.name, selector).reason in _LATER
+    return judge_device(fleet, known, offer.name, selector).reason in _LATER
 
 
 def _is_reusable(spec: TaskSpec, offer: ToolOffer) -> bool:

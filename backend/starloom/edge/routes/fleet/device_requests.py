@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
 from starloom.edge.access.credentials import new_id
-from starloom.edge.access.refusals import Refused
+from starloom.edge.access.refusals import DeviceRefusal
 from starloom.edge.agents.hub_keys import public_key, verifies
 from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import SignedBody
@@ -89,7 +89,9 @@ class Signed:
         reason = "no device of this hub has signed this request for it"
         who = "" if wait_s else body.device
         hub.refusals.note(
-            Refused(at_ms=hub.now_ms(), door=what, address=address, code=code, reason=reason, who=who, enrollment="")
+            DeviceRefusal(
+                at_ms=hub.now_ms(), door=what, address=address, code=code, reason=reason, who=who, enrollment=""
+            )
         )
         hint = "Only the device itself can ask this, on the hub that it has joined."
         raise Problem(code, reason, hint=hint, status=0 if wait_s else 403, retry_after_s=wait_s)

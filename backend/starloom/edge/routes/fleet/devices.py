@@ -11,7 +11,7 @@ from starloom.core.placement.pace import PaceIndex, index_over, slow_sentence
 from starloom.core.state import inputs
 from starloom.edge.access import credentials
 from starloom.edge.access.guard import V1
-from starloom.edge.access.refusals import Refused
+from starloom.edge.access.refusals import DeviceRefusal
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import CODE_LIFE_MOST_S, DeviceControl, Enroll, PatchDevice, Reasoned
@@ -254,7 +254,7 @@ class FleetRoutes:
         return json_reply(self._shape(self._find_enrollment(enrollment)))
 
 
-def refused_shape(refused: Refused) -> RefusedRow:
+def refused_shape(refused: DeviceRefusal) -> RefusedRow:
     """Return a refusal as the API gives it."""
     return {
         "at": entity_json.iso(refused.at_ms),

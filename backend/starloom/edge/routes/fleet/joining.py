@@ -13,8 +13,8 @@ from starlette.responses import FileResponse, Response
 
 from starloom.core.state import inputs
 from starloom.edge.access.credentials import code_hash, new_id
-from starloom.edge.access.rate_limits import crowded
-from starloom.edge.access.refusals import Refused
+from starloom.edge.access.rate_limits import others_words
+from starloom.edge.access.refusals import DeviceRefusal
 from starloom.edge.agents.hub_keys import public_key
 from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import Join
@@ -57,7 +57,7 @@ class Joining:
         wait_s = self._hub.limits.failed(door, address)
         if not wait_s:
             return problem
-        reason = f"{problem.reason}; so it was with {crowded(wait_s)}"
+        reason = f"{problem.reason}; so it was with {others_words(wait_s)}"
         return Problem(Code.RATE_LIMITED, reason, hint=problem.hint, retry_after_s=wait_s)
 
     async def join(self, request: Request, body: Join) -> JsonReply[JoinState]:
@@ -67,7 +67,7 @@ class Joining:
         except Problem as problem:
             found = self._hub.fleet.enrollment_of(code_hash(body.code))
             self._hub.refusals.note(
-                Refused(
+                DeviceRefusal(
                     at_ms=self._hub.now_ms(),
                     door="join",
                     address=request.client.host if request.client else "",

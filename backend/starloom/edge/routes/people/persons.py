@@ -51,7 +51,9 @@ class Persons:
 
     def _shape(self, principal: Principal) -> RoleRow:
         access = self._hub.access
-        held = [token for token in access.tokens.values() if token.principal == principal.id and access.good(token.id)]
+        held = [
+            token for token in access.tokens.values() if token.principal == principal.id and access.is_valid(token.id)
+        ]
         used = max((access.last_used_ms.get(token.id, 0) for token in held), default=0)
         return {
             "id": principal.id,

@@ -9,7 +9,7 @@ from starloom.edge.access import issue
 from starloom.edge.access.callers import BEARER, INVITATION, Caller, Means, Scope, may_end, may_issue
 from starloom.edge.access.credentials import SESSION_PREFIX, csrf_of, new_id, split
 from starloom.edge.access.guard import V1
-from starloom.edge.access.rate_limits import crowded
+from starloom.edge.access.rate_limits import others_words
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import NewLink, NewToken, SignInBody
@@ -84,7 +84,7 @@ class Sessions:
         if link is None or principal is None:
             raise self._bad_link(request)
         parent = hub.access.tokens.get(link.parent) if link.parent else None
-        if link.parent and (parent is None or not hub.access.good(parent.id)):
+        if link.parent and (parent is None or not hub.access.is_valid(parent.id)):
             raise Problem(Code.NOT_SIGNED_IN, "the token that made this sign-in link has ended")
         label = request.headers.get("user-agent", "")[:128]
         role = parent.role if parent else principal.role
@@ -121,7 +121,7 @@ class Sessions:
         more = self._here.more(request)
         if not wait_s:
             return Problem(Code.NOT_SIGNED_IN, reason, hint=hint, more=more)
-        reason += f"; so were {crowded(wait_s)}"
+        reason += f"; so were {others_words(wait_s)}"
         return Problem(Code.RATE_LIMITED, reason, hint=hint, retry_after_s=wait_s, more=more)
 
     async def sign_out(self, request: Request) -> JsonReply[SignedOut]:

@@ -50,6 +50,7 @@ _KEEPALIVE_S: Final = 15.0
 _CONTEXT: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 _NO_METHOD, _BAD_PARAMS, _NO_TASK, _NOT_CANCELABLE = -32601, -32602, -32001, -32002
 _NO_PUSH, _UNSUPPORTED, _CONTENT, _VERSION = -32003, -32004, -32005, -32009
+"""Numbers of errors: the first two are those of JSON-RPC, the others of A2A."""
 _OF_LOAD: Final = frozenset({Code.RATE_LIMITED})
 _SERVER_FAULT: Final = 500
 _EXACT: Final = 2**53
@@ -108,7 +109,7 @@ class A2aRoutes:
         self._is_on()
         caller = replace(caller_of(request), kind=PrincipalKind.ASSISTANT)
         try:
-            _of_this_version(request)
+            _check_version(request)
             followed = await self._followed(request, caller, body)
             if followed is not None:
                 return self._stream(caller, followed, body.id)
@@ -277,7 +278,7 @@ class A2aRoutes:
         told = await self._task(caller, identity)
         yield event({"task": told})
         before = told["status"]
-        while hub.access.good(caller.token) and not hub.fanout.ending and hub.monotonic_s() < until:
+        while hub.access.is_valid(caller.token) and not hub.fanout.ending and hub.monotonic_s() < until:
             if await self._stands_still(identity):
                 return
             try:
@@ -296,12 +297,13 @@ class A2aRoutes:
             yield event({"statusUpdate": {**about, "status": before}})
 
 
-def _of_this_version(request: Request) -> None:
+def _check_version(request: Request) -> None:
     if request.headers.get(VERSION_HEADER, "") != a2a_tasks.VERSION:
         raise _Refused(_VERSION, f"this hub speaks A2A {a2a_tasks.VERSION}; send the header A2A-Version")
 
 
 def _told(status: Any) -> Any:
+    """Return the parts of a status that a stream tells again when they change."""
     return status["state"], status.get("message", {}).get("parts")
 
 

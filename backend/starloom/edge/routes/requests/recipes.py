@@ -24,7 +24,8 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Body, Reason
-from starloom.edge.web.admission import LARGE_BYTES, caller_of
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.computing import LARGE_BYTES
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import JsonReply, Repeats, json_reply
 from starloom.planner.recipes.catalogue import listed

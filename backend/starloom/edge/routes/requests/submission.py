@@ -22,10 +22,11 @@ from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Asked, Create, Preview
 from starloom.edge.routes.requests.model import model_fault, model_is_set, shared_by_hub
-from starloom.edge.web.admission import LARGE_BYTES, LARGE_TASKS, caller_of
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.computing import LARGE_BYTES, LARGE_TASKS
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import JsonReply, body_hash, idempotency_key, json_reply
-from starloom.planner.equivalents import Equivalents, checked
+from starloom.planner.equivalents import Equivalents, check_with_equivalents
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import ModelFault
 from starloom.planner.requests.matching import Match, Matched
@@ -50,6 +51,7 @@ WAIT_MAX_S = 300.0
 NO_REVIEWER = "No model is set, so nothing is reviewed when these have ended:"
 NO_WORKER = "No model is set, so nobody pursues these goals, and they fail:"
 NAMED_MOST = 8
+"""The goals that a warning names."""
 NO_JUDGE = "no model is set, so nobody can answer the question to a judge"
 SET_ONE = "Set a model in Settings > Model (docs/models.md), or leave `judge` out."
 WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
@@ -156,15 +158,15 @@ class Submit:
         hub = self._hub
         size = len(await request.body())
         if body.request is not None:
-            _one_of(body)
+            _require_one_of(body)
             found = hub.planner.understand(body.request, body.params, caller_of(request).by)
             if found.outcome is not Match.EXACT:
                 return json_reply({"understood": self._understood(found), "plan_hash": None, "tasks": []})
             first = found.candidates[0]
-            plan = self._can_be_judged(_planned(hub.planner.plan_recipe(first.recipe, first.params)))
+            plan = self._require_judges(_plan_of(hub.planner.plan_recipe(first.recipe, first.params)))
         else:
             checked = await self._check(request, body, size)
-            plan = checked or _planned(hub.planner.plan_recipe(body.recipe or "", body.params))
+            plan = checked or _plan_of(hub.planner.plan_recipe(body.recipe or "", body.params))
         # An estimate plays the plan, which takes some 50 ms.
         large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS or bool(hub.fleet.paces)
         words, by = body.request is not None, caller_of(request).by
@@ -229,12 +231,12 @@ class Submit:
             return plan
         planner = self._hub.planner
         if body.recipe is not None:
-            return _planned(planner.plan_recipe(body.recipe, body.params))
+            return _plan_of(planner.plan_recipe(body.recipe, body.params))
         understood = planner.understand(body.request or "", body.params)
         if understood.outcome is not Match.EXACT:
             raise self._refused(understood)
         meant = understood.candidates[0]
-        return _planned(planner.plan_recipe(meant.recipe, meant.params))
+        return _plan_of(planner.plan_recipe(meant.recipe, meant.params))
 
     async def _check(self, request: Request, body: Asked, size: int) -> LoweredPlan | None:
         """Return the lowered plan of a document; None for words and recipes, which a job plans after this check.
@@ -242,7 +244,7 @@ class Submit:
         Raises:
             Problem: with every fault.
         """
-        _one_of(body)
+        _require_one_of(body)
         hub = self._hub
         if body.plan is not None:
             document = body.plan
@@ -253,9 +255,9 @@ class Submit:
                 size > LARGE_BYTES,
                 lambda: _lowered(document, body.params, devices, tools, signatures, declared),
             )
-            return self._can_be_judged(lowered)
+            return self._require_judges(lowered)
         if body.recipe is not None:
-            self._can_be_judged(_planned(hub.planner.plan_recipe(body.recipe, body.params)))
+            self._require_judges(_plan_of(hub.planner.plan_recipe(body.recipe, body.params)))
             return None
         seen = isinstance(body, Create) and body.plan_hash is not None
         shown_to = caller_of(request).by if seen else ""
@@ -276,7 +278,7 @@ class Submit:
         """
         planner = self._hub.planner
         if plan is None and body.recipe is not None:
-            plan = _planned(planner.plan_recipe(body.recipe, body.params))
+            plan = _plan_of(planner.plan_recipe(body.recipe, body.params))
         elif plan is None:
             found = planner.understand(body.request or "", body.params, caller_of(request).by)
             if found.outcome is not Match.EXACT:
@@ -291,7 +293,7 @@ class Submit:
         if faults:
             raise problem_of_faults(faults)
 
-    def _can_be_judged(self, plan: LoweredPlan) -> LoweredPlan:
+    def _require_judges(self, plan: LoweredPlan) -> LoweredPlan:
         """Return a plan whose judges can be asked.
 
         Raises:
@@ -334,7 +336,7 @@ def _micros_of(dollars: float | None) -> int:
     return max(1, round(dollars * MICROS)) if dollars is not None else 0
 
 
-def _one_of(body: Asked) -> None:
+def _require_one_of(body: Asked) -> None:
     given = [name for name in ("request", "plan", "recipe") if getattr(body, name) is not None]
     if len(given) != 1:
         shown = " and ".join(given) or "none of them"
@@ -347,7 +349,12 @@ def _one_of(body: Asked) -> None:
         raise Problem(Code.BAD_REQUEST, "the request has no words")
 
 
-def _planned(planned: PlanCheck) -> LoweredPlan:
+def _plan_of(planned: PlanCheck) -> LoweredPlan:
+    """Return the plan of a check.
+
+    Raises:
+        Problem: with every fault.
+    """
     if planned.plan is None:
         raise problem_of_faults(planned.faults)
     return planned.plan
@@ -371,7 +378,7 @@ def _lowered(
             one, params=params or None, known_devices=devices, known_tools=tools, known_signatures=signatures
         )
 
-    return _planned(checked(found, declared, check))
+    return _plan_of(check_with_equivalents(found, declared, check))
 
 
 def _canonical(params: dict[str, Any]) -> str:

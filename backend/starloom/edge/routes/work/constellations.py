@@ -12,7 +12,7 @@ from starloom.core.people.recipes.proposals import TRY_LABEL
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
-from starloom.edge.live.plan_versions import difference, fold_to_version
+from starloom.edge.live.plan_versions import difference, state_of_version
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.store.port import StreamRow
@@ -114,7 +114,7 @@ class Constellations:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
         if version is None:
             return found
-        at = await asyncio.to_thread(fold_to_version, await self.log(constellation), version)
+        at = await asyncio.to_thread(state_of_version, await self.log(constellation), version)
         if at is None:
             raise Problem(
                 Code.NOT_FOUND,
@@ -164,7 +164,7 @@ class Constellations:
         def make() -> Comparison:
             plans = []
             for version in (first, second):
-                found = fold_to_version(events, version)
+                found = state_of_version(events, version)
                 if found is None:
                     raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}")
                 plans.append(found[1])

@@ -17,7 +17,8 @@ from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Control, DraftOf, Edit, Reasoned
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.routes.work.forks import taken_back
-from starloom.edge.web.admission import LARGE_BYTES, caller_of
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.computing import LARGE_BYTES
 from starloom.edge.web.problems import accepted, problem_of_faults
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
 from starloom_protocol.api.constellations import Closed, Controlled, DraftRow, Edited, Stop, Stopped

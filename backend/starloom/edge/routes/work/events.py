@@ -72,7 +72,7 @@ class EventRoutes:
             events = partial(self._stream, constellation, start, token, ends=until == "final")
             return WatchedStream(self._hub.fanout, constellation, token, events)
         found = await self._wait(request, constellation, after, limit, wait_s)
-        if not self._hub.access.good(token):
+        if not self._hub.access.is_valid(token):
             raise Problem(Code.BAD_TOKEN, "the sign-in ended while this waited")
         last_seq = decode_event(found[-1]).seq if found else after
         body = b'{"items":[' + b",".join(found) + b'],"next":' + str(last_seq).encode() + b"}"
@@ -101,7 +101,7 @@ class EventRoutes:
     ) -> AsyncIterator[bytes]:
         hub = self._hub
         yield b"retry: 2000\n\n"
-        while hub.access.good(token) and not hub.fanout.ending:
+        while hub.access.is_valid(token) and not hub.fanout.ending:
             changed.clear()
             for raw in await hub.reads.events(constellation, after, SSE_PAGE):
                 event = decode_event(raw)

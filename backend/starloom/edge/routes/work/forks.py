@@ -17,7 +17,7 @@ from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
-from starloom.edge.live.plan_versions import fold_at_version
+from starloom.edge.live.plan_versions import state_when_made
 from starloom.edge.routes.bodies import Fork, UndoWork
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
@@ -85,7 +85,7 @@ class Forks:
         if version is None:
             return now
         events = await self._constellations.log(constellation)
-        found = await asyncio.to_thread(fold_at_version, events, version)
+        found = await asyncio.to_thread(state_when_made, events, version)
         if found is None:
             hint = f"See {V1}/constellations/{constellation}/versions."
             raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}", hint=hint)
@@ -125,7 +125,7 @@ async def taken_back(constellations: Constellations, constellation: str, version
     events = await constellations.log(constellation)
 
     def find() -> list[EditOperation]:
-        before, after = fold_at_version(events, version, before=True), fold_at_version(events, version)
+        before, after = state_when_made(events, version, before=True), state_when_made(events, version)
         if before is None or after is None:
             raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}")
         records = [

@@ -1,4 +1,8 @@
-"""`GET .../why`: one sentence for each task that does not move, every candidate device, and the fix as an action."""
+"""`GET .../why`: one sentence for each task that does not move, every candidate device, and the fix as an action.
+
+Owns the order of the tasks, how many are told, and what the hub and its texts add; `core.answer.why` finds the causes.
+Explains committed state and changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +47,7 @@ FAILED_MOST = 3
 QUEUED_MAX = 10
 """The most ready tasks for which the answer lists the work ahead of them in the queue."""
 NAMED_MOST = 4
+"""The devices of a choice that a sentence names."""
 _OPEN = {str(state) for state in TaskState if state not in FINAL_TASK_STATES}
 _HEAD_WORDS = {
     ConstellationState.AWAITING_APPROVAL: "waits for an approval",
@@ -69,10 +74,11 @@ _ATTENTION = {
     Attention.OWNER_ASKED: "A device asks its owner before it does this; the answer is typed there.",
 }
 _GIVEN = (Reason.MISSING_GRANT, Reason.MISSING_SECRET)
+"""Causes that a person ends by a line to type."""
 
 
 class WhyRoute:
-    """Explains committed state; asks nobody."""
+    """The route."""
 
     def __init__(self, hub: Hub, constellations: Constellations) -> None:
         self._hub = hub
@@ -133,17 +139,15 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
     of_groups = {task for tasks in doubted.values() for task in tasks}
     names = [*doubted, *(name for name in names if name not in of_groups)]
     items = [_one(shard, constellation, name, queued.get(name)) for name in names[:ITEMS_MAX]]
-    if items:
-        # A run that goes on names what has failed in it, too: an open question is not all that a person should know.
-        items += [_one(shard, constellation, name) for name in story.failed_first(found)[:FAILED_MOST]]
-    else:
+    if not items:
         answer = found.tables["answer"].get("")
         sentence = answer.sentence if answer is not None else ""
         sentence = sentence or f"{constellation} {_HEAD_WORDS.get(head.state, str(head.state))}."
         if head.fault is not None:
             sentence += f" {head.fault.reason}. {head.fault.hint}"
         items = [{"sentence": sentence, "task": None, "state": head.state, "candidates": [], "fix": None}]
-        items += [_one(shard, constellation, name) for name in story.failed_first(found)[:FAILED_MOST]]
+    # A run that goes on names what has failed in it, too: an open question is not all that a person should know.
+    items += [_one(shard, constellation, name) for name in story.failed_first(found)[:FAILED_MOST]]
     return {
         "state": head.state,
         "attention": [{"reason": reason, "sentence": _attention(shard, found, reason)} for reason in head.attention],

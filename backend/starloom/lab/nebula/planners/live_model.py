@@ -13,7 +13,7 @@ from starloom.planner.model.endpoints.endpoint import Endpoint, endpoint_from, o
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import ModelFault
-from starloom.planner.model.transport.connecting import price_of
+from starloom.planner.model.transport.connecting import price_of, price_words
 from starloom.process.settings import Settings
 from starloom_protocol.records.models import ModelCall
 from starloom_protocol.vocabulary import CODES, Code
@@ -103,16 +103,10 @@ class LiveModel:
         read, written = READ_USUALLY * tasks, WRITTEN_USUALLY * tasks
         others = "".join(f"; {other.model} at {other.host}" for other in self.endpoints[1:])
         whom = f"This asks {planner.model} at {planner.host}{others} about {tasks} tasks of a made-up world."
-        cost = f"About {read + written:,} tokens, {self._money(read, written)}; plans that have to be mended cost more."
+        price = price_words(planner, read, written)
+        cost = f"About {read + written:,} tokens, {price}; plans that have to be mended cost more."
         most = f"It ends at {self.tokens_most:,} tokens, and each task at {self.tokens_a_task:,}."
         return [f"{whom} Nothing about your devices leaves this machine.", f"{cost} {most}"]
-
-    def _money(self, read: int, written: int) -> str:
-        planner = self.endpoints[0]
-        if planner.local:
-            return "no money, since it is on this machine"
-        micros = price_of(planner, read, written)
-        return "at a price that is not known here" if micros is None else f"about {micros / MICROS:.2f} dollars"
 
 
 def live_model(settings: Settings, *, tokens_most: int, tokens_a_task: int) -> LiveModel:

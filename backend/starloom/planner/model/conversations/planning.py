@@ -16,7 +16,7 @@ from typing import Any, Final
 from starloom.planner.context import recipes as context_recipes
 from starloom.planner.context.assembly import Asking, Context, fenced, fenced_faults, joined, request_part
 from starloom.planner.context.tools import more, ways
-from starloom.planner.equivalents import checked, equivalents
+from starloom.planner.equivalents import check_with_equivalents, equivalents
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.model.conversations.answering import Ground, Words, finished
 from starloom.planner.model.conversations.looking import LookRound, faults_in, looking_part, turns_of
@@ -253,7 +253,7 @@ class Conversation:
             )
 
         declared = equivalents(self._fleet.records, self._fleet.offers)
-        check = checked({**read.document, "policy": reviewed}, declared, checking)
+        check = check_with_equivalents({**read.document, "policy": reviewed}, declared, checking)
         faults = [*check.faults, *_beyond_a_model(read.document, check.plan)]
         if check.plan is not None and not faults:
             return pin_faults(check.plan, self._fleet) or check.plan

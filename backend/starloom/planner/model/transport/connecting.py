@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from starloom.planner.model.endpoints.endpoint import Endpoint, endpoint_from
 from starloom.planner.model.endpoints.page_settings import in_force
+from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import Model, ModelFault
 from starloom.planner.model.transport.recorded import RecordedModel, replies_in
 from starloom_protocol.records.entities import Fault
@@ -45,6 +46,18 @@ def price_of(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> int |
     if endpoint.local:
         return 0
     return cast("int | None", _wire().listed_price(endpoint, input_tokens, output_tokens))
+
+
+def price_words(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> str:
+    """Return the price of so many tokens as the end of a sentence.
+
+    Raises:
+        ModelFault: the extra `model` is not installed.
+    """
+    if endpoint.local:
+        return "no money, since it is on this machine"
+    micros = price_of(endpoint, input_tokens, output_tokens)
+    return "at a price that is not known here" if micros is None else f"about {micros / MICROS:.2f} dollars"
 
 
 def missing_libraries() -> Fault | None:
