@@ -15,6 +15,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from starloom.core.state import inputs
@@ -102,9 +103,10 @@ async def tell_restored(home: Path, inbox: Inbox) -> None:
     path = home / RESTORED_FILE
     if not path.exists():
         return
-    made_ms = int(path.read_text())
-    item = inputs.HistoryRestored(by=ENGINE, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
-    accepted(await inbox.ask(item))
+    found = msgspec.json.decode(path.read_bytes(), type=inputs.HistoryRestored | int)
+    if isinstance(found, int):  # the time of the backup: the restore of an earlier version left nothing else
+        found = inputs.HistoryRestored(by=ENGINE, id=f"restored-{found}", made_ms=found, scope="local")
+    accepted(await inbox.ask(found))
     path.unlink()
 
 

@@ -23,7 +23,7 @@ BATCH_ROWS: Final = 500
 BATCH_BYTES_MOST: Final = 256 * 1024 * 1024
 """The largest batch; a larger one is damaged, since 500 commits of the largest size are far below."""
 RESTORED_FILE: Final = Path("run") / "restored"
-"""The mark of a restore in a hub's home, until its engine knows of it: the time of the backup, in ms."""
+"""The mark of a restore in a hub's home, until its engine knows of it: the input that tells it, as JSON."""
 _LENGTH: Final = struct.Struct(">Q")
 _VERSION_TABLE: Final = "alembic_version"
 
