@@ -100,7 +100,9 @@ export function Page() {
         </Notice>
       );
     case "joining":
-      return <Joining opened={stage.opened} onJoined={(joined) => serve(stage.opened, joined)} />;
+      return (
+        <Joining opened={stage.opened} onJoined={(joined) => serve({ ...stage.opened, joined, code: null }, joined)} />
+      );
     case "device":
       return <Device opened={stage.opened} agent={stage.agent} />;
   }
