@@ -360,6 +360,7 @@ def _make_hub(
         fleet=fleet,
         given=parts.given,
         headlines=parts.others.headlines,
+        history=first_run.history_id(settings.shared_home),
         inbox=succession.seat,
         key=parts.key,
         lab=desk,

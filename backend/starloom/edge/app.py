@@ -253,6 +253,7 @@ def _sockets(hub: Hub) -> tuple[AipEndpoint, LiveEndpoint]:
         access=hub.access,
         drawn=hub.drawn,
         fanout=hub.fanout,
+        history=hub.history,
         now_ms=hub.now_ms,
         reads=hub.reads,
         tickets=hub.tickets,

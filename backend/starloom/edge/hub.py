@@ -144,6 +144,7 @@ class Hub:
     computing: Computing = field(default_factory=Computing)
     drawn: Callable[[], Awaitable[None]] = next_frame
     given: DispatchedSecrets = field(default_factory=DispatchedSecrets)
+    history: str = ""
     lab: LabDesk | None = None
     lan: Lan = field(default_factory=NoLan)
     peers: Peers | None = None

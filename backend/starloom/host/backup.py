@@ -32,7 +32,7 @@ from starloom.process.settings import Settings
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.port import Damaged, Unavailable
 from starloom.store.sql.database import Database, open_database
-from starloom.store.sql.dump import RESTORED_FILE, Dump, read_dump, write_dump
+from starloom.store.sql.dump import HISTORY_ID_FILE, RESTORED_FILE, Dump, read_dump, write_dump
 from starloom.store.sql.history import begin_new_lives
 from starloom_protocol.stream.authors import ENGINE
 
@@ -165,6 +165,7 @@ def restore(settings: Settings, source: Path, *, replace: bool = False, until: s
             ended, known = compared(backup, known)
             # Before the history is at its place: a hub that finds it must know what has ended.
             _note_restored(settings.home, manifest.made_ms, ended)
+            (settings.shared_home / HISTORY_ID_FILE).unlink(missing_ok=True)
             try:
                 aside = _place_history(settings)
             except OSError:

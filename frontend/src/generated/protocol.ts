@@ -1578,6 +1578,7 @@ export interface LivePing {
 /** The ticket was good; `now_ms` is hub time, so that ages can be shown. */
 export interface LiveReady {
   t: "ready";
+  history?: string;
   now_ms: number;
   protocol: number;
 }
