@@ -509,7 +509,13 @@ def test_a_refused_token_is_a_wrong_call_and_no_result(hub: StubHub) -> None:
 
 
 def test_an_unopened_invitation_ends_with_its_link(hub: StubHub) -> None:
-    row = {"id": "t-1", "kind": "invitation", "label": "invited to the page", "role": "viewer", "revoked_at": None}
+    row: dict[str, Any] = {
+        "id": "t-1",
+        "kind": "invitation",
+        "label": "invited to the page",
+        "role": "viewer",
+        "revoked_at": None,
+    }
     row |= {"created_at": "2026-11-26T10:00:00Z", "last_used_at": None}
     row |= {"link_used_at": None, "link_used_with": ""}
     held = {"for": {"kind": "person", "name": "anna"}, "expires_at": "2026-12-27T10:00:00Z"}
@@ -535,7 +541,13 @@ DAY = "2026-11-27T10:00:00Z"
     ids=["open", "used", "used-in", "revoked", "over"],
 )
 def test_an_invitation_says_when_it_was_used_and_by_whom(hub: StubHub, told: dict[str, Any], said: str) -> None:
-    row = {"id": "t-1", "kind": "invitation", "label": "invited to the page", "role": "viewer", "revoked_at": None}
+    row: dict[str, Any] = {
+        "id": "t-1",
+        "kind": "invitation",
+        "label": "invited to the page",
+        "role": "viewer",
+        "revoked_at": None,
+    }
     row |= {"created_at": "2026-11-26T10:00:00Z", "last_used_at": None, "expires_at": "2026-12-27T10:00:00Z"}
     row |= {"for": {"kind": "person", "name": "anna"}, "link_until": None, "link_used_at": None, "link_used_with": ""}
     hub.answers["GET", "/tokens"] = (200, {"items": [{**row, **told}]})

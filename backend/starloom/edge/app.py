@@ -125,7 +125,7 @@ def build(
 ) -> Edge:
     """Return the application over finished objects."""
     app = _application(lifespan)
-    here = TypedHere(hub.program)
+    here = TypedHere(hub.program_here)
     app.router.route_class = _guarded(hub, here)
     aip, live = _sockets(hub)
     app.router.routes.append(WebSocketRoute(AIP, aip))

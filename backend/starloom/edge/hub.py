@@ -151,4 +151,7 @@ class Hub:
     places: Places = field(default_factory=Places)
     ownership: Ownership | None = None
     program: str = NAME
+    """As an owner types it, with the folders of the hub's computer."""
+    program_here: str = NAME
+    """As anybody on that computer may read it, without them."""
     refusals: Refusals = field(default_factory=Refusals)
