@@ -10,7 +10,7 @@ from typing import Any
 
 from starloom.core.answer.outcome import grow, settle
 from starloom.core.clock import expiry, leaving_out, moments, schedules
-from starloom.core.fleet import devices, draining, hub_calls, lab_faults, owner_questions
+from starloom.core.fleet import devices, draining, hub_calls, lab_faults, owner_questions, restored_fleet
 from starloom.core.people import (
     access,
     answer_words,
@@ -378,6 +378,7 @@ def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
 def _on_restored(work: Work, item: i.HistoryRestored) -> None:
     restored_history.on_restored(work, item)
     if item.ended is not None:
+        restored_fleet.end_rights(work, item.ended)
         schedules.judge_rights(work)
 
 

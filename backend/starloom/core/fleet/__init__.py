@@ -5,5 +5,6 @@ profiles          the profile to which a join code limits a device
 draining          a device that gets no new work and hands over its own
 hub_calls         the hub's own tools: the state of devices, draining from a plan
 owner_questions   the questions of a device to its owner, and their answers
+restored_fleet    devices, codes and permissions that end when a history was restored
 lab_faults        faults that a person asks the lab for
 """

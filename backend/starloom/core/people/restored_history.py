@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.fleet import devices
-from starloom.core.state.inputs import EndedRights, HistoryRestored
+from starloom.core.state.inputs import ENDED, EndedRights, HistoryRestored
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import CloseToken
 from starloom.core.state.work import Put, Work, attend
@@ -27,18 +26,16 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
-ENDED = "it ended when a backup was restored"
 WHY = "this history was restored from a backup: work may have run since it was made"
 _UNBEGUN = frozenset({TaskState.WAITING, TaskState.READY})
 
 
 def on_restored(work: Work, item: HistoryRestored) -> None:
-    """Pause constellations that could run unrepeatable work a second time, then end rights; idempotent."""
+    """Pause constellations that could run unrepeatable work a second time, then end rights of people; idempotent."""
     _pause(work)
     if item.ended is not None:
         _end_tokens(work, item.ended)
         _lower_roles(work, item.ended)
-        _end_in_fleet(work, item.ended)
     work.answer()
 
 
@@ -101,20 +98,3 @@ def _lower_roles(work: Work, ended: EndedRights) -> None:
         note = f"{known.name}: {known.role} to {role}; {ENDED}"
         lower = replace(known, role=role)
         work.emit(access, EventKind.ROLE_GIVEN, name, [("principal", name, lower)], note=note, by=ENGINE)
-
-
-def _end_in_fleet(work: Work, ended: EndedRights) -> None:
-    fleet = work.shard.fleet
-    for name, how in ended.devices.items():
-        device = fleet.devices.get(name)
-        if device is not None and not device.revoked:
-            devices.revoke(work, device, ENDED, left=how == "left")
-    for name in ended.enrollments:
-        code = fleet.enrollments.get(name)
-        if code is not None and code.state in ("open", "asking"):
-            denied = replace(code, state="denied", reason=ENDED)
-            puts: list[Put] = [("enrollment", name, denied)]
-            work.emit(fleet, EventKind.ENROLLMENT_DENIED, name, puts, note=ENDED, by=ENGINE)
-    for name in ended.standing:
-        if name in fleet.standing:
-            work.emit(fleet, EventKind.STANDING_REVOKED, name, [("standing", name, None)], note=ENDED, by=ENGINE)

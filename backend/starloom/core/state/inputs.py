@@ -656,6 +656,10 @@ class UndoRequested(Input, frozen=True, kw_only=True, tag="undo"):
     tasks: list[str] = []
 
 
+ENDED: Final = "it ended when a backup was restored"
+"""The note of an event by which a right of a backup ends."""
+
+
 class EndedRights(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The rights of a backup that end with its restore, by id.
 
