@@ -328,8 +328,8 @@ CODES: dict[Code, CodeInfo] = {
         _P,
         503,
         "The history of the hub is corrupt",
-        "Stop the hub, move `starloom.db*` and `redis/` of its data folder aside and keep them, then restore a backup: "
-        "`starloom restore FILE` (docs/backup.md).",
+        "Stop the hub, then restore a backup; `starloom restore FILE --replace` keeps the corrupt files aside "
+        "(docs/backup.md).",
     ),
     Code.INTERNAL: CodeInfo(_P, 500, "The hub has a fault", "Please report it with the id; the log has the details."),
     Code.HUB_UNREACHABLE: CodeInfo(

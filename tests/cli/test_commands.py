@@ -509,13 +509,60 @@ def test_a_refused_token_is_a_wrong_call_and_no_result(hub: StubHub) -> None:
 
 
 def test_an_unopened_invitation_ends_with_its_link(hub: StubHub) -> None:
-    row = {"id": "t-1", "kind": "invitation", "label": "invited to the page", "role": "viewer", "revoked_at": None}
+    row: dict[str, Any] = {
+        "id": "t-1",
+        "kind": "invitation",
+        "label": "invited to the page",
+        "role": "viewer",
+        "revoked_at": None,
+    }
     row |= {"created_at": "2026-11-26T10:00:00Z", "last_used_at": None}
+    row |= {"link_used_at": None, "link_used_with": ""}
     held = {"for": {"kind": "person", "name": "anna"}, "expires_at": "2026-12-27T10:00:00Z"}
     for link_until, until in (("2026-11-28T10:00:00Z", "2026-11-28T10:00:00Z"), (None, held["expires_at"])):
         hub.answers["GET", "/tokens"] = (200, {"items": [{**row, **held, "link_until": link_until}]})
         code, said = starloom(hub, "token", "ls")
         assert (code, f"until {clock(str(until))}" in said) == (0, True), said
+
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0"
+DAY = "2026-11-27T10:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"link_until": DAY}, f"not opened yet, until {clock(DAY)}"),
+        ({"link_used_at": DAY}, f"opened {clock(DAY)} by anna, until "),
+        ({"link_used_at": DAY, "link_used_with": FIREFOX}, f"opened {clock(DAY)} by anna in Firefox on Linux, until "),
+        ({"link_used_at": DAY, "revoked_at": DAY}, f"opened {clock(DAY)} by anna, revoked {clock(DAY)}"),
+        ({}, "never opened, until "),
+    ],
+    ids=["open", "used", "used-in", "revoked", "over"],
+)
+def test_an_invitation_says_when_it_was_used_and_by_whom(hub: StubHub, told: dict[str, Any], said: str) -> None:
+    row: dict[str, Any] = {
+        "id": "t-1",
+        "kind": "invitation",
+        "label": "invited to the page",
+        "role": "viewer",
+        "revoked_at": None,
+    }
+    row |= {"created_at": "2026-11-26T10:00:00Z", "last_used_at": None, "expires_at": "2026-12-27T10:00:00Z"}
+    row |= {"for": {"kind": "person", "name": "anna"}, "link_until": None, "link_used_at": None, "link_used_with": ""}
+    hub.answers["GET", "/tokens"] = (200, {"items": [{**row, **told}]})
+    code, words = starloom(hub, "token", "ls")
+    assert code == 0
+    assert said in words
+
+
+def test_a_person_who_was_revoked_is_listed_so(hub: StubHub) -> None:
+    row = {"kind": "person", "name": "anna", "role": "viewer", "sessions": 0, "tokens": 0, "last_used_at": DAY}
+    hub.answers["GET", "/people"] = (200, {"items": [{**row, "revoked_at": DAY}]})
+    _, words = starloom(hub, "person", "ls")
+    assert f"revoked {clock(DAY)}" in words
+    assert f"last used {clock(DAY)}" in words
+    assert "0 sessions" not in words
 
 
 def test_sessions_of_one_person_are_told_apart(hub: StubHub) -> None:
@@ -534,7 +581,7 @@ def test_sessions_of_one_person_are_told_apart(hub: StubHub) -> None:
     first, second, third = said.splitlines()
     assert f"since {clock(begun)}, used {clock(used)}, until " in first
     assert "Safari on iPhone" in first
-    assert f"since {clock(used)}, not used yet, until " in second
+    assert f"since {clock(used)}, not used since the hub began, until " in second
     assert "Chrome on Linux" in second
     assert "the \\x1b[2J script" in third
 

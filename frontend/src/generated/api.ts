@@ -3681,6 +3681,8 @@ export interface components {
             label: string;
             last_used_at: string | null;
             link_until: string | null;
+            link_used_at: string | null;
+            link_used_with: string;
             principal: string;
             revoked_at: string | null;
             role: components["schemas"]["Role"];
@@ -5280,8 +5282,11 @@ export interface components {
         RoleRow: {
             id: string;
             kind: components["schemas"]["PrincipalKind"];
+            /** @description The last use since the hub began, also of what was revoked. */
             last_used_at: string | null;
             name: string;
+            /** @description When the last right of it was revoked; none while something is good, or if nothing was revoked lately. */
+            revoked_at: string | null;
             role: components["schemas"]["Role"];
             sessions: number;
             tokens: number;
@@ -6183,6 +6188,10 @@ export interface components {
             last_used_at: string | null;
             /** @description Until when the link of an invitation opens the page; none once it was used or is too old. */
             link_until: string | null;
+            /** @description When the link of an invitation was used; none while nobody has, or once the hub has forgotten it. */
+            link_used_at: string | null;
+            /** @description The browser that used it, as it names itself; empty if that is not known. */
+            link_used_with: string;
             principal: string;
             revoked_at: string | null;
             role: components["schemas"]["Role"];

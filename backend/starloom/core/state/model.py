@@ -395,6 +395,19 @@ class Access(Stream):
         self.proposals = cast(dict[str, RecipeProposal], self.tables["proposal"])
         self.secrets_revision = 0
 
+    def descendants(self, token: str) -> list[Token]:
+        """Return the descendants of a token: its children, and theirs."""
+        children: dict[str, list[Token]] = {}
+        for one in self.tokens.values():
+            children.setdefault(one.parent, []).append(one)
+        found: list[Token] = []
+        ahead = [token]
+        while ahead:
+            below = children.pop(ahead.pop(), [])
+            found += below
+            ahead += [one.id for one in below]
+        return found
+
 
 class Demand:
     """Ready tasks of one owner that want the same: by constellation a heap of (-rank, order, task), lazily pruned.

@@ -476,7 +476,7 @@ export const CODES: Record<Code, CodeInfo> = {
   overloaded: {"code_class": "transient", "status": 503, "title": "The hub cannot take new work now", "hint": "Try again after the time named; nothing was accepted."},
   store_unavailable: {"code_class": "transient", "status": 503, "title": "The hub's store does not answer", "hint": "Run `starloom doctor`; nothing was accepted."},
   disk_full: {"code_class": "transient", "status": 503, "title": "The disk of the hub is full", "hint": "Free some space in the named folder; the hub then goes on without a restart."},
-  history_corrupt: {"code_class": "permanent", "status": 503, "title": "The history of the hub is corrupt", "hint": "Stop the hub, move `starloom.db*` and `redis/` of its data folder aside and keep them, then restore a backup: `starloom restore FILE` (docs/backup.md)."},
+  history_corrupt: {"code_class": "permanent", "status": 503, "title": "The history of the hub is corrupt", "hint": "Stop the hub, then restore a backup; `starloom restore FILE --replace` keeps the corrupt files aside (docs/backup.md)."},
   internal: {"code_class": "permanent", "status": 500, "title": "The hub has a fault", "hint": "Please report it with the id; the log has the details."},
   hub_unreachable: {"code_class": "transient", "status": 503, "title": "The hub does not answer", "hint": "Start it with `starloom up`, or name it with --hub."},
   tool_failed: {"code_class": "permanent", "status": 422, "title": "The tool failed", "hint": "See its message and the log of the attempt."},
