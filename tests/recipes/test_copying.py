@@ -204,6 +204,14 @@ def test_photo_backup_names_pictures_that_are_empty_or_broken(fleet: Fleet) -> N
     assert f"{total} pictures on server, read back and equal, of which 3 are empty or broken" in answer.sentence
 
 
+def test_photo_backup_of_a_server_has_no_failed_task(fleet: Fleet) -> None:
+    fleet.device("server").write("Pictures/a.png", encode(speckled(1)))
+    answer = fleet.run("photo-backup", {"source": "server", "target": "laptop"})
+    assert answer.state == "succeeded", answer.told()
+    assert answer.task("tell").state == "succeeded", answer.told()
+    assert "notice" not in answer.sentence
+
+
 def test_a_photo_backup_that_was_undone_calls_no_picture_safe(fleet: Fleet) -> None:
     phone, server = fleet.device("phone"), fleet.device("server")
     phone.write("Pictures/a.png", encode(speckled(1)))
