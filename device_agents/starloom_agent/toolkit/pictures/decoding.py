@@ -68,6 +68,7 @@ _BEGINNINGS: Final = (
     (b"II+\0", "TIFF"),
     (b"MM\0+", "TIFF"),
 )
+BYTES_MOST: Final = 256 * 1024 * 1024
 _LOOKED_AT_PX: Final = 64
 """A JPEG is read to its end at any size; a small one costs least."""
 
@@ -80,9 +81,13 @@ def require_whole(data: bytes, name: str) -> None:
     """Decode a picture to its end.
 
     Raises:
-        NotReadable: it is broken, cut short, or no picture.
-        NoDecoder: nothing here decodes its kind, or it has too many pixels.
+        NotReadable: it is empty, broken, cut short, or no picture.
+        NoDecoder: nothing here decodes its kind, or it is too large.
     """
+    if not data:
+        raise NotReadable("it is empty")
+    if len(data) > BYTES_MOST:
+        raise NoDecoder("it is larger than this device decodes")
     if data.startswith(png.SIGNATURE):
         width, height = png.size_of(data)
         if width * height > png.PIXELS_MOST:

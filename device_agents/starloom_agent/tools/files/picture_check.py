@@ -15,7 +15,6 @@ from starloom_agent.toolkit.refs import FileRef
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Repeatability
 
-_PICTURE_BYTES_MOST: Final = 256 * 1024 * 1024
 _ROWS_MOST: Final = 1000
 _NAMED_MOST: Final = 3
 """The sentence is the beginning of an answer; the rows have the others."""
@@ -59,10 +58,6 @@ def check(context: ToolContext, args: Check) -> CheckedPictures:
     for number, file in enumerate(args.files):
         data = _data_of(context, file)
         try:
-            if not data:
-                raise NotReadable("it is empty")
-            if len(data) > _PICTURE_BYTES_MOST:
-                raise decoding.NoDecoder("it is larger than this device decodes")
             decoding.require_whole(data, file.shown_name)
         except NotReadable as fault:
             bad.append({"name": file.shown_name, "path": file.source or file.path, "why": str(fault)})
@@ -89,7 +84,7 @@ def _data_of(context: ToolContext, file: FileRef) -> bytes:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has neither an artifact nor a path", effect=False)
     path = context.resolve_read(file.path) if file.path else context.fetch(file.artifact)
     with plain(path, "reading"), context.files.open(path) as opened:
-        return opened.read(_PICTURE_BYTES_MOST + 1)
+        return opened.read(decoding.BYTES_MOST + 1)
 
 
 def _said(rows: list[PictureFault], total: int, what: str) -> str:
