@@ -8,7 +8,15 @@ import type { Code, Dispatch, EffectSeen, Outcome } from "../generated/protocol.
 import { INLINE_VALUE_BYTES_MAX } from "../generated/shapes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { isWellFormed, type Json, utf8Length } from "../protocol/values.ts";
-import { type Call, type FileRef, type LocalFile, type Question, type Share, type Tool, ToolFailed } from "../tools/interface.ts";
+import {
+  type Call,
+  type FileRef,
+  type LocalFile,
+  type Question,
+  type Share,
+  type Tool,
+  ToolFailed,
+} from "../tools/interface.ts";
 import type { HttpSession } from "./artifacts.ts";
 import * as artifacts from "./artifacts.ts";
 import type { Stream } from "./chatter.ts";
