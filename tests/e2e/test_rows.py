@@ -117,6 +117,7 @@ def test_faults_stand_in_their_row_with_a_fix(page: Page, screens: Screens, widt
     page.get_by_role("tab", name="Rows").click()
     expect(page.get_by_role("button", name="Use fs.find")).to_be_visible()
     expect(page.get_by_text("data.sort takes no bye.")).to_be_visible()
+    expect(page.get_by_text("data.sort takes no bye")).to_have_count(1)
     expect(page.get_by_role("status").filter(has_text="2 faults in row 1, 2")).to_be_visible()
     screens.shoot(page, "rows", "faults", width)
     page.get_by_role("button", name="Use fs.find").click()
