@@ -7,7 +7,8 @@ import os
 
 import pytest
 
-from tests.recipes.fleet import Fleet
+from tests.recipes.fleet import Fleet, Running
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_the_original_stays_whatever_its_name_and_the_question_says_so(fleet: Fl
         laptop.write(copy, f"picture {number}")
     words = "find duplicates on the laptop and put the extra ones into the trash"
     running = fleet.begin(words, choose={"ask": "trash"})
-    running.until_task("ask", "waiting")
+    until(lambda: running.look() and running.view.open_questions, "it asks")
     asked = fleet.cli("approvals")
     assert "Put these extra copies into the trash? One of each stays, and all can be brought back." in asked
     assert "laptop  3 extra copies of 3 files, 27 bytes  one of each" in asked
@@ -97,3 +98,19 @@ def test_without_duplicates_nobody_is_asked(fleet: Fleet) -> None:
     answer = fleet.submit("which files do I have twice on the laptop, put the extra ones into the trash")
     assert answer.state == "succeeded", answer.told()
     assert answer.rows("Twice on one device") == []
+
+
+def test_a_plan_file_that_trashes_a_folder_asks_first(fleet: Fleet) -> None:
+    laptop = fleet.device("laptop")
+    laptop.write("Clients/Ann/IMG_1.jpg", "a picture")
+    clear = {"id": "clear", "tool": "fs.trash", "device": {"name": "laptop"}, "args": {"paths": ["Clients"]}}
+    plan = {"starloom": 1, "name": "Tidy up", "tasks": [clear]}
+    running = Running(fleet, str(fleet.client.create("/constellations", {"plan": plan})["id"]), {})
+    until(lambda: running.look() and running.state == "awaiting_approval", "it asks")
+    asked = fleet.cli("approvals")
+    assert "Run Tidy up? It may move 'Clients' to the trash on laptop." in asked
+    assert "(moves to the trash)" in asked
+    assert laptop.files() == {"Clients/Ann/IMG_1.jpg": b"a picture"}
+    fleet.cli("approve", f"{running.id}:approve-plan")
+    assert running.wait().state == "succeeded", running.told()
+    assert not laptop.files("Clients")

@@ -13,7 +13,6 @@ from typing import Final
 from starloom_agent.toolkit.pictures import png
 from starloom_agent.toolkit.pictures.headers import measure
 from starloom_agent.toolkit.pictures.png import NotReadable
-from starloom_agent.toolkit.refs import extension
 
 FORMATS: Final = ("BMP", "GIF", "JPEG", "TIFF", "WEBP")
 """No other decoder of the library is ever called: each is code that reads what a stranger wrote."""
@@ -77,8 +76,8 @@ class NoDecoder(Exception):
     """This device cannot decode a picture of this kind or size, which says nothing about the picture."""
 
 
-def require_whole(data: bytes, name: str) -> None:
-    """Decode a picture to its end.
+def require_whole(data: bytes, ending: str) -> None:
+    """Decode a picture to its end; `ending` is that of its name, in small letters.
 
     Raises:
         NotReadable: it is empty, broken, cut short, or no picture.
@@ -94,7 +93,7 @@ def require_whole(data: bytes, name: str) -> None:
             raise NoDecoder("it has more pixels than this device decodes")
         png.require_whole(data)
         return
-    kind = _kind_of(data, name)
+    kind = _kind_of(data, ending)
     try:
         from PIL import Image, UnidentifiedImageError, features
     except ImportError:
@@ -117,14 +116,13 @@ def require_whole(data: bytes, name: str) -> None:
         raise NotReadable(f"its {kind} data is broken or cut short") from None
 
 
-def _kind_of(data: bytes, name: str) -> str:
+def _kind_of(data: bytes, ending: str) -> str:
     """Return the kind of a picture by its first bytes.
 
     Raises:
         NotReadable: it begins like no picture.
         NoDecoder: it is of a kind that nothing here decodes.
     """
-    ending = extension(name)
     if data[4:8] == b"ftyp":
         raise NoDecoder("this device has no decoder for HEIC or AVIF")
     if ending in _RAW or (ending == "svg" and b"<svg" in data):

@@ -11,7 +11,7 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.pictures import decoding
 from starloom_agent.toolkit.pictures.png import NotReadable
-from starloom_agent.toolkit.refs import FileRef
+from starloom_agent.toolkit.refs import FileRef, extension
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Repeatability
 
@@ -58,7 +58,7 @@ def check(context: ToolContext, args: Check) -> CheckedPictures:
     for number, file in enumerate(args.files):
         data = _data_of(context, file)
         try:
-            decoding.require_whole(data, file.shown_name)
+            decoding.require_whole(data, extension(file.shown_name))
         except NotReadable as fault:
             bad.append({"name": file.shown_name, "path": file.source or file.path, "why": str(fault)})
         except decoding.NoDecoder as reason:
