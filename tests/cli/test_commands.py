@@ -667,6 +667,29 @@ def test_a_preview_of_what_needs_an_approval_ends_with_4(
     assert (code, "abc" in said) == (expected, True)
 
 
+def test_a_preview_calls_a_trash_what_it_is(hub: StubHub) -> None:
+    row = {"device": "srv", "devices": [], "effects": ["write"], "why": "named"}
+    found = {
+        "asks_approval": True,
+        "effects": ["write"],
+        "missing_grants": [],
+        "name": "Tidy up",
+        "plan_hash": "abc",
+        "tasks": [{**row, "id": "clear", "tool": "fs.trash"}],
+        "understood": {"outcome": "exact"},
+        "warnings": [],
+    }
+    hub.answers[("POST", "/constellations/preview")] = (200, found)
+    _, said = starloom(hub, "submit", "tidy up srv", "--preview")
+    assert "moves to the trash" in said.partition("effects: ")[0]
+    assert "effects: write, moves to the trash, asks for an approval" in said
+    hub.answers[("POST", "/constellations/preview")] = (
+        200,
+        {**found, "tasks": [{**row, "id": "copy", "tool": "fs.copy"}]},
+    )
+    assert "trash" not in starloom(hub, "submit", "tidy up srv", "--preview")[1]
+
+
 @pytest.mark.parametrize(
     ("understood", "expected"),
     [

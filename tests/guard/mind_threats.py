@@ -293,6 +293,19 @@ MIND_THREATS = (
         "history that is copied into place by hand is not compared",
     ),
     Threat(
+        "T166",
+        "a plan file, copied from somebody or made by a program, puts a whole folder or hundreds of files into the "
+        "trash unasked, since such a call is a write that can be taken back",
+        "a call with many paths, with one that may be a folder's, or with paths of a result and no question before it "
+        "needs an approval, and an edit that adds it the right to approve; the question names what goes",
+        (
+            "tests/guard/test_wide_trash.py",
+            "tests/core/rights/test_trashing.py",
+            "tests/recipes/test_duplicates.py::test_the_original_stays_whatever_its_name_and_the_question_says_so",
+        ),
+        part="a folder whose name ends as that of a file does, and files trashed by twenties, go unasked",
+    ),
+    Threat(
         "T147",
         "a device answers with one long word, and the check of a model's words against it keeps a worker busy for an "
         "hour",

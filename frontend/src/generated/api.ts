@@ -4974,11 +4974,14 @@ export interface components {
         /**
          * RecipeParam
          * @description A parameter of a recipe as a form shows it; one with a default counts as optional.
+         *
+         *     `spoken`: its value only says in words that a switch of the recipe is on, so a form has the switch in its place.
          */
         RecipeParam: {
             default: unknown;
             needs: string[];
             optional: boolean;
+            spoken: boolean;
             title: string;
             type: string;
         };

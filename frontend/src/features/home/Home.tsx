@@ -298,7 +298,7 @@ function Running({ row, nowMs }: { row: ConstellationRow; nowMs: number }) {
       <span className="row">
         <b className="strong cut">{row.name || row.request || row.id}</b>
         <span className="dim nowrap">
-          {tally.size ? `${tally.settled} of ${tally.size}, ` : ""}
+          {tally.size ? `${tally.in("succeeded")} of ${tally.size}, ` : ""}
           {clock(nowMs - createdMs(row))}
         </span>
       </span>

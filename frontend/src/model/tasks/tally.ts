@@ -65,15 +65,6 @@ export class Tally {
     return this.some((shown) => shown.tone === "blue");
   }
 
-  /** How many are done or were left out. */
-  get settled(): number {
-    let count = 0;
-    for (const one of this.shown.values()) {
-      if (one.shown.tone === "teal" || one.shown.glyph === "chevrons") count += one.count;
-    }
-    return count;
-  }
-
   /** The first task that is stuck, as it is shown. */
   get stuck(): Shown | undefined {
     if (!this.some((shown) => shown.stuck)) return undefined;
