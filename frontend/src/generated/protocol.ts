@@ -2282,7 +2282,7 @@ export const CODES: Record<Code, CodeInfo> = {
   needs_approval: {"code_class": "permanent", "status": 409, "title": "This needs an approval", "hint": "Approve it on the page or with `starloom approve`, or on the device that asks."},
   answered_there: {"code_class": "permanent", "status": 409, "title": "This device takes answers only on itself", "hint": "Type the line there, or let it take answers from here: on the device, `starloom-agent policy --answers hub`."},
   idempotency_mismatch: {"code_class": "permanent", "status": 409, "title": "This key was used with another body", "hint": "Use a new Idempotency-Key for a new request."},
-  bad_schedule: {"code_class": "permanent", "status": 422, "title": "The schedule is not valid", "hint": "Give five fields (minute hour day month weekday), as in \"0 2 * * *\", and a zone such as Europe/Vienna."},
+  bad_schedule: {"code_class": "permanent", "status": 422, "title": "The schedule is not valid", "hint": "Say how often, as in \"every night at 2\", or give five fields (minute hour day month weekday), as in \"0 2 * * *\". The zone is a name such as Europe/Vienna."},
   too_many_recipes: {"code_class": "permanent", "status": 409, "title": "No more recipes can be saved", "hint": "Remove one that is not needed, with `starloom recipe rm`."},
   too_many_secrets: {"code_class": "permanent", "status": 409, "title": "No more secrets are kept", "hint": "Remove one that is not needed: `starloom secret ls`, then `rm`."},
   too_many_schedules: {"code_class": "permanent", "status": 409, "title": "There are as many schedules as the hub keeps", "hint": "Remove one: `starloom schedule ls`, then `rm`."},
