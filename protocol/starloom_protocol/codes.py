@@ -222,8 +222,8 @@ CODES: dict[Code, CodeInfo] = {
         _P,
         422,
         "The schedule is not valid",
-        'Say how often, as in "every night at 2", or give five fields (minute hour day month weekday), as in "0 2 * * *". '
-        "The zone is a name such as Europe/Vienna.",
+        'Say how often, as in "every night at 2", or give five fields (minute hour day month weekday), as in '
+        '"0 2 * * *". The zone is a name such as Europe/Vienna.',
     ),
     Code.TOO_MANY_RECIPES: CodeInfo(
         _P, 409, "No more recipes can be saved", "Remove one that is not needed, with `starloom recipe rm`."

@@ -159,6 +159,10 @@ class Vital(StrEnum):
     MEMORY_PERCENT = "memory_percent"
 
 
+DISK_NEARLY_FULL_PERCENT: Final = 90
+"""From here on a disk counts as nearly full. The recipe `disk-space` has the same bound."""
+
+
 class Effect(StrEnum):
     """An effect that a tool may have on the world."""
 

@@ -5,6 +5,8 @@ export const PROTOCOL_VERSIONS = [2, 3] as const;
 export const AGENT_VERSIONS = [3] as const;
 /** The version that a frame came with, by its tag; any other is of version 1. */
 export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2, "hint": 3, "over": 3, "vitals": 3};
+/** From here on a disk counts as nearly full. */
+export const DISK_NEARLY_FULL_PERCENT = 90;
 export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 
