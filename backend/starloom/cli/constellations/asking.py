@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starloom.cli.constellations.explaining import explained, explained_snapshot
-from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.invocation import IdArgument, Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from starloom_protocol.api.previews import Created, RunWhatIf
     from starloom_protocol.stream.feed import Event
 
-IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
 ParamOption = Annotated[
     list[str] | None, typer.Option("--param", "-p", help="k=v, or k:=JSON for anything but a word.")
 ]
@@ -311,11 +310,14 @@ def list_constellations(
     for name in ("id", "state", "version", "begun", "name"):
         table.add_column(name, no_wrap=name == "id")
     for item in items:
-        begun = clock(item["created_at"])
-        table.add_row(
-            item["id"], state_text(item["state"]), str(item["version"]), begun, item["name"] or item["request"]
-        )
+        begun, by = clock(item["created_at"]), " (by a schedule)" if item.get("schedule") else ""
+        name = (item["name"] or item["request"]) + by
+        table.add_row(item["id"], state_text(item["state"]), str(item["version"]), begun, name)
     _print(table)
+    if items[0].get("schedule") and not (state or text or device):
+        meant, first = run.meant()
+        if not first:
+            say(f"Commands without an ID mean {meant['id']}, the newest that no schedule began.")
 
 
 def show(

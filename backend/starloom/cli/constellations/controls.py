@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starloom.cli.constellations.asking import IdArgument, edit_document, read_plan
+from starloom.cli.constellations.asking import edit_document, read_plan
 from starloom.cli.constellations.reading import is_constellation
-from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import is_display_name, task_id
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (

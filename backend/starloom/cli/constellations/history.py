@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starloom.cli.constellations.asking import IdArgument
 from starloom.cli.constellations.controls import ConfirmOption, ReasonOption, to_confirm
-from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.invocation import IdArgument, Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
