@@ -355,6 +355,8 @@ def _on_device(spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Dev
         return f"{task} runs on {where} for longer than its {most_s} s; {where} was told to stop it."
     if record.state is TaskState.CANCELLING:
         return f"{task} is being stopped on {where}; it counts as cancelled once {where} confirms."
+    if record.reason is Reason.TAP:
+        return f"{task} waits for a tap on {where}: somebody has to tap there, in the page of Starloom."
     tap = ""
     if device is not None and device.os == TAB_OS and record.state is TaskState.RUNNING:
         tap = f" It runs in the page of Starloom on {where}, where a tap may be needed."

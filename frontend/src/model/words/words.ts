@@ -39,6 +39,7 @@ const FOR_YOU: ReadonlySet<Attention> = new Set<Attention>([
   "missing_grant",
   "missing_secret",
   "owner_asked",
+  "waits_for_a_tap",
   "budget",
   "history_restored",
 ]);
@@ -63,6 +64,7 @@ export const ATTENTION: Record<Attention, string> = {
   missing_grant: "A device lacks a grant",
   missing_secret: "A secret is not set",
   owner_asked: "A device asks its owner first",
+  waits_for_a_tap: "A task waits for a tap on its device",
   undo_failed: "Something could not be undone",
   budget: "Its budget is used up: resume it to allow as much again",
   history_restored: "Restored from a backup: look at what ran since, then resume it",

@@ -67,6 +67,7 @@ _ATTENTION = {
     Attention.HISTORY_RESTORED: "This history was restored from a backup, and work may have run since it was made. See "
     "that the devices are back and what they have done, then resume it or cancel it.",
     Attention.OWNER_ASKED: "A device asks its owner before it does this; the answer is typed there.",
+    Attention.WAITS_FOR_A_TAP: "A task waits for a tap on its device, in the page of Starloom there.",
 }
 _GIVEN = (Reason.MISSING_GRANT, Reason.MISSING_SECRET)
 
