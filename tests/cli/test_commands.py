@@ -126,6 +126,13 @@ def test_the_list_says_which_one_is_meant_without_an_id(hub: StubHub) -> None:
     assert "without an ID" not in starloom(hub, "ls", "--state", "failed")[1]
 
 
+def test_the_list_says_that_a_run_waits_for_a_tap(hub: StubHub) -> None:
+    row = {"version": 1, "created_at": "2026-11-28T09:00:00Z", "request": "", "id": "c-1", "name": "Picture"}
+    row |= {"state": "active", "attention": ["waits_for_a_tap"]}
+    hub.answers[NEWEST] = (200, {"items": [row], "next": None})
+    assert "active, waits for a tap" in " ".join(starloom(hub, "ls")[1].split())
+
+
 def test_an_agent_that_is_older_than_its_hub_is_named(hub: StubHub) -> None:
     shown = {"link": "online", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.0.9"}
     facts = {"program": "/home/ann/.starloom-agent/venv/bin/starloom-agent"}

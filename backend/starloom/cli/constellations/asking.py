@@ -312,7 +312,10 @@ def list_constellations(
     for item in items:
         begun, by = clock(item["created_at"]), " (by a schedule)" if item.get("schedule") else ""
         name = (item["name"] or item["request"]) + by
-        table.add_row(item["id"], state_text(item["state"]), str(item["version"]), begun, name)
+        state_shown = state_text(item["state"])
+        if item.get("attention") and item["state"] not in FINAL_CONSTELLATION_STATES:
+            state_shown.append(f", {item['attention'][0].replace('_', ' ')}", style="magenta")
+        table.add_row(item["id"], state_shown, str(item["version"]), begun, name)
     _print(table)
     if items[0].get("schedule") and not (state or text or device):
         meant, first = run.meant()

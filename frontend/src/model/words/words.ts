@@ -49,8 +49,11 @@ export const waitsForYou = (row: { state: Head["state"]; attention?: readonly At
   row.state === "awaiting_approval" || (row.attention ?? []).some((one) => FOR_YOU.has(one));
 
 /** The state of a constellation in a list: one that waits for a person has no turning arc. */
-export const rowShown = (row: { state: Head["state"]; attention?: readonly Attention[] }): Shown =>
-  row.state === "active" && waitsForYou(row) ? presentation("ready", "person") : constellationShown(row.state);
+export const rowShown = (row: { state: Head["state"]; attention?: readonly Attention[] }): Shown => {
+  if (row.state !== "active" || !waitsForYou(row)) return constellationShown(row.state);
+  const byTap = row.attention?.includes("waits_for_a_tap") && row.attention.length === 1;
+  return byTap ? presentation("running", "tap") : presentation("ready", "person");
+};
 
 export const ATTENTION: Record<Attention, string> = {
   question_open: "A question waits for you",
