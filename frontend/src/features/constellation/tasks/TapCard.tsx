@@ -40,8 +40,8 @@ export function TapCard({ views, used, nowMs }: Props) {
             : `Look at ${names.join(" and ")}: a tap may be needed there.`}
         </b>
         <span className="sub">
-          {told.map((view) => view.name).join(", ")} runs in its Starloom page, where a picture, a file or the
-          clipboard needs a tap. <a href="/tab/">Is it this device? Open that page.</a>
+          {told.map((view) => view.name).join(", ")} runs in its Starloom page, where a picture, a file or the clipboard
+          needs a tap. <a href="/tab/">Is it this device? Open that page.</a>
         </span>
       </p>
     </section>
