@@ -2166,9 +2166,13 @@ export interface components {
             about_name: string;
             at: string | null;
             by: string;
-            /** @description The author by name, without the token: a device by its present name. */
+            /** @description The author by name, without the token: a device by its present name, and *the hub* for its own parts. */
             by_name: string;
             category: components["schemas"]["Category"];
+            /** @description The paths that a finished task wrote, moved or put into the trash, up to a bound. */
+            files: string[];
+            /** @description The number of all of them. */
+            files_count: number;
             kind: string;
             note: string;
             pos: number;
