@@ -46,7 +46,7 @@ def name_of(author: str) -> str:
 
 
 def told_name(author: str) -> str:
-    """Return an author's name in sentences: a person, device or program by its name, and a part of the hub as the hub."""
+    """Return an author's name in sentences; a part of the hub is *the hub*."""
     return name_of(author) if ":" in who(author) else _PARTS.get(who(author), "the hub")
 
 

@@ -192,7 +192,7 @@ def submit(
     if wait:
         if not run.as_json:
             sys.stderr.write(f"{identity} accepted\n")
-        _watch(run, identity, answer=True)
+        watch_to_end(run, identity, answer=True)
         return
     if run.as_json:
         run.emit(made)
@@ -337,11 +337,9 @@ def show(
         return
     from starloom.cli.text.constellation_text import page
     from starloom.cli.text.task_names import named_in_text
-    from starloom.client.watching import PAGE
 
     view = _empty_view(chosen)
-    while view.apply(events := run.client.events(chosen, view.seq, limit=PAGE)) and len(events) == PAGE:
-        pass
+    _read_on(run, view)
     if view.seq == 0:
         run.client.get(get_constellation(chosen))
     names = run.client.names()
@@ -386,7 +384,7 @@ def _bounds_a_model(view: View) -> bool:
 
 def watch(run: Invocation, identity: IdArgument = None) -> None:
     """Follow a constellation to its end; the exit code is its result."""
-    _watch(run, run.newest(identity), answer=True)
+    watch_to_end(run, run.newest(identity), answer=True)
 
 
 def result(
@@ -428,12 +426,15 @@ def _empty_view(identity: str) -> View:
     return View(identity)
 
 
-def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
+def watch_to_end(run: Invocation, identity: str, *, answer: bool, from_now: bool = False) -> None:
+    """Follow a constellation to its end and finish with its exit code; `from_now` leaves out what has happened."""
     from starloom.cli.text.constellation_text import Changes, answer_text, fault_line, why_line
     from starloom.cli.text.screen import Screen
     from starloom.client.watching import follow, outcome
 
     view = _empty_view(identity)
+    if from_now:
+        _read_on(run, view)
     if run.as_json:
         for batch in follow(run.client, view):
             for event in batch.events:
@@ -462,6 +463,14 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
     if code is Exit.ATTENTION:
         _tell_attention(run, view)
     finish(code)
+
+
+def _read_on(run: Invocation, view: View) -> None:
+    """Bring a view to the end of its log."""
+    from starloom.client.watching import PAGE
+
+    while view.apply(events := run.client.events(view.constellation, view.seq, limit=PAGE)) and len(events) == PAGE:
+        pass
 
 
 def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Callable[[], None]:
