@@ -76,8 +76,9 @@ def read_plan(path: str) -> str:
     try:
         return Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text in UTF-8"
         raise usage(
-            f"the plan {path} cannot be read: {error}", "Check the path; a plan is YAML or JSON in UTF-8."
+            f"the plan {path} cannot be read: {why}", "Check the path; a plan is YAML or JSON in UTF-8."
         ) from error
 
 

@@ -93,6 +93,18 @@ async def test_a_change_of_words_may_say_the_clock(tmp_path: Path) -> None:
     assert (changed["cron"], changed["request"]) == ("0 6 * * 1", "how are my machines")
 
 
+async def test_a_value_that_words_do_not_take_is_refused(tmp_path: Path) -> None:
+    async with a_world(tmp_path, planner=Planning(load_catalogue(), PlannersFleet)) as world:
+        body = {"request": "how are my machines", "params": {"colour": "red"}}
+        for path, more in (
+            ("/schedules", {"cron": "@daily"}),
+            ("/constellations", {}),
+            ("/constellations/preview", {}),
+        ):
+            status, refused = await post(world, path, body | more)
+            assert (status, refused["code"]) == (422, "unknown_param"), path
+
+
 async def test_a_firing_that_ends_is_shown_with_its_moment(world: World) -> None:
     agent = await world.join("one")
     await agent.connect(world)
