@@ -102,13 +102,35 @@ def test_without_an_id_the_newest_is_meant(hub: StubHub) -> None:
 
 def test_without_an_id_the_runs_of_a_schedule_are_passed_over(hub: StubHub) -> None:
     """With a schedule each minute, the newest was never the one that a person had just begun."""
-    rows = [{"id": "c-fired", "schedule": "s-1"}, {"id": "c-mine", "schedule": None}]
+    rows = [{"id": "c-fired", "schedule": "s-1"}, {"id": "c-mine", "name": "Fleet health", "schedule": None}]
     hub.answers[NEWEST] = (200, {"items": rows, "next": None})
     hub.answers["POST", "/constellations/c-mine/pause"] = (200, {"id": "c-mine", "state": "paused"})
-    assert starloom(hub, "pause")[0] == 0
+    code, said = starloom(hub, "pause")
+    assert code == 0
+    assert "Fleet health (c-mine), the newest that no schedule began" in said
     hub.answers[NEWEST] = (200, {"items": rows[:1], "next": None})
     hub.answers["POST", "/constellations/c-fired/pause"] = (200, {"id": "c-fired", "state": "paused"})
     assert starloom(hub, "pause")[0] == 0
+
+
+def test_the_list_says_which_one_is_meant_without_an_id(hub: StubHub) -> None:
+    row = {"state": "succeeded", "version": 1, "created_at": "2026-11-28T09:00:00Z", "request": ""}
+    fired = {**row, "id": "c-fired", "name": "Nightly", "schedule": "s-1"}
+    mine = {**row, "id": "c-mine", "name": "Fleet health", "schedule": None}
+    hub.answers[NEWEST] = (200, {"items": [fired, mine], "next": None})
+    said = starloom(hub, "ls")[1]
+    assert "Nightly (by a schedule)" in said
+    assert "Commands without an ID mean c-mine, the newest that no schedule began." in said
+    hub.answers[NEWEST] = (200, {"items": [mine, fired], "next": None})
+    assert "without an ID" not in starloom(hub, "ls")[1]
+    assert "without an ID" not in starloom(hub, "ls", "--state", "failed")[1]
+
+
+def test_the_list_says_that_a_run_waits_for_a_tap(hub: StubHub) -> None:
+    row = {"version": 1, "created_at": "2026-11-28T09:00:00Z", "request": "", "id": "c-1", "name": "Picture"}
+    row |= {"state": "active", "attention": ["waits_for_a_tap"]}
+    hub.answers[NEWEST] = (200, {"items": [row], "next": None})
+    assert "active, waits for a tap" in " ".join(starloom(hub, "ls")[1].split())
 
 
 def test_an_agent_that_is_older_than_its_hub_is_named(hub: StubHub) -> None:

@@ -120,7 +120,9 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
         _settle_constellation(work, name)
     shard.settled.clear()
     shard.touched.clear()
-    invariants.watch_stalls(work, {event.stream: None for event in work.events[first:]})
+    changed = {event.stream: None for event in work.events[first:]}
+    device_conditions.watch_taps(work, changed)
+    invariants.watch_stalls(work, changed)
 
 
 def _follow_ends(work: Work) -> None:

@@ -96,6 +96,8 @@ def back_up(settings: Settings, target: Path) -> Manifest:
             "Name the data folder: --home FOLDER, or --hub; `starloom doctor` says where the hub of this folder is."
         )
         raise usage(f"no hub has kept anything in {settings.home}", way_out)
+    if not target.parent.is_dir():
+        raise usage(f"there is no folder {target.parent}", "Make it, or name a file in another folder.")
     part = target.with_name(target.name + ".part")
     try:
         with tempfile.TemporaryDirectory(prefix=".starloom-backup-", dir=target.parent) as name:

@@ -2167,9 +2167,13 @@ export interface components {
             about_name: string;
             at: string | null;
             by: string;
-            /** @description The author by name, without the token: a device by its present name. */
+            /** @description The author by name, without the token: a device by its present name, and *the hub* for its own parts. */
             by_name: string;
             category: components["schemas"]["Category"];
+            /** @description The paths that a finished task wrote, moved or put into the trash, up to a bound. */
+            files: string[];
+            /** @description The number of all of them. */
+            files_count: number;
             kind: string;
             note: string;
             pos: number;
@@ -2413,7 +2417,7 @@ export interface components {
          * @description The reason why a constellation asks for a person, beside its state.
          * @enum {unknown}
          */
-        Attention: "budget" | "history_restored" | "missing_grant" | "missing_secret" | "no_capable_device" | "owner_asked" | "planning_failed" | "question_open" | "review_wishes" | "rule_refused" | "stalled" | "takes_long" | "task_unknown" | "undo_failed" | "waits_long";
+        Attention: "budget" | "history_restored" | "missing_grant" | "missing_secret" | "no_capable_device" | "owner_asked" | "planning_failed" | "question_open" | "review_wishes" | "rule_refused" | "stalled" | "takes_long" | "task_unknown" | "undo_failed" | "waits_for_a_tap" | "waits_long";
         /**
          * AttentionRow
          * @description A reason for which a constellation needs a person, as a sentence.
@@ -4911,7 +4915,7 @@ export interface components {
          * @description The reason why something does not move. Those of a task are stored with it; `why` joins the rest.
          * @enum {unknown}
          */
-        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "hopeless" | "judge" | "left_out" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "upstream_cancelled" | "upstream_failed";
+        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "hopeless" | "judge" | "left_out" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "tap" | "upstream_cancelled" | "upstream_failed";
         /** Reasoned */
         Reasoned: {
             /**

@@ -105,6 +105,8 @@ def presentation(
         case TaskState.RUNNING:
             if reason is Reason.ABSENT:
                 return Presentation("Out of reach", Glyph.BROKEN_ARC, Tone.AMBER)
+            if reason is Reason.TAP:
+                return Presentation("Waits for a tap", Glyph.HAND, Tone.VIOLET)
             if reason is Reason.OVERDUE:
                 return Presentation("Over its time, being stopped", Glyph.RINGED_SQUARE, Tone.AMBER)
             if reason is Reason.MOVING:

@@ -19,6 +19,7 @@ function asked(question: Question) {
   const given: unknown[] = [];
   const declined: Error[] = [];
   const open: OpenQuestion = {
+    at: { attempt: 1, constellation: "c", incarnation: 1, task: "t" },
     id: "q1",
     tool: "ask",
     question,

@@ -202,8 +202,9 @@ function FleetCard({ all, ready }: { all: readonly DeviceView[]; ready: boolean 
         </p>
       )}
       {list.map((view) => {
-        const load = linesOf(vitals, view.id).find((line) => line.vital === "load_percent");
-        const shown = withLoad(shownOf(view), load ? [load] : []);
+        const lines = linesOf(vitals, view.id);
+        const load = lines.find((line) => line.vital === "load_percent");
+        const shown = withLoad(shownOf(view), lines);
         return (
           <Link key={view.id} className="deviceline" href={`/devices/${view.id}`}>
             <span className="row">
