@@ -6,6 +6,7 @@ It holds no state of its own; the fleet and the saved recipes are read at each c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from starloom.core.people.approvals import changing_calls
@@ -40,6 +41,7 @@ from starloom_protocol.plan import PlanCheck, Recipe, read_document
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeRuns, RecipeVersion, RuleRecord, TaskSpec
+from starloom_protocol.stream.authors import who
 from starloom_protocol.text.wording import moment, quoted
 from starloom_protocol.vocabulary import Code, Sharing
 
@@ -63,9 +65,13 @@ class Planning:
     def _catalogue(self) -> Catalogue:
         return with_saved(self._built_in, self._saved(), self._runs())
 
-    def understand(self, words: str, params: Mapping[str, Any], shown_to: str = "") -> Matched:
-        """Match words against all recipes; `params` were given beside them. `shown_to` is who sees the preview."""
-        return match_all(words, self._catalogue, self._fleet(), params=params, shown_to=shown_to)
+    def understand(self, words: str, params: Mapping[str, Any], by: str, *, shown: bool = False) -> Matched:
+        """Match words against all recipes; `params` were given beside them. `shown`: their author sees the preview."""
+        return match_all(words, self._catalogue, self._fleet_for(by), params=params, shown_to=by if shown else "")
+
+    def _fleet_for(self, author: str) -> FleetSnapshot:
+        """Return the fleet as an author speaks of it, whose *my phone* is a phone of their own."""
+        return replace(self._fleet(), asked_by=who(author))
 
     def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck:
         """Return the plan of a recipe with these values, or every fault."""
@@ -132,10 +138,10 @@ class Planning:
         return planning_parts(words, self._fleet(), recipes=self._catalogue.all(), today=today)
 
     def first_prompt(
-        self, words: str, params: Mapping[str, Any], *, before: Sequence[str], today: str, sharing: Sharing
+        self, words: str, params: Mapping[str, Any], *, by: str, before: Sequence[str], today: str, sharing: Sharing
     ) -> list[PromptPart]:
-        """Return each part, in order, of what a job would send to the owner's model first for these words."""
-        fleet, catalogue = self._fleet(), self._catalogue
+        """Return each part, in order, of what a job would send to the owner's model first for these words of `by`."""
+        fleet, catalogue = self._fleet_for(by), self._catalogue
         asking = Asking(
             words=words,
             params=params,

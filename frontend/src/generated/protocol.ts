@@ -864,6 +864,8 @@ export interface Device {
   ledger?: string | null;
   /** The first time of its present ledger, which proves nothing about work given to the device before. */
   ledger_ms?: number;
+  /** The author whose code it joined with, whose words *my phone* mean it; empty: it joined before this was kept. */
+  let_in_by?: string;
   link?: DeviceLink;
   /** The time since which `link` is as it is. */
   link_since_ms?: number;

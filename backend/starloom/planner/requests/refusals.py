@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any, Final
 
 from starloom.core.state.model import TRIAL_RUNS
-from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
 from starloom.planner.requests.matching import Candidate, Match, Matched
 from starloom.planner.requests.rhythm import Rhythm
 from starloom_protocol.records.entities import Fault
@@ -96,15 +96,11 @@ def _places(example: _Example, devices: Sequence[DeviceSnapshot]) -> list[Device
     for at, needs in enumerate(example.needs):
         phone = example.of_a_phone and at == 0
         able = [device for device in devices if device not in taken and device.can_now(needs)]
-        found = next((device for device in able if not phone or _is_phone(device)), None)
+        found = next((device for device in able if not phone or of_class("phone", [device])), None)
         if found is None:
             return []
         taken.append(found)
     return taken
-
-
-def _is_phone(device: DeviceSnapshot) -> bool:
-    return "phone" in device.words or device.os in ("android", "ios")
 
 
 def _may_mean(candidates: tuple[Candidate, ...]) -> str:

@@ -157,7 +157,7 @@ class Submit:
         size = len(await request.body())
         if body.request is not None:
             _one_of(body)
-            found = hub.planner.understand(body.request, body.params, caller_of(request).by)
+            found = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
             if found.outcome is not Match.EXACT:
                 return json_reply({"understood": self._understood(found), "plan_hash": None, "tasks": []})
             first = found.candidates[0]
@@ -230,7 +230,7 @@ class Submit:
         planner = self._hub.planner
         if body.recipe is not None:
             return _planned(planner.plan_recipe(body.recipe, body.params))
-        understood = planner.understand(body.request or "", body.params)
+        understood = planner.understand(body.request or "", body.params, caller_of(request).by)
         if understood.outcome is not Match.EXACT:
             raise self._refused(understood)
         meant = understood.candidates[0]
@@ -258,8 +258,7 @@ class Submit:
             self._can_be_judged(_planned(hub.planner.plan_recipe(body.recipe, body.params)))
             return None
         seen = isinstance(body, Create) and body.plan_hash is not None
-        shown_to = caller_of(request).by if seen else ""
-        understood = hub.planner.understand(body.request or "", body.params, shown_to)
+        understood = hub.planner.understand(body.request or "", body.params, caller_of(request).by, shown=seen)
         if understood.outcome is Match.EXACT:
             return None
         if (lacking := model_fault(hub.settings)) is not None:
@@ -278,7 +277,7 @@ class Submit:
         if plan is None and body.recipe is not None:
             plan = _planned(planner.plan_recipe(body.recipe, body.params))
         elif plan is None:
-            found = planner.understand(body.request or "", body.params, caller_of(request).by)
+            found = planner.understand(body.request or "", body.params, caller_of(request).by, shown=True)
             if found.outcome is not Match.EXACT:
                 return
             first = found.candidates[0]
