@@ -27,6 +27,7 @@ from starloom.planner.requests.phrases import (
     Word,
     left_over,
     overlap,
+    phrases_of,
     read_phrase,
     readings,
     request_words,
@@ -201,6 +202,8 @@ class _Fit:
     order: int
     sure: bool
     """Whether no person needs to look at it: every value is there and looks like one of its type."""
+    strange: int
+    """The number of values that resemble nothing of their slot."""
     unsaid: bool
     """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
 
@@ -308,7 +311,7 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
         return Matched(Match.EXACT, (whole[0].candidate,))
     # A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
-    partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, len(fit.candidate.missing)))
+    partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, fit.strange, len(fit.candidate.missing)))
     likely = _first_of_each([fit.candidate for fit in partial] or sorted(nears, key=lambda item: -item.score))
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * _WHOLE]
     if strong:
@@ -341,7 +344,7 @@ def _try_recipe(
         return known[name, words]
 
     best = 0.0
-    phrases = [_phrase(text) for text in recipe.phrases]
+    phrases = phrases_of(tuple(recipe.phrases), _optional_in(recipe))
     for phrase in phrases:
         for number, reading in enumerate(readings(phrase, said)):
             if number >= _READINGS_MOST:
@@ -362,6 +365,12 @@ def _try_recipe(
     named = mentioned(recipe, phrases, said, fleet)
     near = _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
     return fits, replace(near, unused=left_over(said, phrases, devices))
+
+
+def _optional_in(recipe: Recipe) -> frozenset[str]:
+    """Return the parameters that may be left out, and that change what the recipe does when they are named."""
+    named = {param.true_when_named for param in recipe.params.values()}
+    return frozenset(name for name, param in recipe.params.items() if param.optional and name in named)
 
 
 def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
@@ -407,6 +416,8 @@ def _fit(
     telling: Collection[str],
 ) -> _Fit:
     candidate = _candidate(recipe, taken, given, _WHOLE, fleet)
+    if phrase.lacks and phrase.lacks not in given:
+        candidate = replace(candidate, missing=(*candidate.missing, _asked_for(recipe, phrase.lacks, fleet)))
     said = {name: item for name, item in taken.items() if name not in given}
     said = {name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in said.items()}
     # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
@@ -420,8 +431,16 @@ def _fit(
         if item.filled
     )
     unsaid = all(not item.reason for item in candidate.missing)
-    able = _able(recipe, candidate.params, fleet)
-    return _Fit(candidate, len(phrase.literals), able, order, trusted and not candidate.missing, trusted and unsaid)
+    able = _able(recipe, candidate.params, fleet) and not any(item.unable for item in said.values())
+    return _Fit(
+        candidate,
+        literals=len(phrase.literals),
+        able=able,
+        order=order,
+        sure=trusted and not candidate.missing,
+        strange=sum(item.like_none for item in said.values()),
+        unsaid=trusted and unsaid,
+    )
 
 
 def _able(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> bool:
@@ -477,6 +496,12 @@ def _candidate(
     if not missing:
         missing = _refused_values(recipe, values)
     return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
+
+
+def _asked_for(recipe: Recipe, name: str, fleet: FleetSnapshot) -> Missing:
+    param = recipe.params[name]
+    able = fleet.able(param.needs) if param.type == "device" else ()
+    return Missing(name, param.type, param_title(name, param), "", tuple(device.name for device in able))
 
 
 def _without_device_as_folder(

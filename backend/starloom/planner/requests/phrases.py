@@ -100,9 +100,13 @@ def request_words(text: str) -> list[Word]:
 
 @dataclass(frozen=True)
 class Phrase:
-    """Parts in order: a literal form, or a slot (its name in `slot`)."""
+    """Parts in order: a literal form, or a slot (its name in `slot`).
+
+    `lacks` is a slot that its words begin to name and do not: *and put a contact sheet*, without *on laptop*.
+    """
 
     parts: tuple[tuple[str, bool], ...]
+    lacks: str = ""
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -179,6 +183,51 @@ def read_phrase(text: str) -> Phrase:
         for word in words_of(token):
             parts.extend((form, False) for form in word.forms)
     return Phrase(tuple(parts))
+
+
+_PHRASES_MOST = 200
+
+
+@lru_cache(maxsize=1024)
+def phrases_of(texts: tuple[str, ...], optional: frozenset[str]) -> tuple[Phrase, ...]:
+    """Return the phrases of a recipe, and those that they make together.
+
+    Where a phrase begins as another one and goes on with a further slot, these words may follow every phrase that ends
+    as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates on
+    {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional` slot,
+    the words before it ask for that slot.
+    """
+    found = dict.fromkeys(read_phrase(text) for text in texts)
+    written = list(found)
+    for phrase in written:
+        for tail in _clauses(written) if phrase.slots else ():
+            names = {name for name, is_slot in tail[1:] if is_slot}
+            if phrase.parts[-1] == tail[0] and names and names.isdisjoint(phrase.slots):
+                found.setdefault(Phrase((*phrase.parts, *tail[1:])))
+    for phrase in list(found):
+        if (shorter := _without_last(phrase, optional)) is not None:
+            found.setdefault(shorter)
+    return tuple(found)[: max(_PHRASES_MOST, len(texts))]
+
+
+def _clauses(phrases: Sequence[Phrase]) -> Iterator[tuple[tuple[str, bool], ...]]:
+    """Yield the parts by which a phrase is longer than another one, from the slot on with which the other one ends."""
+    for phrase in phrases:
+        for other in phrases:
+            length = len(other.parts)
+            if length < len(phrase.parts) and phrase.parts[:length] == other.parts and other.parts[-1][1]:
+                yield phrase.parts[length - 1 :]
+
+
+def _without_last(phrase: Phrase, optional: frozenset[str]) -> Phrase | None:
+    """Return a phrase without the optional slot at its end, if the words before it tell that it is meant."""
+    *before, (last, is_slot) = phrase.parts
+    if not is_slot or last not in optional or not before or before[-1][1] or before[-1][0] not in _SMALL:
+        return None
+    rest = before[:-1]
+    clause = rest[max((at + 1 for at, (_, slot) in enumerate(rest) if slot), default=0) :]
+    told = any(form not in _SMALL and form not in _PARTICLES for form, _ in clause)
+    return Phrase(tuple(rest), last) if told and len(clause) < len(rest) else None
 
 
 def _forms_of(words: list[Word]) -> list[tuple[str, int]]:

@@ -96,7 +96,8 @@ class SlotValue:
     """The result of a slot for words: a value, or the reason why there is none, with the devices to choose from.
 
     `wanted` is the number of devices that the words ask for (*two machines*), 0 if they give none. `like_none`: the
-    words resemble no value of such a slot; `bare`: no quotes hold a command together.
+    words resemble no value of such a slot; `unable`: they mean a device that lacks the tools; `bare`: no quotes hold a
+    command together.
     """
 
     value: Any = None
@@ -105,6 +106,7 @@ class SlotValue:
     wanted: int = 0
     trust: Trust = Trust.SURE
     like_none: bool = False
+    unable: bool = False
     bare: bool = False
 
     @property
@@ -189,8 +191,8 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(reason=f"{text} may be {' or '.join(names)}", choices=names)
     if others := [device for device in of_class(kind, able, guess=guess) if not device.demo]:
         return _of_another(others)
-    unable = [device for device in of_class(kind, fleet.devices, guess=False) if device not in able]
-    if len(unable) == 1:
+    unable = [device for device in own(of_class(kind, fleet.devices, guess=guess)) if device not in able]
+    if unable:
         return _unable(unable[0], param, able)
     if gone := next((device for device in fleet.gone if device.name.casefold() == " ".join(words)), None):
         return SlotValue(reason=gone_words(gone), choices=tuple(device.name for device in able))
@@ -250,7 +252,8 @@ def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> Slot
 
 def _unable(device: DeviceSnapshot, param: ParamDoc, able: Sequence[DeviceSnapshot]) -> SlotValue:
     lacks = " and ".join(tool for tool in param.needs if tool not in device.tools)
-    return SlotValue(reason=f"{device.name} does not offer {lacks}", choices=tuple(one.name for one in able))
+    names = tuple(one.name for one in able)
+    return SlotValue(reason=f"{device.name} does not offer {lacks}", choices=names, unable=True)
 
 
 def _unknown(text: str, kind: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
