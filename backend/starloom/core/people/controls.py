@@ -12,6 +12,7 @@ from shlex import quote
 from msgspec.structs import replace
 
 from starloom.core.placement.selection import requeue
+from starloom.core.people.recipes import proposals
 from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import open_group_round
 from starloom.core.plan.relisting import open_round as next_round
@@ -122,6 +123,8 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     stood = timeouts.stood_still(constellation, work.at_ms) if head.paused_since_ms else []
     puts: list[Put] = [*stood, ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
+    if kind is EventKind.REOPENED:
+        proposals.withdraw(work, constellation)
     unattend(work, constellation, Attention.HISTORY_RESTORED)
     if constellation.groups:
         conversation.look_again(work, constellation)
