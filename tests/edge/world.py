@@ -135,7 +135,7 @@ class NoRecipes:
     def refused(self, found: Matched) -> Fault:
         return refused(found, PlannersFleet())
 
-    def examples(self) -> tuple[str, ...]:
+    def examples(self, found: Matched) -> tuple[str, ...]:
         return ()
 
     def plan_recipe(self, name: str, params: Any) -> PlanCheck:

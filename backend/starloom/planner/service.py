@@ -86,9 +86,9 @@ class Planning:
         """Return the fault of words with this match, which start nothing."""
         return refused(found, self._fleet())
 
-    def examples(self) -> tuple[str, ...]:
-        """Return requests in words that would work on the devices of now."""
-        return examples(self._fleet())
+    def examples(self, found: Matched) -> tuple[str, ...]:
+        """Return requests in words that would work on the devices of now, those nearest to the words that matched."""
+        return examples(self._fleet(), found)
 
     def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "", micros: int = 0) -> PlanPreview:
         """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words.

@@ -12,10 +12,17 @@ from rich.text import Text
 from starloom.cli.text.candidates import candidate_lines, trial_line
 from starloom.cli.text.forecast_text import about
 from starloom.client.terminal.typed import typed
-from starloom_protocol.text.wording import listed
+from starloom_protocol.text.wording import is_agent_line, listed
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.previews import PlanPreview, RequestPreview, SecretNeed, TaskPreviewRow, Understood
+    from starloom_protocol.api.previews import (
+        GrantLine,
+        PlanPreview,
+        RequestPreview,
+        SecretNeed,
+        TaskPreviewRow,
+        Understood,
+    )
 
 
 def preview_text(found: RequestPreview) -> RenderableType:
@@ -31,10 +38,7 @@ def preview_text(found: RequestPreview) -> RenderableType:
         does = task["tool"] or _without_tool(task)
         table.add_row(*(escape(text) for text in (task["id"], device, does, ", ".join(task["effects"]), task["why"])))
     parts.append(table)
-    parts.extend(
-        Text(f"{missing['device']} lacks {missing['grant']}; type there: {missing['line']}", style="yellow")
-        for missing in found["missing_grants"]
-    )
+    parts.extend(Text(_lacking(missing), style="yellow") for missing in found["missing_grants"])
     parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
     faults = found.get("faults") or []
     told = {fault["reason"] for fault in faults}
@@ -57,6 +61,12 @@ def preview_text(found: RequestPreview) -> RenderableType:
 def plan_text(found: PlanPreview) -> RenderableType:
     """Return a plan without the words that it was made from."""
     return preview_text(cast("RequestPreview", found))
+
+
+def _lacking(missing: GrantLine) -> str:
+    """Return the grant that a device lacks, with the line to type there, or the words of a phone about its switch."""
+    way = f"type there: {missing['line']}" if is_agent_line(missing["line"]) else missing["line"]
+    return f"{missing['device']} lacks {missing['grant']}; {way}"
 
 
 def _without_tool(task: TaskPreviewRow) -> str:

@@ -11,8 +11,8 @@ from shlex import quote
 
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import requeue
 from starloom.core.people.recipes import proposals
+from starloom.core.placement.selection import requeue
 from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import open_group_round
 from starloom.core.plan.relisting import open_round as next_round

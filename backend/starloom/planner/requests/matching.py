@@ -66,7 +66,18 @@ def mentioned(
         if found is not None:
             taken[meant[0]] = found
         at = end
-    return taken
+    return taken or _only_one(recipe, said, fleet)
+
+
+def _only_one(recipe: Recipe, said: Sequence[Word], fleet: FleetSnapshot) -> dict[str, SlotValue]:
+    """Return the one device that words have by its name, for a recipe that takes one: *nas duplicates*."""
+    slots = [name for name, param in recipe.params.items() if param.type == "device"]
+    words = " ".join(word.text for word in said if not word.quoted).casefold()
+    named = [device for device in fleet.devices if device.named_in(words)]
+    if len(slots) != 1 or len(named) != 1:
+        return {}
+    found = take(named[0].name, recipe.params[slots[0]], fleet)
+    return {slots[0]: found} if found.filled else {}
 
 
 def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
@@ -175,8 +186,9 @@ class Candidate:
 class Matched:
     """`rhythm` is how often the words say; they are near then, whatever recipe fits the rest.
 
-    `on_trial`: the words fit the first candidate exactly, and are near only because it is on trial. `gap` is a sentence
-    about words that no recipe carries out.
+    `words` are those that were matched, and `given` the values beside them. `on_trial`: the words fit the first
+    candidate exactly, and are near only because it is on trial. `gap` is a sentence about words that no recipe carries
+    out.
     """
 
     outcome: Match
@@ -184,6 +196,8 @@ class Matched:
     rhythm: Rhythm | None = None
     on_trial: bool = False
     gap: str = ""
+    words: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=1024)
@@ -225,6 +239,15 @@ def match_all(
     A recipe that was kept from a proposal takes no words that another one takes. While it is on trial it is only
     offered, except to its keeper where the preview is what is asked for, or was seen: `shown_to` is that author then.
     """
+    found = _match_all(words, catalogue, fleet, params, shown_to)
+    return replace(
+        found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
+    )
+
+
+def _match_all(
+    words: str, catalogue: Catalogue, fleet: FleetSnapshot, params: Mapping[str, Any] | None, shown_to: str
+) -> Matched:
     grown = catalogue.grown
     others = [recipe for recipe in catalogue.all() if recipe.name not in grown]
     found = match(words, others, fleet, params=params)
@@ -344,7 +367,7 @@ def _try_recipe(
         return known[name, words]
 
     best = 0.0
-    phrases = phrases_of(tuple(recipe.phrases), _optional_in(recipe))
+    phrases = phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
     for phrase in phrases:
         for number, reading in enumerate(readings(phrase, said)):
             if number >= _READINGS_MOST:
@@ -356,7 +379,8 @@ def _try_recipe(
             # A device that is asked for in place of *June of the phone* would let June go without a word.
             asked = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
             words = [word for name in asked for word in words_of(reading.get(name, ""))]
-            fits.append(replace(fit, candidate=replace(fit.candidate, unused=left_over(words, phrases, devices))))
+            unused = (*left_over(words, phrases, devices), *_unknown_in(given, recipe))
+            fits.append(replace(fit, candidate=replace(fit.candidate, unused=unused)))
             if fit.sure:
                 break
         best = max(best, overlap(phrase, said))
@@ -364,13 +388,20 @@ def _try_recipe(
         return fits, None
     named = mentioned(recipe, phrases, said, fleet)
     near = _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
-    return fits, replace(near, unused=left_over(said, phrases, devices))
+    return fits, replace(near, unused=(*left_over(said, phrases, devices), *_unknown_in(given, recipe)))
 
 
 def _optional_in(recipe: Recipe) -> frozenset[str]:
     """Return the parameters that may be left out, and that change what the recipe does when they are named."""
     named = {param.true_when_named for param in recipe.params.values()}
     return frozenset(name for name, param in recipe.params.items() if param.optional and name in named)
+
+
+def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the device parameters that words need not name: those with a default, and those given beside them."""
+    devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
+    usual = frozenset(name for name, param in devices.items() if param.default is not None)
+    return usual, frozenset(name for name in devices if name in given)
 
 
 def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
@@ -416,7 +447,8 @@ def _fit(
     telling: Collection[str],
 ) -> _Fit:
     candidate = _candidate(recipe, taken, given, _WHOLE, fleet)
-    if phrase.lacks and phrase.lacks not in given:
+    complete = not phrase.lacks or phrase.lacks in given
+    if not complete and phrase.lacks in _optional_in(recipe):
         candidate = replace(candidate, missing=(*candidate.missing, _asked_for(recipe, phrase.lacks, fleet)))
     said = {name: item for name, item in taken.items() if name not in given}
     said = {name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in said.items()}
@@ -437,7 +469,7 @@ def _fit(
         literals=len(phrase.literals),
         able=able,
         order=order,
-        sure=trusted and not candidate.missing,
+        sure=trusted and complete and not candidate.missing and not _unknown_in(given, recipe),
         strange=sum(item.like_none for item in said.values()),
         unsaid=trusted and unsaid,
     )
@@ -496,6 +528,14 @@ def _candidate(
     if not missing:
         missing = _refused_values(recipe, values)
     return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
+
+
+def _unknown_in(given: Mapping[str, Any], recipe: Recipe) -> tuple[str, ...]:
+    """Return the values given beside the words that a recipe has no parameter for, as they were given."""
+    unknown = [(name, value) for name, value in given.items() if name not in recipe.params]
+    return tuple(
+        f"{name}={value['name'] if isinstance(value, dict) and 'name' in value else value}" for name, value in unknown
+    )
 
 
 def _asked_for(recipe: Recipe, name: str, fleet: FleetSnapshot) -> Missing:

@@ -75,6 +75,11 @@ class Word:
     forms: tuple[str, ...]
     tail: str = ""
 
+    @property
+    def quoted(self) -> bool:
+        """Whether quotes or backticks hold it together, so that it is a name or a command and nothing else."""
+        return self.text[:1] in ('"', "`", "“")
+
 
 def words_of(text: str) -> list[Word]:
     """Return the words of a request; commas and stops at their ends are dropped, polite words too."""
@@ -186,16 +191,20 @@ def read_phrase(text: str) -> Phrase:
 
 
 _PHRASES_MOST = 200
+_LEAST_PARTS = 2
 
 
 @lru_cache(maxsize=1024)
-def phrases_of(texts: tuple[str, ...], optional: frozenset[str]) -> tuple[Phrase, ...]:
+def phrases_of(
+    texts: tuple[str, ...], optional: frozenset[str], usual: frozenset[str], given: frozenset[str]
+) -> tuple[Phrase, ...]:
     """Return the phrases of a recipe, and those that they make together.
 
     Where a phrase begins as another one and goes on with a further slot, these words may follow every phrase that ends
-    as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates on
-    {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional` slot,
-    the words before it ask for that slot.
+    as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates
+    on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional`
+    slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `given`,
+    they do without.
     """
     found = dict.fromkeys(read_phrase(text) for text in texts)
     written = list(found)
@@ -205,7 +214,8 @@ def phrases_of(texts: tuple[str, ...], optional: frozenset[str]) -> tuple[Phrase
             if phrase.parts[-1] == tail[0] and names and names.isdisjoint(phrase.slots):
                 found.setdefault(Phrase((*phrase.parts, *tail[1:])))
     for phrase in list(found):
-        if (shorter := _without_last(phrase, optional)) is not None:
+        shorter = _without_last(phrase, optional) or _without_known(phrase, usual, given, written)
+        if shorter is not None and Phrase(shorter.parts) not in found:
             found.setdefault(shorter)
     return tuple(found)[: max(_PHRASES_MOST, len(texts))]
 
@@ -228,6 +238,21 @@ def _without_last(phrase: Phrase, optional: frozenset[str]) -> Phrase | None:
     clause = rest[max((at + 1 for at, (_, slot) in enumerate(rest) if slot), default=0) :]
     told = any(form not in _SMALL and form not in _PARTICLES for form, _ in clause)
     return Phrase(tuple(rest), last) if told and len(clause) < len(rest) else None
+
+
+def _without_known(
+    phrase: Phrase, usual: frozenset[str], given: frozenset[str], written: Collection[Phrase]
+) -> Phrase | None:
+    """Return a phrase without the device at its end, where that is known: given beside the words, or the usual ones.
+
+    The usual ones are meant where a phrase without the slot before does without it as well: *find duplicates*.
+    """
+    *before, (last, is_slot) = phrase.parts
+    if not is_slot or len(before) < _LEAST_PARTS or before[-1][1] or before[-1][0] not in _SMALL:
+        return None
+    shorter = Phrase(tuple(before[:-1]), last)
+    alike = Phrase(shorter.parts[:-2]) in written and shorter.parts[-1][1] and not shorter.parts[-2][1]
+    return shorter if shorter.telling and (last in given or (last in usual and alike)) else None
 
 
 def _forms_of(words: list[Word]) -> list[tuple[str, int]]:
