@@ -124,8 +124,9 @@ _GAPS: Final = (
     ),
     _Gap(
         _compares,
-        "no recipe compares folders or devices",
+        "no recipe compares whole devices",
         (
+            _Way("*compare Documents on {one} with Documents on {other}* compares two folders", _SEARCH, _SEARCH),
             _Way("*find duplicates on {two}* shows the files that are equal", (*_SEARCH, "fs.trash")),
             _Way("*run uptime on {two}* marks where the output of a command differs", _COMMAND),
         ),

@@ -60,6 +60,8 @@ _PARTICLES = word_set(
     "up down last first time one two by be can it its that i have put get send show which when why new newest not as"
     " if take check find search for where"
 )
+_PLAIN = frozenset({"zip"})
+"""Words that mean one thing only, whatever stands around them."""
 _SPELLED_LEAST = 4
 _SPELLED_LIKE = 0.85
 _TRIES_MOST = 4000
@@ -107,11 +109,12 @@ def request_words(text: str) -> list[Word]:
 class Phrase:
     """Parts in order: a literal form, or a slot (its name in `slot`).
 
-    `lacks` is a slot that its words begin to name and do not: *and put a contact sheet*, without *on laptop*.
+    The slots in `quoted` stand in quotes, and take nothing else. `lacks` is a slot that its words begin to name and do not: *and put a contact sheet*, without *on laptop*.
     """
 
     parts: tuple[tuple[str, bool], ...]
     lacks: str = ""
+    quoted: frozenset[str] = frozenset()
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -128,8 +131,9 @@ class Phrase:
 
     @cached_property
     def says(self) -> float:
-        """The weight of its own words: one for each word with a meaning, half for a particle."""
-        return len(self.telling) + sum(form in _PARTICLES for form in set(self.literals)) / 2
+        """The weight of its own words: one for each word with a meaning, half for a particle and more for a plain one."""
+        halves = sum(form in _PARTICLES or form in _PLAIN for form in set(self.literals))
+        return len(self.telling) + halves / 2
 
     def before(self, slot: str) -> str:
         """Return the word that stands before a slot; empty at the beginning and after another slot."""
@@ -180,14 +184,16 @@ def spellings(phrases: Collection[Phrase]) -> frozenset[str]:
 def read_phrase(text: str) -> Phrase:
     """Return a phrase ready to be compared."""
     parts: list[tuple[str, bool]] = []
+    quoted: set[str] = set()
     for token in text.split():
         slot = _SLOT.search(token)
         if slot:
             parts.append((slot[1], True))
+            quoted.update([slot[1]] if token.startswith('"') else [])
             continue
         for word in words_of(token):
             parts.extend((form, False) for form in word.forms)
-    return Phrase(tuple(parts))
+    return Phrase(tuple(parts), quoted=frozenset(quoted))
 
 
 _PHRASES_MOST = 200
@@ -267,7 +273,14 @@ def readings(phrase: Phrase, words: list[Word]) -> Iterator[dict[str, str]]:
     """
     forms = _forms_of(words)
     budget = [_TRIES_MOST]
-    yield from _read(phrase.parts, 0, forms, 0, words, {}, budget)
+    for reading in _read(phrase.parts, 0, forms, 0, words, {}, budget):
+        if all(_is_quoted(reading[name]) for name in phrase.quoted):
+            yield reading
+
+
+def _is_quoted(text: str) -> bool:
+    (*others, word) = words_of(text)
+    return word.quoted and not others
 
 
 def _read(

@@ -122,8 +122,12 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if param.type == "device":
         return _few_enough(take_device(text, param, fleet), param)
     bare = _unquoted(text)
+    if param.type in _LOOKS and bare != text:
+        # *send "notes.txt" to nas* may be about a file.
+        doubtful = param.type == "text" and len(bare.split()) == 1 and _PATH_MARK.search(bare)
+        return SlotValue(bare, trust=Trust.PLAIN if doubtful else Trust.SURE)
     if param.type in _LOOKS:
-        return SlotValue(bare) if bare != text else _LOOKS[param.type](text, fleet)
+        return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
         return _take_argv(bare) if bare != text else _take_bare_argv(text, fleet)
     return _TAKERS[param.type](bare)
