@@ -63,6 +63,8 @@ plan:
 ```
 
 `{param: NAME}` stands for a whole value; a text `"{NAME}"` in a plan is refused, because only phrases have slots.
+A slot of a phrase that stands in quotes, as in `send "{text}" to {phone}`, takes only words in quotes. Where a phrase
+begins as another one and goes on with a further slot, these words may follow every phrase that ends with the same slot.
 
 | field of a parameter | says |
 |---|---|

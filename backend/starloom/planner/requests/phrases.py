@@ -109,7 +109,8 @@ def request_words(text: str) -> list[Word]:
 class Phrase:
     """Parts in order: a literal form, or a slot (its name in `slot`).
 
-    The slots in `quoted` stand in quotes, and take nothing else. `lacks` is a slot that its words begin to name and do not: *and put a contact sheet*, without *on laptop*.
+    The slots in `quoted` stand in quotes, and take nothing else. `lacks` is a slot that its words begin to name and do
+    not: *and put a contact sheet*, without *on laptop*.
     """
 
     parts: tuple[tuple[str, bool], ...]
@@ -131,7 +132,7 @@ class Phrase:
 
     @cached_property
     def says(self) -> float:
-        """The weight of its own words: one for each word with a meaning, half for a particle and more for a plain one."""
+        """The weight of its own words: one for each with a meaning, half for a particle, and more for a plain one."""
         halves = sum(form in _PARTICLES or form in _PLAIN for form in set(self.literals))
         return len(self.telling) + halves / 2
 
