@@ -70,7 +70,10 @@ def test_each_example_can_be_carried_out_on_the_devices_that_it_names(kind: str,
 
 
 def test_devices_that_can_do_nothing_here_get_no_example_and_no_word_of_an_empty_fleet() -> None:
-    fault = refused(match("hello", RECIPES, kinds_of("a tab of a phone")), kinds_of("a tab of a phone"))
+    fault = refused(
+        match("hello", RECIPES, kinds_of("a device that has not told its tools yet")),
+        kinds_of("a device that has not told its tools yet"),
+    )
     assert "for example" not in fault.reason
     assert "No device has joined yet" not in fault.reason
 
@@ -142,6 +145,8 @@ def test_the_refusal_names_the_words_that_the_recipe_has_no_place_for() -> None:
         ("sichere die Bilder vom Handy auf nas", "back up the pictures of pixel to nas"),
         ("was sind die Fehler seit gestern", "errors since yesterday on laptop"),
         ("duplicates, perhaps on nas, or not", "find duplicates on nas"),
+        ("packe den Ordner Dokumente auf nas", "zip the folder Documents on nas"),
+        ("vergleiche meine Ordner auf nas und laptop", "compare Documents on laptop with Documents on nas"),
     ],
 )
 def test_the_nearest_sentences_are_named_for_german_words_as_well(words: str, nearest: str) -> None:

@@ -79,6 +79,12 @@ _EXAMPLES: Final = (
     _Example("find duplicates on {}", (("fs.find", "fs.hash", "fs.trash"),)),
     _Example("largest files on {}", (("fs.find",),)),
     _Example("list the files in Documents on {}", (("fs.list",),)),
+    _Example("zip the folder Documents on {}", (("archive.zip", "fs.write", "fs.hash"),)),
+    _Example("compare Documents on {} with Documents on {}", (("fs.find", "fs.hash"), ("fs.find", "fs.hash"))),
+    _Example("search the files of {} for the word invoice", (("fs.search",),)),
+    _Example("make a contact sheet of Pictures on {}", (("fs.find", "fs.hash", "image.sheet"),)),
+    _Example("make the pictures in Pictures on {} smaller", (("fs.find", "image.resize", "fs.write"),)),
+    _Example('send "hello" to {}', (("notify",),), of_a_phone=True),
     _Example("copy Documents from {} to {}", (("fs.find", "fs.hash", "artifact.put"), _STORES)),
 )
 _NEAR: Final = 0.25
@@ -95,10 +101,10 @@ def examples(fleet: FleetSnapshot, found: Matched = _NO_WORDS) -> tuple[str, ...
     asked: list[str] = []
     backed_up = False
     for example in sorted(_EXAMPLES, key=lambda one: -_nearness(one, found.words)):
-        found = _places(example, devices)
+        placed = _places(example, devices)
         copies = example.words.startswith("back up")
-        if found and not (copies and backed_up):
-            asked.append(example.words.format(*(device.name for device in found)))
+        if placed and not (copies and backed_up):
+            asked.append(example.words.format(*(device.name for device in placed)))
             backed_up = backed_up or copies
     return tuple(asked[:EXAMPLES])
 

@@ -160,8 +160,10 @@ def test_a_run_that_was_undone_is_not_proposed(driver: WatchedDriver, taken_back
     assert not driver.do(undo).faults
     assert known(driver) == []
     (sent,) = driver.take()
-    outcome = {} if taken_back else {"outcome": Outcome.ERROR, "code": Code.BAD_ARGUMENTS}
-    driver.result(sent, **outcome)
+    if taken_back:
+        driver.result(sent)
+    else:
+        driver.result(sent, outcome=Outcome.ERROR, code=Code.BAD_ARGUMENTS)
     assert driver.state("c1") == ("succeeded" if taken_back else "failed")
     assert known(driver) == []
     driver.folded_equals_state()
