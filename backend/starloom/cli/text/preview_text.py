@@ -100,4 +100,6 @@ def _not_understood(understood: Understood | None) -> RenderableType:
         title, *rest = candidate_lines(candidate)
         lines.append(Text(f"  perhaps: {title}"))
         lines.extend(Text(f"    {typed(line)}", style="bright_black") for line in rest)
+    if hint := understood.get("hint"):
+        lines.append(Text(f"The way out: {typed(hint)}"))
     return Group(*lines)

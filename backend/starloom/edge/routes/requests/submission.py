@@ -206,6 +206,7 @@ class Submit:
             shown |= {
                 "said": fault.reason,
                 "title": CODES[fault.code].title,
+                "hint": fault.hint,
                 "examples": list(planner.examples(found)),
                 "by_model": model_is_set(self._hub.settings) and lacking is None,
             }
