@@ -75,7 +75,7 @@ class DeviceSnapshot:
     slots: int = 1
     tools: Mapping[str, ToolOffer] = field(default_factory=dict)
     browser: str = ""
-    """What a browser whose page is the device says of itself, such as *Android phone Chrome*."""
+    """The name that a browser gives itself, whose page is the device, such as *Android phone Chrome*."""
     let_in_by: str = ""
     """The author whose code it joined with; empty if that is not known."""
 

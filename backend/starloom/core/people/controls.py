@@ -11,7 +11,6 @@ from shlex import quote
 
 from msgspec.structs import replace
 
-from starloom.core.people.recipes import proposals
 from starloom.core.placement.selection import requeue
 from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import open_group_round
@@ -39,6 +38,7 @@ from starloom.core.state.work import (
     moved,
     repeats,
     unattend,
+    withdraw_proposals,
 )
 from starloom_protocol.records.entities import Attempt, TaskRecord
 from starloom_protocol.stream.authors import ENGINE, may_decide, name_of
@@ -124,7 +124,7 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     puts: list[Put] = [*stood, ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
     if kind is EventKind.REOPENED:
-        proposals.withdraw(work, constellation)
+        withdraw_proposals(work, constellation)
     unattend(work, constellation, Attention.HISTORY_RESTORED)
     if constellation.groups:
         conversation.look_again(work, constellation)

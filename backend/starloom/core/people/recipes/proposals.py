@@ -68,18 +68,6 @@ def propose(work: Work, constellation: Constellation) -> None:
         _keep(work, made)
 
 
-def withdraw(work: Work, constellation: Constellation) -> None:
-    """Remove the open proposal of a plan that goes on after its end, to be undone or edited; its next end decides."""
-    kept = (OPEN, LEFT)
-    puts: list[Put] = [
-        ("proposal", one.id, None)
-        for one in work.shard.access.proposals.values()
-        if one.constellation == constellation.head.id and one.state in kept
-    ]
-    if puts:
-        work.emit(work.shard.access, EventKind.RECIPE_PROPOSAL_CLOSED, puts[0][1], puts, note="withdrawn", by=ENGINE)
-
-
 def _made(work: Work, constellation: Constellation, found: Traced, words: str, because: str) -> RecipeProposal | None:
     """Return a proposal, or with `because` the mark of a plan that is left; None for one that is not kept at all."""
     head = constellation.head
