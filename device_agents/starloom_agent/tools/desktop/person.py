@@ -57,7 +57,7 @@ def notify(context: ToolContext, args: Notify) -> Notice:
     context.log(f"{args.title}: {text}")
     argv = _notice_argv(args.title, text)
     if argv is None:
-        if context.lab:
+        if context.unattended:
             # A device of the demonstration has nobody before it; its log is where its notices are looked at.
             return {"text": text, "shown": "log", "reason": NO_NOTICE}
         raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{NO_NOTICE}: nobody saw {quoted(text)}", effect=False)
