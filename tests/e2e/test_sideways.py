@@ -13,6 +13,9 @@ from tests.e2e.witness import Seen
 pytestmark = [pytest.mark.e2e]
 
 LOW: ViewportSize = {"width": 844, "height": 390}
+UPRIGHT: ViewportSize = {"width": 390, "height": 844}
+DOUBLED: ViewportSize = {"width": 720, "height": 450}
+"""A window of a desk at 200 %."""
 DESK: ViewportSize = {"width": 1280, "height": 800}
 NAME = "Read all letters of the attic"
 
@@ -115,3 +118,24 @@ def test_the_buttons_of_a_long_dialog_are_in_a_low_window(page: Page) -> None:
     page.goto("/schedules?add=1")
     for name in ("Cancel", "Save the schedule", "Close"):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_dialog_outlives_a_turn_of_the_phone(page: Page, stack: Stack) -> None:
+    made = stack.submit({"starloom": 1, "name": "Room", "tasks": [{"id": "room", "tool": "disk.usage"}]})
+    stack.until_state(made, "succeeded")
+    for before, after in ((UPRIGHT, LOW), (DESK, DOUBLED)):
+        page.set_viewport_size(before)
+        page.goto(f"/constellations/{made}")
+        repeat = page.get_by_role("button", name="Repeat...")
+        if not repeat.is_visible():
+            page.get_by_role("button", name="More", exact=True).and_(page.locator(".acts button")).click()
+        repeat.click()
+        page.get_by_label("Name").fill("Room of the attic")
+        page.set_viewport_size(after)
+        expect(page.locator(".acts", has=repeat).or_(page.locator(".thumb"))).to_be_attached()
+        expect(page.get_by_label("Name")).to_have_value("Room of the attic")
+    page.goto("/devices")
+    page.get_by_role("button", name="Stop everything").click()
+    page.set_viewport_size(UPRIGHT)
+    expect(page.get_by_role("dialog").get_by_role("button", name="Let it run")).to_be_visible()

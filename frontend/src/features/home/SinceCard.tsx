@@ -3,7 +3,7 @@
 import { Link } from "wouter";
 import { deviceShown } from "../../model/fleet/fleet.ts";
 import type { ConstellationRow } from "../../model/types.ts";
-import { age, rowShown, plural } from "../../model/words/words.ts";
+import { age, plural, rowShown } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { isNothing, type Since } from "./since.ts";
 
