@@ -41,9 +41,9 @@ _SYSLOG = re.compile(r"^([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d:\d\d:\d\d)")
 
 class Search(Args, frozen=True, kw_only=True):
     """`since` is how far back (`2h`) or from when (`22:00`, `2026-01-31`); `path` a log file or a folder of them in
-    place of the system's log; `contains` a plain text in the line (any case), searched in lines without a time, too;
-    `level` error keeps what speaks of trouble. The latest lines win when there are more than `limit`. `unseen` of the
-    summary says what could not be read.
+    place of the system's log; `contains` a plain text in the line (any case); `level` error keeps what speaks of
+    trouble. The latest lines win when there are more than `limit`. `unseen` of the summary says what could not be read.
+    With `contains`, lines without a time are searched, too.
     """
 
     since: str | int = "24h"
