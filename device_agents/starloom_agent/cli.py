@@ -91,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
             settings=Settings(
                 slots=options.slots,
                 lab=options.lab,
+                unattended=options.unattended,
                 reconnect_most_s=options.reconnect_most_s,
             ),
             say=say,
@@ -364,6 +365,8 @@ def _add_running(add: Add) -> None:
     command = add("run", run, "run the agent in the foreground")
     command.add_argument("--hub", metavar="URL", help="reach the same hub by another address")
     command.add_argument("--lab", action="store_true", help="offer the lab's tools too")
+    hint = "nobody is before this device: where no desktop takes a notice, its log shows it"
+    command.add_argument("--unattended", action="store_true", help=hint)
     command.add_argument(
         "--slots", type=_slots, default=DEFAULT_SLOTS, help="how many calls run at once (default %(default)s)"
     )

@@ -358,6 +358,7 @@ export class MockHub {
           request: head.request,
           sentence: (entities.get("answer") as Entity | undefined)?.sentence ?? "",
           state: head.state,
+          undone_from: head.undone_from ?? null,
           version: head.version,
         };
       })

@@ -13,6 +13,9 @@ from tests.e2e.witness import Seen
 pytestmark = [pytest.mark.e2e]
 
 LOW: ViewportSize = {"width": 844, "height": 390}
+UPRIGHT: ViewportSize = {"width": 390, "height": 844}
+DOUBLED: ViewportSize = {"width": 720, "height": 450}
+"""A window of a desk at 200 %."""
 DESK: ViewportSize = {"width": 1280, "height": 800}
 NAME = "Read all letters of the attic"
 
@@ -114,3 +117,22 @@ def test_the_buttons_of_a_long_dialog_are_in_a_low_window(page: Page) -> None:
     page.goto("/schedules?add=1")
     for name in ("Cancel", "Save the schedule", "Close"):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_dialog_outlives_a_turn_of_the_phone(page: Page, stack: Stack) -> None:
+    made = stack.submit({"starloom": 1, "name": "Room", "tasks": [{"id": "room", "tool": "disk.usage"}]})
+    stack.until_state(made, "succeeded")
+    for before, after in ((UPRIGHT, LOW), (DESK, DOUBLED)):
+        page.set_viewport_size(before)
+        page.goto(f"/constellations/{made}")
+        page.get_by_role("button", name="Repeat...").click()
+        name = page.get_by_label("Name", exact=True)
+        name.fill("Room of the attic")
+        page.set_viewport_size(after)
+        expect(page.locator(".thumb")).to_have_count(int(after is DOUBLED))
+        expect(name).to_have_value("Room of the attic")
+    page.goto("/devices")
+    page.get_by_role("button", name="Stop everything").click()
+    page.set_viewport_size(UPRIGHT)
+    expect(page.get_by_role("dialog").get_by_role("button", name="Let it run")).to_be_visible()

@@ -219,7 +219,7 @@ class Fleet:
             hosts=("*",),
             cage=UNCONFINED,
             # Nobody is before these devices: a notice is looked at in the log.
-            lab=True,
+            unattended=True,
         )
 
     def view(self) -> FleetSnapshot:

@@ -259,5 +259,12 @@ def test_collected_files_are_named_by_origin_and_equal_ones_are_one(fleet: Fleet
     ]
     assert b"laptop - report.pdf" in answer.file("As a file")
     assert set(server.started(answer)) >= {"store"}
+    assert answer.sentence.startswith(
+        "2 files together on server, each read back and equal. 1 device has no folder 'Downloads': server."
+    ), answer.sentence
     again = fleet.submit(words)
     assert (again.state, server.files("Collected")) == ("succeeded", collected), again.told()
+    nowhere = fleet.submit("collect all PDFs from Dwnloads everywhere on the server")
+    said = "No such file was found, and 3 devices have no folder 'Dwnloads': '"
+    assert nowhere.sentence.startswith(said), nowhere.sentence
+    assert {name for name in ("laptop", "server", "phone") if name in nowhere.sentence} == {"laptop", "server", "phone"}

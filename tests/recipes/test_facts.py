@@ -128,3 +128,16 @@ def test_errors_of_all_devices_are_one_timeline(fleet: Fleet) -> None:
     assert (first["each_device"], second["each_device"], second["count"]) == ("server", "laptop, phone", 2)
     assert answer.value("It began with").startswith("server: ")
     assert b"sector 77" in answer.file("As a file")
+
+
+def test_a_word_in_a_file_without_times_is_found(fleet: Fleet) -> None:
+    fleet.device("laptop").write("notes/notatki.log", "milk\nthe password is on paper\n")
+    answer = fleet.submit("search the logs in notes on laptop for the word password")
+    assert answer.state == "succeeded", answer.told()
+    assert "or in 1 log without known times; the first is on laptop: 'the password is on paper'" in answer.sentence
+
+    fleet.device("server").write("notes/notatki.txt", "the password is on paper\n")
+    answer = fleet.submit("search the logs in notes on server for the word password")
+    assert answer.sentence.startswith("1 other file was not searched, as a folder is searched for"), answer.sentence
+    answer = fleet.submit("search the logs in notes/notatki.txt on server for the word password")
+    assert "the first is on server: 'the password is on paper'" in answer.sentence

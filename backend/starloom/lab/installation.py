@@ -214,7 +214,7 @@ class Installation:
         clock = self._clock(name)
         set_clock(clock, 0.0)
         argv = [sys.executable, "-P", "-m", "starloom.lab.clock_skew", str(clock), "starloom_agent", "run"]
-        argv += ["--home", str(self._agents[name].home), "--lab", "--reconnect-most-s", "1"]
+        argv += ["--home", str(self._agents[name].home), "--lab", "--unattended", "--reconnect-most-s", "1"]
         argv += ["--slots", str(self.slots(name))]
         self._running[name] = self._spawn(argv, f"agent-{name}", self.variables(name))
 

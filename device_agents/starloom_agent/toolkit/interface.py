@@ -168,7 +168,7 @@ class ToolContext:
     cage       the sandbox layer for programs that come with the request; `none` where the owner allows to do without,
                empty where no such program may run
     notes      a folder of the agent for data that tools keep between calls, or None
-    lab        whether this is a device of the demonstration
+    unattended whether nobody is before this device, as it is one of the demonstration
     detached   takes the programs that outlive a call that succeeds
     confine    gives up every file but the granted folders and `workdir`, for good; a tool that starts caged programs
                calls it when the last one has ended, because no cage can be made afterwards
@@ -189,7 +189,7 @@ class ToolContext:
     network: bool = False
     cage: str = ""
     notes: Path | None = None
-    lab: bool = False
+    unattended: bool = False
     detached: list[Detached] = field(default_factory=list)
     confine: Callable[[], None] = _stay_free
     permits: PermissionPort = NO_PERMITS

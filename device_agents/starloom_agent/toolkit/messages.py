@@ -48,7 +48,6 @@ class CallSpec(Line, frozen=True, kw_only=True):
     fence_at: float | None = None
     files_out: list[FileOut] = []
     hosts: list[str] = []
-    lab: bool = False
     inputs: list[DispatchInput] = []
     memory_bytes_max: int = 0
     network: bool = False
@@ -60,6 +59,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     session: str = ""
     settings: str = ""
     trash_most_gib: int = 0
+    unattended: bool = False
     wants: list[str] = []
     write: list[str] = []
 

@@ -91,6 +91,7 @@ class Settings:
 
     slots: int = 4
     lab: bool = False
+    unattended: bool = False
     reconnect_most_s: float = RECONNECT_MOST_S
 
 
@@ -657,7 +658,7 @@ class Agent:
             fence_at=held.fence_at,
             workdir=workdir,
             connection_file=self.home.run / "connection.json",
-            lab=self._settings.lab,
+            unattended=self._settings.unattended,
             session=self.sessions.take(tool, at.constellation),
         )
         self._chatter.begin(at)

@@ -2717,6 +2717,8 @@ export interface components {
             schedule: string | null;
             sentence: string;
             state: components["schemas"]["ConstellationState"];
+            /** @description Its final state before work of it was undone. */
+            undone_from: components["schemas"]["ConstellationState"] | null;
             version: number;
             /** @description Of an ended one, the time in which a question to a person was open. */
             waited_ms: number;

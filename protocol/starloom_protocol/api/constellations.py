@@ -28,6 +28,8 @@ class ConstellationRow(TypedDict):
     recipe: str | None
     schedule: str | None
     state: ConstellationState
+    undone_from: ConstellationState | None
+    """Its final state before work of it was undone."""
     version: int
     attention: list[Attention]
     labels: dict[str, str]
@@ -203,7 +205,6 @@ class Snapshot(ConstellationRow):
 
     seq: int
     origin: Origin | None
-    undone_from: ConstellationState | None
     params: Any
     policy: Policy
     plan_hash: str | None

@@ -49,7 +49,11 @@ class Bench:
             ledger=ledger,
             tools=registry.all_tools(),
             modules=dict(registry.module_of()),
-            settings=Settings(lab=True, reconnect_most_s=float(str(more.pop("reconnect_most_s", RECONNECT_MOST_S)))),
+            settings=Settings(
+                lab=True,
+                unattended=bool(more.pop("unattended", False)),
+                reconnect_most_s=float(str(more.pop("reconnect_most_s", RECONNECT_MOST_S))),
+            ),
             say=self.hear,
             jitter=lambda: 0.0,
         )

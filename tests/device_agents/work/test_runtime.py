@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import sys
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -55,6 +56,22 @@ async def test_it_offers_what_it_has_and_echoes_without_the_ledger(bench: Bench)
     assert {"lab.echo", "shell.run"} <= {tool.name for tool in offer.offer.tools}
     assert "shell:run" in offer.offer.grants
     assert agent.ledger.state_of(order.at) == "unknown"
+
+
+@pytest.mark.parametrize(("unattended", "outcome"), [(False, Outcome.ERROR), (True, Outcome.OK)])
+async def test_the_lab_alone_makes_no_notice_seen(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, unattended: bool, outcome: Outcome
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    bench.start(unattended=unattended)
+    await bench.hub.connected()
+    order = dispatch("notify", '{"text":"Your pictures are safe"}')
+    await bench.hub.send(order)
+    result = await bench.hub.result(order.at)
+    assert result.outcome is outcome
+    assert ('"shown":"log"' in (result.value or "")) is unattended
 
 
 async def test_it_says_how_it_fares_with_what_it_says_anyway_and_anew_to_each_hub(bench: Bench) -> None:

@@ -335,7 +335,10 @@ def _results_of(constellation: Constellation) -> list[str]:
 
 
 def _items_of(constellation: Constellation, fleet: Fleet, results: Iterable[ResultSpec]) -> list[AnswerItem]:
-    """Return the items of an answer. One that rests on work which was undone says so, and its text opens no answer."""
+    """Return the items of an answer. One that rests on work which was undone says so.
+
+    Then no text opens the answer: it would stand before the sentence, which tells of the undo.
+    """
     items = [item for result in results for item in _items(constellation, fleet, result)]
     undone = taken_back(constellation)
     if not undone:
@@ -344,11 +347,12 @@ def _items_of(constellation: Constellation, fleet: Fleet, results: Iterable[Resu
     # A child reaches its family, whose other children may stand.
     families = {constellation.specs[task].group for task in undone}
     stands = {task for task in rests if task not in undone and constellation.specs[task].group in families - {None}}
+    plain = [replace(item, show="value") if item.show == "text" else item for item in items]
     return [
-        replace(item, show="value" if item.show == "text" else item.show, title=f"{item.title}, before it was undone")
+        replace(item, title=f"{item.title}, before it was undone")
         if item.task in rests and item.task not in stands
         else item
-        for item in items
+        for item in plain
     ]
 
 

@@ -47,7 +47,7 @@ class DemoDevice:
         self.told_next = ""
         self._clock = folder / "clocks" / agent.name
         argv = [sys.executable, "-P", "-m", "starloom.lab.clock_skew", str(self._clock), "starloom_agent", "run"]
-        argv += ["--home", str(agent.home), "--lab", "--reconnect-most-s", f"{RECONNECT_MOST_S:g}"]
+        argv += ["--home", str(agent.home), "--lab", "--unattended", "--reconnect-most-s", f"{RECONNECT_MOST_S:g}"]
         log = folder / "logs" / f"agent-{agent.name}.log"
         self._child = Child(Program(f"agent {agent.name}", argv, log=log, piped=True, final_exits=OVER), say)
         self._wounds: list[Wound] = []

@@ -61,7 +61,7 @@ def notify(context: ToolContext, args: Notify) -> Notice:
     argv = _notice_argv(args.title, text)
     if argv is None:
         # A device of the demonstration has nobody before it; its log is where its notices are looked at.
-        if context.lab or args.unshown == "log":
+        if context.unattended or args.unshown == "log":
             return {"text": text, "shown": "log", "reason": NO_NOTICE}
         raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{NO_NOTICE}: nobody saw {quoted(text)}", effect=False)
     ran = run_program(argv, timeout_s=10, environment=display.environment())

@@ -222,8 +222,16 @@ class FoundFolder(TypedDict):
     path: str
 
 
+class AbsentFolder(Named):
+    """A folder that is not there; `devices` is 1, to be added up over devices."""
+
+    devices: int
+    folder: str
+
+
 class FoundFiles(TypedDict):
-    """`files`, or with `group_by: folder` the `folders` that hold them.
+    """`files`, or with `group_by: folder` the `folders` that hold them; with `missing: nothing`, `not_there` is the
+    root without a folder.
 
     `left_out` names what no tool can take or look into: names that are no text, folders that this user may not read or
     that lie too deep; a trash; with `whole` links, too. A file that would not have fitted is not among them.
@@ -233,6 +241,7 @@ class FoundFiles(TypedDict):
     files: NotRequired[list[FoundFile]]
     folders: NotRequired[list[FoundFolder]]
     left_out: list[LeftOut]
+    not_there: list[AbsentFolder]
     total_bytes: int
     truncated: bool
     unreadable: int
@@ -275,6 +284,7 @@ class _Search:
         self.unreadable = 0
         self.missed: list[LeftOut] = []
         self.empty: list[FoundFolder] = []
+        self.not_there: list[AbsentFolder] = []
 
     def look(self, root: Path, shown: str) -> None:
         args = self._args
@@ -313,6 +323,10 @@ class _Search:
         if args.words and not score(missed.below, self._words):
             return False
         return _name_fits(name, missed.below, args)
+
+    def note_absent(self) -> None:
+        named: Named = {"device": self._args.device_name} if self._args.device_name else {}
+        self.not_there.append({**named, "devices": 1, "folder": self._args.root})
 
     def take_file(self, file: Path, shown: str) -> None:
         """Take the root itself, which is a file."""
@@ -421,6 +435,7 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
             search.take_file(root, shown)
             continue
         if not there and args.missing == "nothing":
+            search.note_absent()
             continue
         if not there:
             reason = f"{args.root or root} is not a folder on this device ({root}){near_name(context.files, root)}"
@@ -441,6 +456,7 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
             *(row for row in missed if row["why"] != _LINK),
             *(row for row in missed if row["why"] == _LINK),
         ],
+        "not_there": search.not_there,
     }
     if args.group_by == "folder":
         result["folders"] = sorted([*_by_folder(rows), *search.empty], key=lambda folder: folder["path"])

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal, NotRequired, TypedDict
@@ -42,6 +43,7 @@ class Search(Args, frozen=True, kw_only=True):
     """`since` is how far back (`2h`) or from when (`22:00`, `2026-01-31`); `path` a log file or a folder of them in
     place of the system's log; `contains` a plain text in the line (any case); `level` error keeps what speaks of
     trouble. The latest lines win when there are more than `limit`. `unseen` of the summary says what could not be read.
+    With `contains`, lines without a time are searched, too.
     """
 
     since: str | int = "24h"
@@ -106,10 +108,17 @@ class LogRead(TypedDict):
 
 
 class LogWindow(TypedDict):
-    """Which lines were looked for: the text in them, and how long before the search they may begin."""
+    """Which lines were looked for: the text in them, and how long before the search they may begin.
+
+    Where there are such files: `others` are no logs by their names, `older` were last written before that, and
+    `untimed` tell no known times.
+    """
 
     contains: str
+    older: NotRequired[int]
+    others: NotRequired[int]
     seconds: int
+    untimed: NotRequired[int]
 
 
 class LogSearch(TypedDict):
@@ -150,44 +159,74 @@ def _is_log(path: Path) -> bool:
     return path.suffix == ".log" or path.name in ("syslog", "messages", "auth.log")
 
 
-def from_file(
-    file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool
-) -> tuple[list[LogLine], bool]:
-    """Return the fitting lines of a log file's end, and whether it has lines of which none tells a time.
+_LOG_NAMES = "*.log, syslog, messages and auth.log"
 
-    A line without a time belongs to the one before it.
+
+@dataclass
+class _Files:
+    """The fitting lines of log files, and how many files were not judged.
+
+    unreadable   logs that were refused
+    untimed      logs without known times that have fitting lines or, where no word is asked for, any lines
+    older        logs that were last written before the time that is asked for
+    others       files of a folder that are no logs by their names
     """
-    file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+
+    rows: list[LogLine] = field(default_factory=list)
+    unreadable: int = 0
+    untimed: int = 0
+    older: int = 0
+    others: int = 0
+
+
+def from_file(
+    file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool, wanted: str = ""
+) -> tuple[list[LogLine], bool]:
+    """Return the fitting lines of a log file's end, and whether lines without any known time are among its lines.
+
+    A line without a time belongs to the one before it. A word that is `wanted` is searched in all lines: those before
+    the first time belong to that one, and a file without times is as old as its last change says.
+    """
+    about = os.fstat(file.fileno())
+    file.seek(max(0, about.st_size - _TAIL_BYTES))
     lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
+    first = next((moment for line in lines if (moment := moment_of(line, now)) is not None), None)
+    at = (about.st_mtime if first is None else first) if wanted else None
     rows: list[LogLine] = []
-    at: float | None = None
     for line in lines:
         at = moment_of(line, now) or at
         if at is None or at < since_s or (only_trouble and not _TROUBLE.search(line)):
             continue
-        rows.append({"at_s": int(at), "source": name, "text": line[:_LINE_CHARS]})
-    return rows, at is None and bool(lines)
+        if wanted in line[:_LINE_CHARS].casefold():
+            rows.append({"at_s": int(at), "source": name, "text": line[:_LINE_CHARS]})
+    return rows, first is None and bool(rows if wanted else lines)
 
 
-def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> tuple[list[LogLine], int, int]:
-    """Return the fitting lines, how many logs could not be read, and how many tell no time that is known."""
+def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> _Files:
     now = datetime.now(UTC)
-    rows: list[LogLine] = []
-    unreadable = timeless = 0
+    seen = _Files()
     # Links are left out: they may lead anywhere.
     walk = Walk(files, place, hidden=True)
-    for path in [place] if files.is_file(place) else sorted(found.path for found in walk if _is_log(found.path)):
+    for path in [place] if files.is_file(place) else sorted(found.path for found in walk):
+        if path != place and not _is_log(path):
+            seen.others += 1
+            continue
         if args.service and args.service.casefold() not in path.name.casefold():
             continue
         try:
             with files.open(path) as file:
-                if os.fstat(file.fileno()).st_mtime >= begin:
-                    found, none_timed = from_file(file, path.name, begin, now, only_trouble=args.only_trouble)
-                    rows += found
-                    timeless += none_timed
+                if os.fstat(file.fileno()).st_mtime < begin:
+                    seen.older += 1
+                    continue
+                found, untimed = from_file(
+                    file, path.name, begin, now, only_trouble=args.only_trouble, wanted=args.contains.casefold()
+                )
+                seen.rows += found
+                seen.untimed += untimed
         except OSError:
-            unreadable += 1
-    return rows, unreadable + walk.unreadable, timeless
+            seen.unreadable += 1
+    seen.unreadable += walk.unreadable
+    return seen
 
 
 def _has_journal() -> bool:
@@ -201,7 +240,7 @@ def search(context: ToolContext, args: Search) -> LogSearch:
     begin = begin_of(args.since, now)
     if args.service.startswith("-"):
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(args.service)} is not the name of a service", effect=False)
-    unreadable, timeless, hidden = 0, 0, False
+    seen, hidden = _Files(), False
     if args.path:
         source = args.path
         real = context.resolve_read(args.path)
@@ -209,21 +248,22 @@ def search(context: ToolContext, args: Search) -> LogSearch:
             there = context.files.exists(real)
         if not there:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is not there on this device ({real})", effect=False)
-        rows, unreadable, timeless = _from_files(args, begin, context.files, real)
+        seen = _from_files(args, begin, context.files, real)
     elif _has_journal():
         source = "journal"
-        rows, hidden = _from_journal(args, begin)
+        seen.rows, hidden = _from_journal(args, begin)
     else:
         source = str(_FOLDER)
         folder = _FOLDER.resolve()
-        # A system has logs of other forms as well; only of a named log is it said that it tells no times.
-        rows, unreadable, _ = _from_files(args, begin, Beneath(read=(folder,)), folder)
+        found = _from_files(args, begin, Beneath(read=(folder,)), folder)
+        # A system has files of other forms as well; only of a named place is it said what was not judged.
+        seen = _Files(found.rows, found.unreadable, untimed=found.untimed if args.contains else 0)
     wanted = args.contains.casefold()
-    rows = [row for row in rows if wanted in row["text"].casefold()]
+    rows = [row for row in seen.rows if wanted in row["text"].casefold()]
     rows.sort(key=lambda row: row["at_s"])
     kept = rows[-args.limit :]
     named: Named = {"device": args.device_name} if args.device_name else {}
-    unseen = _unseen(unreadable, timeless, hidden=hidden, device=args.device_name)
+    unseen = _unseen(seen, args, hidden=hidden)
     why = f"trouble in the log: {_counted(rows)}" if args.only_trouble and rows else ""
     shown: list[LogRow] = [{**named, **row, "shape": shape_of(row["text"])} for row in kept]
     return {
@@ -232,21 +272,45 @@ def search(context: ToolContext, args: Search) -> LogSearch:
         "rows": shown,
         "count": len(rows),
         "truncated": len(rows) > len(kept),
-        "unreadable": unreadable,
+        "unreadable": seen.unreadable,
         "summary": {**named, "severity": 1 if why else 0, "weight": 1 if why else 0, "why": why, "unseen": unseen},
         "findings": [{**named, "looked_at": "log", "severity": 1, "why": why}] if why else [],
-        "window": {"contains": args.contains, "seconds": max(0, round(now.timestamp() - begin))},
+        "window": _window(seen, args, round(now.timestamp() - begin)),
     }
 
 
-def _unseen(unreadable: int, timeless: int, *, hidden: bool, device: str) -> str:
-    """Return what could not be read, in words; empty where all was read."""
-    on = f" on {device}" if device else ""
+def _window(seen: _Files, args: Search, seconds: int) -> LogWindow:
+    window: LogWindow = {"contains": args.contains, "seconds": max(0, seconds)}
+    if seen.older:
+        window["older"] = seen.older
+    if seen.others:
+        window["others"] = seen.others
+    if seen.untimed:
+        window["untimed"] = seen.untimed
+    return window
+
+
+def _unseen(seen: _Files, args: Search, *, hidden: bool) -> str:
+    """Return what could not be read or judged, in words; empty where all was."""
+    on = f" on {args.device_name}" if args.device_name else ""
     if hidden:
         return f"could not read the journal of the system and of other users{on}"
-    if not unreadable and timeless:
-        return f"could not tell the times of {timeless} log{'s' if timeless != 1 else ''}{on}"
-    return f"could not read {unreadable} log{'s' if unreadable != 1 else ''}{on}" if unreadable else ""
+    parts = []
+    if seen.unreadable:
+        parts.append(f"could not read {_logs(seen.unreadable)}{on}")
+    if seen.untimed:
+        parts.append(f"could not tell the times of {_logs(seen.untimed)}{on}")
+    if seen.others:
+        some = f"{seen.others} other file{'s were' if seen.others != 1 else ' was'}"
+        parts.append(f"only {_LOG_NAMES} were searched in {args.path}{on}, and {some} not")
+    if seen.older and args.contains:
+        some = f"{_logs(seen.older)}{on} {'were' if seen.older != 1 else 'was'}"
+        parts.append(f"{some} last written before that time, and not searched")
+    return "; ".join(parts)
+
+
+def _logs(count: int) -> str:
+    return f"{count} log{'s' if count != 1 else ''}"
 
 
 def _counted(rows: list[LogLine]) -> str:

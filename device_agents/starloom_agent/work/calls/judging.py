@@ -129,7 +129,7 @@ def spec_of(
     fence_at: float | None,
     workdir: Path,
     connection_file: Path,
-    lab: bool = False,
+    unattended: bool = False,
     session: str = "",
 ) -> CallSpec:
     """Return the specification for the process of an allowed call."""
@@ -146,7 +146,6 @@ def spec_of(
         files_out=dispatch.files_out,
         hosts=hosts,
         inputs=dispatch.inputs,
-        lab=lab,
         memory_bytes_max=MEMORY_BYTES_MAX,
         module=module,
         network=bool(hosts),
@@ -159,6 +158,7 @@ def spec_of(
         settings=tool.settings,
         tool=tool.name,
         trash_most_gib=allowance.policy.trash.most_gib,
+        unattended=unattended,
         wants=dispatch.wants,
         workdir=str(workdir),
         write=[str(path) for path in folders.write],

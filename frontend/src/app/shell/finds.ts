@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import { Schedules } from "../../link/schedules.ts";
 import { deviceShown, devices } from "../../model/fleet/fleet.ts";
 import { readerTime } from "../../model/words/clock.ts";
-import { constellationShown } from "../../model/words/words.ts";
+import { rowShown } from "../../model/words/words.ts";
 import { useFleet, useWorkspace } from "../workspace/context.ts";
 import { useResource } from "../workspace/resource.ts";
 import { useSettled } from "../workspace/settled.ts";
@@ -52,7 +52,7 @@ export function useFinds(words: string): PaletteEntry[] {
       id: row.id,
       group: "Constellation",
       label: row.name || row.request || row.id,
-      note: constellationShown(row.state).word,
+      note: rowShown(row).word,
       run: open(`/constellations/${row.id}`),
     }));
     const ofFleet = [...devices(fleet).values()].map((view) => ({

@@ -38,7 +38,7 @@ function Screen({ head, model, place }: { head: Head; model: StreamModel; place:
   const versions = useVersions(model, place);
   const run = useRun(head, model, place, versions);
   useFeedPast(place.id, model, run.lens === "graph" || place.task !== null);
-  const { buttons, keys, entries } = useDeeds(run, place, versions);
+  const { buttons, dialogs, keys, entries } = useDeeds(run, place, versions);
   const [menu, setMenu] = useState<{ task: string; at: { x: number; y: number } } | null>(null);
   const onMenu = useCallback<OpenMenu>((of, at) => setMenu({ task: of, at }), []);
   const closeMenu = useCallback(() => setMenu(null), []);
@@ -94,6 +94,7 @@ function Screen({ head, model, place }: { head: Head; model: StreamModel; place:
           onClose={() => to({ task: null })}
         />
       )}
+      {dialogs}
       {phone && !task && (!final || versions.last > 0) && (
         <div className="thumb">
           <Acts label="Actions of this page" up>

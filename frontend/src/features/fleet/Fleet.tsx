@@ -1,5 +1,5 @@
 /** The fleet: every device with what it does now, and the sheet that adds one. */
-import { useMemo, useState } from "react";
+import { Fragment, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
@@ -19,7 +19,7 @@ import { type DevicesNow, StateCounts } from "./devicesNow.tsx";
 import { AddDevice } from "./joining/AddDevice.tsx";
 import { wayOf } from "./joining/JoinWays.tsx";
 import { OnlyOne } from "./OnlyOne.tsx";
-import { StopEverything, Stopped } from "./StopEverything.tsx";
+import { Stopped, useStopEverything } from "./StopEverything.tsx";
 import { KeptLine } from "./vitals/DeviceLines.tsx";
 import { useVitals, useWorkToday } from "./vitals/vitals.ts";
 import { useWork } from "./vitals/work.ts";
@@ -35,6 +35,7 @@ export function FleetPage() {
   const { hub } = useWorkspace();
   const { report } = useDoing();
   const work = useWork();
+  const stopping = useStopEverything();
   const [, go] = useLocation();
   const search = new URLSearchParams(useSearch());
   const [words, setWords] = useState("");
@@ -71,7 +72,7 @@ export function FleetPage() {
       title="Fleet"
       beside={<span className="dim nowrap">{plural(all.length, "device")}</span>}
       actions={[
-        <StopEverything key="stop" />,
+        <Fragment key="stop">{stopping.button}</Fragment>,
         <Button key="add" asks kind="primary" icon="plus" onClick={add}>
           Add device
         </Button>,
@@ -98,11 +99,12 @@ export function FleetPage() {
               <Button asks kind="primary" icon="plus" onClick={add}>
                 Add device
               </Button>
-              <StopEverything />
+              {stopping.button}
             </>
           )}
         </div>
         <Stopped />
+        {stopping.dialog}
         {asks.length > 0 && (
           <section className="card" aria-label="Devices that ask">
             {asks.map((ask) => (

@@ -9,44 +9,45 @@ import { age, author, plural } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { Button } from "../../ui/parts.tsx";
+import type { Raised } from "../../ui/Raised.ts";
 
 const SHOWN_MS = 10 * 60_000;
 
-export function StopEverything() {
+export function useStopEverything(): Raised {
   const { hub } = useWorkspace();
   const { report } = useDoing();
   const [asking, setAsking] = useState(false);
-  return (
-    <>
+  return {
+    button: (
       <Button asks icon="stop" onClick={() => setAsking(true)}>
         Stop everything
       </Button>
-      {asking && (
-        <Modal label="Stop everything" className="asking" onClose={() => setAsking(false)}>
-          <h2 className="head">Stop everything?</h2>
-          <p className="dim">
-            Every constellation is cancelled. Each device that has work confirms when it has ended; one that is away is
-            named until it does.
-          </p>
-          <div className="row">
-            <Button large onClick={() => setAsking(false)}>
-              Let it run
-            </Button>
-            <Button
-              large
-              kind="bad"
-              onClick={() => {
-                setAsking(false);
-                hub.stopAll().catch(report);
-              }}
-            >
-              Stop everything
-            </Button>
-          </div>
-        </Modal>
-      )}
-    </>
-  );
+    ),
+    dialog: asking && (
+      <Modal label="Stop everything" className="asking" onClose={() => setAsking(false)}>
+        <h2 className="head">Stop everything?</h2>
+        <p className="dim">
+          Every constellation is cancelled. Each device that has work confirms when it has ended; one that is away is
+          named until it does.
+        </p>
+        <div className="row">
+          <Button large onClick={() => setAsking(false)}>
+            Let it run
+          </Button>
+          <Button
+            large
+            kind="bad"
+            onClick={() => {
+              setAsking(false);
+              hub.stopAll().catch(report);
+            }}
+          >
+            Stop everything
+          </Button>
+        </div>
+      </Modal>
+    ),
+  };
 }
 
 /** The confirmations of the last stop: while one is missing, and for ten minutes after. */

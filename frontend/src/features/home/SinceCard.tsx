@@ -3,7 +3,7 @@
 import { Link } from "wouter";
 import { deviceShown } from "../../model/fleet/fleet.ts";
 import type { ConstellationRow } from "../../model/types.ts";
-import { age, constellationShown, plural } from "../../model/words/words.ts";
+import { age, plural, rowShown } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { isNothing, type Since } from "./since.ts";
 
@@ -35,7 +35,7 @@ export function SinceCard({ sinceMs, now, found, worth }: SinceCardProps) {
       </header>
       <p className="body">{isNothing(found) ? "Nothing changed." : `${parts.join(", ")}.`}</p>
       {worth.map((row) => {
-        const shown = constellationShown(row.state);
+        const shown = rowShown(row);
         return (
           <Link key={row.id} className="item" href={`/constellations/${row.id}`}>
             <Glyph name={shown.glyph} tone={shown.tone} />

@@ -12,6 +12,7 @@ import type { BreakableDevice, FaultMeeting, LabFault } from "../../model/types.
 import { constellationShown } from "../../model/words/words.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Button, Labelled, ProblemNote, StatePill, Tabs } from "../../ui/parts.tsx";
+import type { Raised } from "../../ui/Raised.ts";
 import { BREAKINGS, breakingTitle, faultShown, lasts } from "./lab.ts";
 import { Begun, Story } from "./Story.tsx";
 
@@ -31,20 +32,29 @@ interface BreakButtonProps {
 }
 
 /** The button, where there is a lab and one of the devices is simulated. */
-export function BreakButton({ devices, over = false }: BreakButtonProps) {
+export function BreakButton(props: BreakButtonProps) {
+  const { button, dialog } = useBreaking(props);
+  return (
+    <>
+      {button}
+      {dialog}
+    </>
+  );
+}
+
+/** The button and its sheet, for a page that draws them apart. */
+export function useBreaking({ devices, over = false }: BreakButtonProps): Raised {
   const may = useLab();
   const [open, setOpen] = useState(false);
   const simulated = devices.filter((device) => device.demo).map((device) => device.id);
-  return (
-    <>
-      {may && !over && simulated.length > 0 && (
-        <Button icon="bolt" title="Break a simulated device on purpose, and see" onClick={() => setOpen(true)}>
-          Break something
-        </Button>
-      )}
-      {open && <BreakSheet devices={simulated} onClose={() => setOpen(false)} />}
-    </>
-  );
+  return {
+    button: may && !over && simulated.length > 0 && (
+      <Button icon="bolt" title="Break a simulated device on purpose, and see" onClick={() => setOpen(true)}>
+        Break something
+      </Button>
+    ),
+    dialog: open && <BreakSheet devices={simulated} onClose={() => setOpen(false)} />,
+  };
 }
 
 /** The sheet: choosing first, then the fault that was asked for. */

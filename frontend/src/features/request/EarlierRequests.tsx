@@ -5,7 +5,7 @@ import { useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
 import { askedLately } from "../../model/words/asked.ts";
 import { createdMs } from "../../model/words/times.ts";
-import { age, constellationShown } from "../../model/words/words.ts";
+import { age, rowShown } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { QuestionCard } from "../inbox/questions/Questions.tsx";
 
@@ -51,7 +51,7 @@ export function AskedLately({ onWords }: { onWords: (words: string) => void }) {
         <span className="small dim">Take one as it is, or change it.</span>
       </header>
       {rows.map((row) => {
-        const { glyph, tone, word } = constellationShown(row.state);
+        const { glyph, tone, word } = rowShown(row);
         return (
           <button key={row.id} type="button" className="deviceline askedline" onClick={() => onWords(row.request)}>
             <span className="grow">{row.request}</span>

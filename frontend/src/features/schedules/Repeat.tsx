@@ -3,30 +3,31 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { Button } from "../../ui/parts.tsx";
+import type { Raised } from "../../ui/Raised.ts";
 import { newTerms, ScheduleDialog } from "./ScheduleDialog.tsx";
 
-export function Repeat({ constellation, name }: { constellation: string; name: string }) {
+export function useRepeat(constellation: string, name: string): Raised {
   const [open, setOpen] = useState(false);
   const { say } = useDoing();
   const [, go] = useLocation();
-  return (
-    <>
+  return {
+    button: (
       <Button asks icon="clock" onClick={() => setOpen(true)}>
         Repeat...
       </Button>
-      {open && (
-        <ScheduleDialog
-          title={`Repeat ${name}`}
-          runs={{ from_constellation: constellation }}
-          terms={newTerms()}
-          onClose={() => setOpen(false)}
-          onSaved={(row) => {
-            setOpen(false);
-            say(`${row.name} is scheduled`);
-            go("/schedules");
-          }}
-        />
-      )}
-    </>
-  );
+    ),
+    dialog: open && (
+      <ScheduleDialog
+        title={`Repeat ${name}`}
+        runs={{ from_constellation: constellation }}
+        terms={newTerms()}
+        onClose={() => setOpen(false)}
+        onSaved={(row) => {
+          setOpen(false);
+          say(`${row.name} is scheduled`);
+          go("/schedules");
+        }}
+      />
+    ),
+  };
 }

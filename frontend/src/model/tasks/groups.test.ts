@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { StreamModel } from "../stream/stream.ts";
 import type { StreamEvent } from "../types.ts";
-import { groupTally } from "./groups.ts";
-import { restOf } from "./tally.ts";
+import { farOf, groupTally } from "./groups.ts";
 
 function modelOf(): StreamModel {
   const model = new StreamModel("s");
@@ -37,7 +36,7 @@ it("counts nothing as to go that has ended another way", () => {
   put(model, { ...child("a", "g", "succeeded"), ...child("b", "g", "waiting"), ...child("c", "g", "cancelled") });
   const rest = () => {
     const tally = groupTally(model, model, "g");
-    return restOf(tally.counts(), tally.size);
+    return farOf(tally);
   };
   expect(rest()).toBe("1 to go");
   put(model, { "task/b": { state: "cancelled", since_ms: 2 } });
@@ -74,4 +73,21 @@ it("begins again with a snapshot", () => {
   expect(told(model, fleet, "a")).toEqual(["2 Running"]);
   model.readSnapshot({ entities: child("a.1", "a", "succeeded") as never, seq: 9 });
   expect(told(model, fleet, "a")).toEqual(["1 Done"]);
+});
+
+it("says of a group that has ended how, and of none of its children that it is to go", () => {
+  const [model, fleet] = [modelOf(), modelOf()];
+  const far = () => farOf(groupTally(model, fleet, "copy"));
+  put(model, { ...child("copy.1", "copy", "succeeded"), ...child("copy.2", "copy", "waiting") });
+  expect(far()).toBe("1 to go");
+  put(model, { "task/copy.2": { state: "succeeded", since_ms: 2 } });
+  expect(far()).toBe("all done");
+  for (const id of ["copy.1", "copy.2"])
+    put(model, {
+      [`spec/undo-${id}`]: { id: `undo-${id}`, changed_in: 2, undoes: id },
+      [`task/undo-${id}`]: { state: "succeeded", since_ms: 3 },
+    });
+  expect(far()).toBe("2 taken back");
+  put(model, { ...child("copy.3", "copy", "skipped") });
+  expect(far()).toBe("1 skipped, 2 taken back");
 });

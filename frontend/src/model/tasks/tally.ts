@@ -164,15 +164,3 @@ function more<K>(held: Map<K, number>, key: K, by: number): void {
   if (count) held.set(key, count);
   else held.delete(key);
 }
-
-const DONE: ReadonlySet<string> = new Set(["tick", "double_tick"]);
-const ENDED: ReadonlySet<string> = new Set([...DONE, "cross", "chevrons", "square"]);
-
-/** The rest of a group in words: `2 to go`, or how those ended that were not done: `1 cancelled`, `3 skipped`. */
-export function restOf(counts: readonly Count[], size: number): string {
-  const ended = counts.filter(({ shown }) => ENDED.has(shown.glyph));
-  const open = size - ended.reduce((sum, { count }) => sum + count, 0);
-  if (open > 0) return `${open} to go`;
-  const others = ended.filter(({ shown }) => !DONE.has(shown.glyph));
-  return others.map(({ shown, count }) => `${count} ${shown.word.toLowerCase()}`).join(", ") || "all done";
-}

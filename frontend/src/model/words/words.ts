@@ -48,12 +48,22 @@ const FOR_YOU: ReadonlySet<Attention> = new Set<Attention>([
 export const waitsForYou = (row: { state: Head["state"]; attention?: readonly Attention[] }): boolean =>
   row.state === "awaiting_approval" || (row.attention ?? []).some((one) => FOR_YOU.has(one));
 
-/** The state of a constellation in a list: one that waits for a person has no turning arc. */
-export const rowShown = (row: { state: Head["state"]; attention?: readonly Attention[] }): Shown => {
+interface StateOfRow {
+  state: Head["state"];
+  attention?: readonly Attention[];
+  undone_from?: Head["state"] | null;
+}
+
+/** A row does not tell whether all of its work was undone; its sentence does. */
+const UNDONE: Shown = { ...presentation("cancelled", null), word: "Taken back, in part or whole" };
+
+/** The state of a constellation in a list: one that waits for a person has no turning arc, undone work has no tick. */
+export function rowShown(row: StateOfRow): Shown {
+  if (row.state === "succeeded" && row.undone_from) return UNDONE;
   if (row.state !== "active" || !waitsForYou(row)) return constellationShown(row.state);
   const byTap = row.attention?.includes("waits_for_a_tap") && row.attention.length === 1;
   return byTap ? presentation("running", "tap") : presentation("ready", "person");
-};
+}
 
 export const ATTENTION: Record<Attention, string> = {
   question_open: "A question waits for you",

@@ -420,8 +420,13 @@ class Flow:
                 # A plan cannot write what comes from a result in another form; an input can be made a list of one.
                 wraps = drawn == "inputs" and not steps and listed(given).may_be(due)
                 hint = "Add `all: true` beside `output`: it comes as a list of one." if wraps else ""
-        given_as = one.value() if choices or one.words() == other.words() else ""
-        self._found.add(Code.WRONG_TYPE, where, f"`{tool}` takes {takes} here, not {given_as or one.words()}", hint)
+        given_as = (one.value() if choices or one.words() == other.words() else "") or one.words()
+        if given_as == takes and (lacked := one.lacked(other)):
+            reason = f"`{tool}` does not take this map: it lacks {', '.join(lacked)}"
+            hint = f"Its names are: {', '.join(other.names())}."
+        else:
+            reason = f"`{tool}` takes {takes} here, not {given_as}"
+        self._found.add(Code.WRONG_TYPE, where, reason, hint)
 
 
 def _output_nodes(operation: EditOperation, place: str) -> Iterator[tuple[str, str]]:

@@ -179,13 +179,17 @@ class Shape:
         form = self._form_due(due)
         if form:
             return form
-        lacked = [
+        lacked = self.lacked(due)
+        return f"It lacks {', '.join(lacked)}." if lacked else ""
+
+    def lacked(self, due: Shape) -> list[str]:
+        """Return the first names that this map lacks to be the one that is due; none where it is no map."""
+        return [
             name
             for form in (due.forms if len(due.forms) == 1 else ())
             for name in form.required
             if self.kinds() == ["object"] and not self.at("/" + escaped(name)).forms
-        ]
-        return f"It lacks {', '.join(lacked[:_NAMES_MAX])}." if lacked else ""
+        ][:_NAMES_MAX]
 
     def _form_due(self, due: Shape) -> str:
         """Return how a value becomes the one that is due where only its outer form is another."""

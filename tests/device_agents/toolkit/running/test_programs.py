@@ -283,7 +283,7 @@ def test_a_demo_device_shows_its_notices_in_its_log(device: Device, monkeypatch:
     no_desktop(monkeypatch)
     monkeypatch.setattr(sys, "platform", "linux")
     (tool,) = [tool for tool in TOOLS if tool.name == "notify"]
-    found = tool.run(replace(device.context(), lab=True), msgspec.convert({"text": "Safe"}, tool.args))
+    found = tool.run(replace(device.context(), unattended=True), msgspec.convert({"text": "Safe"}, tool.args))
     assert (found["shown"], device.said.lines) == ("log", ["Starloom: Safe"])
 
 

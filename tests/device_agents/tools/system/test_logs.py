@@ -109,6 +109,36 @@ def test_a_log_without_times_is_told_as_unseen(device: Device) -> None:
     assert found["summary"]["unseen"] == "could not tell the times of 1 log on box"
 
 
+@pytest.mark.parametrize("name", ["notatki.txt", "notatki.log"])
+def test_a_word_is_found_in_a_file_without_times(device: Device, name: str) -> None:
+    device.write(f"notes/{name}", "milk\nthe password is on paper\n")
+    found = device.call("log.search", path=f"notes/{name}", contains="Password", device_name="box")
+    assert [row["text"] for row in found["rows"]] == ["the password is on paper"]
+    assert found["summary"]["unseen"] == "could not tell the times of 1 log on box"
+    assert found["window"]["untimed"] == 1
+    none = device.call("log.search", path=f"notes/{name}", contains="bread", device_name="box")
+    assert (none["count"], none["summary"]["unseen"]) == (0, "")
+
+
+def test_a_word_is_found_before_the_first_time(device: Device) -> None:
+    device.write("app.log", "password asked\n2026-03-01T10:00:00Z started\n")
+    assert device.call("log.search", since="2026-01-01", path="app.log", contains="password")["count"] == 1
+    assert device.call("log.search", since="2026-04-01", path="app.log", contains="password")["count"] == 0
+
+
+def test_a_folder_says_which_files_were_not_searched(device: Device) -> None:
+    device.write("notes/notatki.txt", "the password is on paper\n")
+    device.write("notes/new.log", "all is well\n")
+    os.utime(device.write("notes/old.log", "the password was here\n"), (1000, 1000))
+    found = device.call("log.search", path="notes", contains="password", device_name="box")
+    assert found["count"] == 0
+    assert found["summary"]["unseen"] == (
+        "only *.log, syslog, messages and auth.log were searched in notes on box, and 1 other file was not; "
+        "1 log on box was last written before that time, and not searched"
+    )
+    assert {name: found["window"][name] for name in ("others", "older")} == {"others": 1, "older": 1}
+
+
 def test_the_age_of_a_list_of_updates_is_part_of_what_is_told(tmp_path: Path) -> None:
     assert list_of(tmp_path / "nowhere") is None
     assert list_of(tmp_path) is None

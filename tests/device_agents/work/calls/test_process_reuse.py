@@ -105,7 +105,7 @@ def test_calls_that_differ_in_their_work_have_one_key(more: dict[str, Any]) -> N
         {"hosts": ["example.org"], "network": True},
         {"memory_bytes_max": 1},
         {"notes": "/n"},
-        {"lab": True},
+        {"unattended": True},
         {"confined": True},
         {"cage": "L2-landlock"},
         {"connection_file": "/d"},

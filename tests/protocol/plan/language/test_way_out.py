@@ -14,7 +14,10 @@ from starloom_protocol.vocabulary import Repeatability
 TAKES = {
     "additionalProperties": False,
     "properties": {
-        "columns": {"items": {"properties": {"field": {"type": "string"}}, "type": "object"}, "type": "array"},
+        "columns": {
+            "items": {"properties": {"field": {"type": "string"}}, "required": ["field"], "type": "object"},
+            "type": "array",
+        },
         "rows": {"items": {"type": "object"}, "type": "array"},
         "what": {"enum": ["page", "port"]},
     },
@@ -74,6 +77,12 @@ def test_a_word_outside_of_a_closed_list_is_shown() -> None:
     document["tasks"] = [{"id": "a", "tool": "t", "args": {"what": 3}}]
     (found,) = check_plan(document, known_signatures=signatures_of([OFFER])).faults
     assert found.reason == "`t` takes 'page' or 'port' here, not 3"
+
+
+def test_a_map_that_lacks_a_name_is_told_that() -> None:
+    document: dict[str, Any] = {"starloom": 1, "tasks": [{"id": "a", "tool": "t", "args": {"columns": [{"width": 3}]}}]}
+    (found,) = check_plan(document, known_signatures=signatures_of([OFFER])).faults
+    assert (found.reason, found.hint) == ("`t` does not take this map: it lacks field", "Its names are: field.")
 
 
 def test_lists_within_a_list_are_told_to_be_joined() -> None:

@@ -18,9 +18,8 @@ import {
   SHUT_WIDTH,
 } from "../../../model/layout/blocks.ts";
 import { boardOf } from "../../../model/tasks/board.ts";
-import { groupTally } from "../../../model/tasks/groups.ts";
+import { farOf, groupTally, standing } from "../../../model/tasks/groups.ts";
 import { itemLabel, taskView } from "../../../model/tasks/selectors.ts";
-import { restOf } from "../../../model/tasks/tally.ts";
 import type { Item, TaskSpec } from "../../../model/types.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { StateBar } from "../../../ui/parts.tsx";
@@ -155,7 +154,7 @@ function MemberHead({ column, root, folded }: { column: Column; root: string; fo
   const tally = groupTally(model, fleet, member.id);
   const { size } = tally;
   const all = tally.counts();
-  const done = all.reduce((sum, { shown, count }) => sum + (DONE.has(shown.glyph) ? count : 0), 0);
+  const done = standing(tally);
   const places = [...tally.onDevices.keys()].flatMap((id) => devices(fleet).get(id) ?? []);
   const tags = places.map(({ tag }) => tag);
   const spec = model.one<TaskSpec>(`spec/${member.id}`);
@@ -165,7 +164,7 @@ function MemberHead({ column, root, folded }: { column: Column; root: string; fo
   const now = of("vermilion") ?? (folded ? of("amber") : undefined) ?? of("blue");
   const limit = spec?.for_each?.max_parallel ? `${spec.for_each.max_parallel} at once` : "";
   const place = places[0]?.device.name ?? spec?.device?.name ?? "";
-  const note = now ? `${now.count} ${now.shown.word.toLowerCase()}` : restOf(all, size);
+  const note = now ? `${now.count} ${now.shown.word.toLowerCase()}` : farOf(tally);
   return (
     <button
       type="button"

@@ -1,5 +1,5 @@
 /** All that can be done on a constellation's page: its buttons in the order of their weight, its keys, its entries. */
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { ActionButton, useDoing } from "../../../app/actions/Actions.tsx";
 import { constellationActions, taskActions } from "../../../app/actions/actions.ts";
@@ -9,8 +9,8 @@ import type { Key } from "../../../app/shell/keys.ts";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { readingOrder } from "../../../model/tasks/selectors.ts";
 import { Button } from "../../../ui/parts.tsx";
-import { BreakButton } from "../../lab/BreakSomething.tsx";
-import { Repeat } from "../../schedules/Repeat.tsx";
+import { useBreaking } from "../../lab/BreakSomething.tsx";
+import { useRepeat } from "../../schedules/Repeat.tsx";
 import { retryFailed } from "../view/whole.ts";
 import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
@@ -21,6 +21,8 @@ const ENTRIES_MAX = 10_000;
 
 export interface Deeds {
   buttons: ReactNode[];
+  /** The dialogs of the buttons: the page draws them, since the buttons change their bar with the layout. */
+  dialogs: ReactNode[];
   keys: Key[];
   entries: () => PaletteEntry[];
 }
@@ -36,6 +38,8 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
   const undoAll = run.undo ? undoWork(workspace, head, run.present, null) : null;
   const edit = () => go(`/constellations/${encodeURIComponent(id)}/edit`);
   const begun = versions.last > 0;
+  const breaking = useBreaking({ devices: run.used, over: final });
+  const repeat = useRepeat(id, head.name || "this");
 
   const retry = () => {
     const chosen = run.views.find((view) => view.id === place.task);
@@ -68,9 +72,10 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
           Plan in rows
         </Button>
       ),
-      <BreakButton key="break" devices={run.used} over={final} />,
-      final && begun && <Repeat key="repeat" constellation={id} name={head.name || "this"} />,
+      <Fragment key="break">{breaking.button}</Fragment>,
+      final && begun && <Fragment key="repeat">{repeat.button}</Fragment>,
     ].filter(Boolean),
+    dialogs: [<Fragment key="break">{breaking.dialog}</Fragment>, <Fragment key="repeat">{repeat.dialog}</Fragment>],
     keys: [
       { keys: "1", does: "Graph", run: () => place.to({ set: { lens: "graph" } }) },
       { keys: "2", does: "List", run: () => place.to({ set: { lens: "list" } }) },
