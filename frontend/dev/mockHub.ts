@@ -336,7 +336,10 @@ export class MockHub {
 
   private session(): Answered {
     const principal = { id: "p1", name: "mara" };
-    return { body: { csrf: "csrf", lab: this.lab !== null, principal, role: this.role, token: "t1" }, status: 200 };
+    return {
+      body: { csrf: "csrf", lab: this.lab !== null, principal, role: this.role, scopes: [], token: "t1" },
+      status: 200,
+    };
   }
 
   private list(search: URLSearchParams): Answered {
@@ -474,14 +477,14 @@ export class MockHub {
   private device(id: string, action: string, body: { name?: string }): Answered {
     const held = this.entities("fleet").get(`device/${id}`);
     if (!held) return problem(404, "not_found", `there is no device ${id}`);
-    const change: Entity =
-      action === "drain"
-        ? { draining: true }
-        : action === "resume"
-          ? { draining: false }
-          : action === "revoke"
-            ? { revoked: true }
-            : { name: body.name };
+    const changes: Record<string, Entity> = {
+      drain: { draining: true },
+      reserve: { reserved: true },
+      resume: { draining: false },
+      revoke: { revoked: true },
+      share: { reserved: false },
+    };
+    const change = changes[action] ?? { name: body.name };
     this.publish("fleet", `device_${action || "renamed"}`, { [`device/${id}`]: { ...held, ...change } });
     return { body: {}, status: 200 };
   }

@@ -8,6 +8,8 @@ The elements of each page are held to their bound by `tests/e2e/test_large_plans
 - `tti_s`: the first picture, and after it a second in which no task of the main thread took more than 50 ms.
 - `timeline_...` is the same page with the timeline in place of the graph, opened, moved and zoomed; its longest task is
   to stay below 100 ms at 5,000 tasks, and `timeline_cpu_ms` tells its own part of it.
+- With `--apart`, the hub and its agents have one half of the processors and the browser the other, as where the browser
+  of a person is on another machine than the hub: what the page takes longer then is its own, not waiting for them.
 - `heard_kb` is what the live socket brought while the graph was moved and zoomed: a pair of live pages is fair only
   where both heard about as much.
 - `axe_violations`, `dead_controls`, `clipped_texts` and `sizes_ok` (of 12) are of the list and the graph of the largest
@@ -20,6 +22,7 @@ import argparse
 import contextlib
 import gzip
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -253,21 +256,37 @@ def main() -> None:
     parser.add_argument(
         "--no-judge", action="store_true", help="leave out axe, the walk and the windows: a minute or two"
     )
+    parser.add_argument(
+        "--apart", action="store_true", help="give the browser half of the processors, the hub the rest"
+    )
     asked = parser.parse_args()
+    lenses_and_places = {"timeline": asked.timeline, "apart": asked.apart}
     if asked.beside:
-        beside = bench(asked.sizes, asked.kinds, asked.beside, judged=False, timeline=asked.timeline)
+        beside = bench(asked.sizes, asked.kinds, asked.beside, judged=False, **lenses_and_places)
         print(json.dumps({"beside": beside}), flush=True)
     judged = not (asked.no_judge or asked.timeline)
-    print(json.dumps(bench(asked.sizes, asked.kinds, None, judged=judged, timeline=asked.timeline)))
+    print(json.dumps(bench(asked.sizes, asked.kinds, None, judged=judged, **lenses_and_places)))
 
 
-def bench(sizes: list[int], kinds: list[str], web: Path | None, *, judged: bool, timeline: bool) -> dict[str, Any]:
+def bench(
+    sizes: list[int], kinds: list[str], web: Path | None, *, judged: bool, timeline: bool, apart: bool
+) -> dict[str, Any]:
     """Measure one build of the page on a stack of its own; `timeline`: that lens alone."""
     chromium = shutil.which("chromium")
     assert chromium, "the bench of the page needs Chromium"
     home = Path(tempfile.mkdtemp(prefix="sl-ui-"))
     figures: dict[str, Any] = {}
-    with running(home, web) as stack, sync_playwright() as play:
+    processors = sorted(os.sched_getaffinity(0))
+    half = len(processors) // 2
+    assert half or not apart, "one processor cannot be shared out"
+    with contextlib.ExitStack() as stay:
+        if apart:
+            stay.callback(os.sched_setaffinity, 0, processors)
+            os.sched_setaffinity(0, processors[:half])
+        stack = stay.enter_context(running(home, web))
+        if apart:
+            os.sched_setaffinity(0, processors[half:])
+        play = stay.enter_context(sync_playwright())
         browser = play.chromium.launch(executable_path=chromium, args=FLAGS)
         stack.release_sample()
         context = browser.new_context(

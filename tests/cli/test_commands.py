@@ -563,13 +563,17 @@ def test_a_drain_takes_a_deadline_and_a_device_says_why_it_gets_no_work(hub: Stu
     assert hub.asked[-1][2] == {"reason": "new disk", "deadline_s": 300}
     assert starloom(hub, "device", "drain", "nas", "--deadline", "now")[0] == 0
     assert hub.asked[-1][2] == {"deadline_s": 0}
-    more = {"drain_reason": "new disk", "quarantined": True, "aside": "6 of its tasks failed"}
+    for action in ("reserve", "share"):
+        hub.answers["POST", f"/devices/d-1/{action}"] = (200, device)
+        assert starloom(hub, "device", action, "nas") == (0, f"{action} of nas accepted\n")
+    more = {"drain_reason": "new disk", "quarantined": True, "aside": "6 of its tasks failed", "reserved": True}
     hub.answers["GET", "/devices/d-1"] = (200, {**device, **more})
     lines = {"load_percent": [10, 30], "latency_ms": [4]}
     vitals = {"items": [{"device": "d-1", "heard_ms": 1, "lines": lines}], "slots": 120, "step_s": 30}
     hub.answers["GET", "/vitals"] = (200, vitals)
     said = starloom(hub, "device", "show", "nas")[1]
     assert "load: 30 %, from 10 to 30 % in 1 min" in said
+    assert "takes only work that names it; for all work: " in said
     assert "latency: 4 ms" in said
     assert typed("drains (new disk); to go on: starloom device resume nas") in said
     assert "is set aside: 6 of its tasks failed" in said

@@ -246,6 +246,8 @@ def rule_a_device(person: Person) -> None:
     panel = person.page.get_by_role("complementary", name=f"Device {name}")
     person.press(panel, "Drain...", sure="Drain")
     person.press(panel, "Take work again")
+    person.press(panel, "Reserve")
+    person.press(panel, "Share")
     person.press(panel, "Revoke", sure="Revoke")
     person.until_task(one, "slow", "unknown")
     person.press(person.at(one, "slow"), "It happened")
@@ -269,7 +271,7 @@ JOURNEYS: dict[Callable[[Person], None], list[str]] = {
     answer_questions: [f"POST {V1}/approvals/{{approval}}/{answer}" for answer in ("approve", "deny", "answer")],
     rule_a_device: [
         *(f"POST {V1}/asks/{{ask}}/{answer}" for answer in ("approve", "deny")),
-        *(f"POST {V1}/devices/{{device}}/{action}" for action in ("drain", "resume", "revoke")),
+        *(f"POST {V1}/devices/{{device}}/{action}" for action in ("drain", "resume", "reserve", "share", "revoke")),
         f"POST {_C}/tasks/{{task}}/mark",
     ],
     stop_everything: [f"POST {V1}/stop-all"],

@@ -234,4 +234,11 @@ DEVICE_THREATS = (
         ("tests/guard/test_misleading_names.py",),
         part="a name of plain words, as *nas is safe*, is taken: a person lets the device in and sees it",
     ),
+    Threat(
+        "T167",
+        "a step that names no device brings what one device found to another, whose users should not get it",
+        "an owner reserves that device: it gets only work that names it, by id, name or former name",
+        ("tests/core/fleet/test_reserving.py",),
+        part="a device is not reserved unless a person says so; work that names it brings its inputs there",
+    ),
 )

@@ -969,7 +969,8 @@ export interface paths {
          * Control
          * @description Drain a device (with a deadline, movable work is moved), let it work again, or revoke it.
          *
-         *     `forget` takes a device that is gone out of the lists. `seen` acknowledges the work that the device remembers
+         *     A device that is reserved takes only work that names it, until it is shared again. `forget` takes a device that
+         *     is gone out of the lists. `seen` acknowledges the work that the device remembers
          *     and this history lacks.
          */
         post: operations["control_api_v1_devices__device___action__post"];
@@ -2914,6 +2915,7 @@ export interface components {
             profile_most: components["schemas"]["Profile"];
             quarantined: boolean;
             remembers: string;
+            reserved: boolean;
             revoked: boolean;
             running: number;
             session: number;
@@ -2961,6 +2963,7 @@ export interface components {
             profile_most: components["schemas"]["Profile"];
             quarantined: boolean;
             remembers: string;
+            reserved: boolean;
             revoked: boolean;
             running: number;
             session: number;
@@ -8572,7 +8575,7 @@ export interface operations {
             header?: never;
             path: {
                 device: string;
-                action: "drain" | "resume" | "revoke" | "forget" | "seen";
+                action: "drain" | "resume" | "reserve" | "share" | "revoke" | "forget" | "seen";
             };
             cookie?: never;
         };

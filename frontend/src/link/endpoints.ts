@@ -212,7 +212,11 @@ export class Hub {
   closeLan = () => this.rest.post("/lan/close");
   rename = (device: string, name: string) => this.rest.patch("/devices/{device}", { path: { device }, body: { name } });
   /** `deadlineS` belongs to a drain: when what may be repeated is moved away; 0 is at once, absent never. */
-  deviceControl = (device: string, action: "drain" | "resume" | "revoke" | "seen", deadlineS?: number) =>
+  deviceControl = (
+    device: string,
+    action: "drain" | "resume" | "reserve" | "share" | "revoke" | "seen",
+    deadlineS?: number,
+  ) =>
     this.rest.post("/devices/{device}/{action}", {
       path: { device, action },
       body: deadlineS === undefined ? {} : { deadline_s: deadlineS },

@@ -2,19 +2,19 @@
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
-import { type Asks, RoleContext, whyNotBy } from "./away.tsx";
+import { type Asks, RightsContext, whyNotBy } from "./away.tsx";
 import { Button } from "./parts.tsx";
 
 const WHY = "A viewer can look, but cannot change anything. An owner can give you another role.";
 
 function blocked(pressed = vi.fn()) {
   render(
-    <RoleContext value="viewer">
+    <RightsContext value={{ role: "viewer", scopes: [] }}>
       <Button asks onClick={pressed}>
         Launch
       </Button>
       <button type="button">Other</button>
-    </RoleContext>,
+    </RightsContext>,
   );
   return pressed;
 }
@@ -42,17 +42,26 @@ describe("the reason of a blocked button", () => {
 
 it("offers what a role may do, and says why the rest is not possible", () => {
   const all: Asks[] = [true, "approver", "anyone"];
-  const may = (role: string) => all.filter((asks) => whyNotBy(role, asks) === null);
+  const may = (role: string) => all.filter((asks) => whyNotBy({ role, scopes: [] }, asks) === null);
   expect(may("owner")).toEqual(all);
   expect(may("operator")).toEqual(all);
   expect(may("approver")).toEqual(["approver", "anyone"]);
   expect(may("viewer")).toEqual(["anyone"]);
-  expect(whyNotBy("viewer", true)).toBe(
+  expect(whyNotBy({ role: "viewer", scopes: [] }, true)).toBe(
     "A viewer can look, but cannot change anything. An owner can give you another role.",
   );
 });
 
+it("offers what the scopes of a sign-in leave of its role", () => {
+  const may = (...scopes: string[]) =>
+    ([true, "approver", "anyone"] as Asks[]).filter((asks) => whyNotBy({ role: "operator", scopes }, asks) === null);
+  expect(may("read", "run")).toEqual([true, "anyone"]);
+  expect(may("read", "approve")).toEqual(["approver", "anyone"]);
+  expect(may("read", "fleet")).toEqual([true, "anyone"]);
+  expect(may("read")).toEqual(["anyone"]);
+});
+
 it("blocks nothing before the role is known, and nothing that asks nobody", () => {
-  expect(whyNotBy("", true)).toBeNull();
-  expect(whyNotBy("viewer", false)).toBeNull();
+  expect(whyNotBy({ role: "", scopes: [] }, true)).toBeNull();
+  expect(whyNotBy({ role: "viewer", scopes: [] }, false)).toBeNull();
 });

@@ -14,8 +14,15 @@ import {
 export type Asks = boolean | "approver" | "anyone";
 
 export const AwayContext = createContext<string | null>(null);
-/** The role of this sign-in; empty while it is not known. */
-export const RoleContext = createContext("");
+/** The rights of a sign-in: a role, and the parts of it to which its token is limited; all of it without any. */
+export interface Rights {
+  role: string;
+  scopes: readonly string[];
+}
+
+/** Those of a sign-in that is not known yet. */
+export const UNKNOWN: Rights = { role: "", scopes: [] };
+export const RightsContext = createContext(UNKNOWN);
 export const AWAY = "The hub does not answer; it is possible again when it does.";
 
 const MAY: Record<string, readonly Asks[]> = {
@@ -30,14 +37,32 @@ const ONLY: Record<string, string> = {
   viewer: "A viewer can look, but cannot change anything. An owner can give you another role.",
 };
 
-/** Why somebody of a role cannot ask for something; null where that is possible. The hub decides in any case. */
-export const whyNotBy = (role: string, asks: Asks): string | null =>
-  !asks || !(role in MAY) || MAY[role]?.includes(asks) ? null : (ONLY[role] ?? null);
+/** The scopes of which one is needed; a button does not say which of those that change things is its own. */
+const NEEDS: Record<string, readonly string[]> = {
+  approver: ["approve"],
+  true: ["access", "fleet", "lab", "run"],
+};
+const LIMITED: Record<string, string> = {
+  approver: "This sign-in may not answer questions: its rights leave out “approve”. An owner can give you another one.",
+  true: "This sign-in may look, but not change anything. An owner can give you another one.",
+};
+
+/** Whether a sign-in holds one of these scopes. */
+export const holds = ({ scopes }: Rights, ...wanted: readonly string[]): boolean =>
+  scopes.length === 0 || wanted.some((scope) => scopes.includes(scope));
+
+/** Why somebody with these rights cannot ask for something; null where that is possible. The hub decides in any case. */
+export function whyNotBy(rights: Rights, asks: Asks): string | null {
+  if (!asks || !(rights.role in MAY)) return null;
+  if (!MAY[rights.role]?.includes(asks)) return ONLY[rights.role] ?? null;
+  const needs = NEEDS[String(asks)];
+  return needs && !holds(rights, ...needs) ? (LIMITED[String(asks)] ?? null) : null;
+}
 
 export function useWhyNot(asks: Asks): string | null {
   const away = useContext(AwayContext);
-  const role = useContext(RoleContext);
-  return asks ? (away ?? whyNotBy(role, asks)) : null;
+  const rights = useContext(RightsContext);
+  return asks ? (away ?? whyNotBy(rights, asks)) : null;
 }
 
 const WIDTH_PX = 320;

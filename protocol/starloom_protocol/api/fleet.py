@@ -35,6 +35,7 @@ class DeviceState(TypedDict):
     draining: bool
     drain_reason: str
     drain_until: str | None
+    reserved: bool
     quarantined: bool
     aside: str
     remembers: str

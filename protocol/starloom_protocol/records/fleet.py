@@ -166,6 +166,8 @@ class Device(Record, frozen=True, kw_only=True):
     """Work that it has begun and this history lacks, until a person has seen it."""
     reports: int = 0
     """Written by no release any more; a record of an earlier one may have it."""
+    reserved: bool = False
+    """It takes only work that names it, so that nothing which others gave or found comes to it unasked."""
     revoked: bool = False
     session: int = 0
     """Rises with each connection."""

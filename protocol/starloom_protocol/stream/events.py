@@ -61,9 +61,11 @@ class EventKind(StrEnum):
     DEVICE_PROBING = "device_probing"
     DEVICE_QUARANTINED = "device_quarantined"
     DEVICE_RENAMED = "device_renamed"
+    DEVICE_RESERVED = "device_reserved"
     DEVICE_RESTORED = "device_restored"
     DEVICE_RESUME = "device_resume"
     DEVICE_REVOKED = "device_revoked"
+    DEVICE_SHARED = "device_shared"
     DEVICE_SOUND = "device_sound"
     DEVICE_STOPPED = "device_stopped"
     DEVICE_STOPPING = "device_stopping"
@@ -245,9 +247,11 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.DEVICE_PROBING: KindRow(Category.DEVICES, "is tried again"),
     EventKind.DEVICE_QUARANTINED: KindRow(Category.DEVICES, "set % aside"),
     EventKind.DEVICE_RENAMED: KindRow(Category.DEVICES, "renamed %"),
+    EventKind.DEVICE_RESERVED: KindRow(Category.DEVICES, "reserved %"),
     EventKind.DEVICE_RESTORED: KindRow(Category.DEVICES, "trusts % again"),
     EventKind.DEVICE_RESUME: KindRow(Category.DEVICES, "gave % work again"),
     EventKind.DEVICE_REVOKED: KindRow(Category.DEVICES, "revoked %"),
+    EventKind.DEVICE_SHARED: KindRow(Category.DEVICES, "shared % again"),
     EventKind.DEVICE_SOUND: KindRow(Category.DEVICES, "works well again", housekeeping=True),
     EventKind.DEVICE_STOPPED: KindRow(Category.DEVICES, "stopped its work"),
     EventKind.DEVICE_STOPPING: KindRow(Category.DEVICES, "told % to stop its work"),

@@ -1,4 +1,4 @@
-"""Commands for devices: `devices`, `device show|drain|resume|revoke|forget|rename|label|seen`."""
+"""Commands for devices: `devices`, `device show|drain|resume|reserve|share|revoke|forget|rename|label|seen`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def register(app: typer.Typer) -> None:
     hub_command(device, "show")(show_device)
     hub_command(device, "drain")(drain)
     hub_command(device, "resume")(resume_device)
+    hub_command(device, "reserve")(reserve)
+    hub_command(device, "share")(share)
     hub_command(device, "revoke")(revoke)
     hub_command(device, "forget")(forget)
     hub_command(device, "rename")(rename)
@@ -150,6 +152,8 @@ def _standing(item: DeviceState) -> list[str]:
         why = f" ({item['drain_reason']})" if item["drain_reason"] else ""
         until = f"; what may be repeated is moved away at {item['drain_until']}" if item["drain_until"] else ""
         said.append(f"drains{why}{until}; to go on: starloom device resume {item['name']}")
+    if item["reserved"]:
+        said.append(f"takes only work that names it; for all work: starloom device share {item['name']}")
     if item["quarantined"]:
         why = item["aside"] or "after faults"
         said.append(f"is set aside: {why}; to go on: starloom device resume {item['name']}")
@@ -197,6 +201,16 @@ def drain(
 def resume_device(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
     """Resume a device that was drained or quarantined."""
     _device_control(run, device, "resume", reason)
+
+
+def reserve(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
+    """Reserve a device: it takes only work that names it, so no step of other work brings it what others found."""
+    _device_control(run, device, "reserve", reason)
+
+
+def share(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
+    """Share a reserved device again: it takes work that names no device, too."""
+    _device_control(run, device, "share", reason)
 
 
 def seen(run: Invocation, device: DeviceArgument) -> None:

@@ -536,8 +536,10 @@ def _without_device(ready: _Ready) -> tuple[str, list[str]]:
             ways = [*absent_devices.switch_on(fleet, concerned), "reassign"]
             return f"{spec.id} waits for a device that is away: {'; '.join(away)}.", ways
         case Reason.DEVICE_ASIDE:
-            draining = [device for device in map(ready.device, concerned) if device.draining]
+            aside = [ready.device(item) for item in concerned]
+            draining = [device for device in aside if device.draining]
             lines = [f"starloom device resume {quote(device.name)}" for device in draining]
+            lines += [f"starloom device share {quote(device.name)}" for device in aside if device.reserved]
             return f"{spec.id} waits for a device that takes no work now: {near}.", [*lines, "reassign"]
         case Reason.NO_CAPABLE_DEVICE:
             return _incapable(ready)

@@ -435,6 +435,17 @@ def _end_drain(work: Work, device: Device, item: DeviceControlled) -> None:
     draining.resume(work, device, reason=item.reason)
 
 
+def _reserve(work: Work, device: Device, _item: DeviceControlled) -> None:
+    """Give it only work that names it from now on; what it has goes on."""
+    if not device.reserved:
+        _put_device(work, EventKind.DEVICE_RESERVED, replace(device, reserved=True))
+
+
+def _share(work: Work, device: Device, _item: DeviceControlled) -> None:
+    if device.reserved:
+        _put_device(work, EventKind.DEVICE_SHARED, replace(device, reserved=False))
+
+
 def _mark_seen(work: Work, device: Device, _item: DeviceControlled) -> None:
     """Note that a person has seen which work the device remembers and this history lacks."""
     check_reader(work.by)
@@ -538,7 +549,9 @@ _CONTROLS: Final[Mapping[str, Callable[[Work, Device, DeviceControlled], None]]]
     "label": _label,
     "leave": _leave,
     "rename": _rename,
+    "reserve": _reserve,
     "resume": _end_drain,
     "revoke": _revoke_for,
     "seen": _mark_seen,
+    "share": _share,
 }

@@ -125,6 +125,8 @@ def judge_device(fleet: Fleet, device: Device, tool: str, selector: Selector, ne
         return Candidate(device.id, False, Reason.MISSING_GRANT, words)
     if offer.unavailable is not None:
         return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, f"cannot do {tool} now: {offer.unavailable}")
+    if device.reserved and not _is_named(selector, device):
+        return Candidate(device.id, False, Reason.DEVICE_ASIDE, "takes only work that names it")
     if needs is not None:
         missing = withheld(needs, device, tool)
         if missing is not None:
@@ -147,6 +149,13 @@ def judge_device(fleet: Fleet, device: Device, tool: str, selector: Selector, ne
     if fleet.used.get(device.id, 0) >= slots:
         return Candidate(device.id, False, Reason.BUSY, f"is busy ({slots} of {slots} slots)")
     return Candidate(device.id, True, None, "fits")
+
+
+def _is_named(selector: Selector, device: Device) -> bool:
+    """Tell whether a selector says the id or a name of a device, in itself or in one of its parts."""
+    if selector.id == device.id or selector.name == device.name or selector.name in device.former_names:
+        return True
+    return any(_is_named(part, device) for part in selector.any)
 
 
 def _unlike_words(selector: Selector, device: Device, offered: Mapping[str, ToolOffer]) -> str:

@@ -416,7 +416,7 @@ class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
 
 
 class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
-    """`action`: rename drain resume revoke forget leave label seen.
+    """`action`: rename drain resume reserve share revoke forget leave label seen.
 
     `deadline_s` of a drain: when repeatable work is moved to other devices; 0 is at once, -1 never.
     """

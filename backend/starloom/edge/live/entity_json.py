@@ -411,6 +411,7 @@ def device_state(
         "draining": device.draining,
         "drain_reason": device.drain_reason,
         "drain_until": iso(device.drain_due_ms),
+        "reserved": device.reserved,
         "quarantined": device.quarantined,
         "aside": device.aside,
         "remembers": device.remembers,

@@ -2,7 +2,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { Problem } from "../../link/rest.ts";
-import { AWAY, AwayContext, RoleContext, useWhyNot, whyNotBy } from "../../ui/away.tsx";
+import { AWAY, AwayContext, RightsContext, UNKNOWN, useWhyNot, whyNotBy } from "../../ui/away.tsx";
 import type { IconName } from "../../ui/Icon.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { Button, ProblemNote } from "../../ui/parts.tsx";
@@ -77,7 +77,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
   );
   const link = useLink().state;
   const away = link === "offline" ? AWAY : null;
-  const role = useWorkspace().session?.role ?? "";
+  const rights = useWorkspace().session ?? UNKNOWN;
   // The message that the hub cannot be reached goes when the hub is back.
   useEffect(() => {
     if (link === "live") setProblem((held) => (held?.code === "hub_unreachable" ? null : held));
@@ -87,18 +87,18 @@ export function DoingProvider({ children }: { children: ReactNode }) {
   useEffect(() => setProblem(null), [page]);
   const perform = useCallback(
     async (action: Action) => {
-      const why = action.why ?? away ?? whyNotBy(role, true);
+      const why = action.why ?? away ?? whyNotBy(rights, true);
       if (why) say(why);
       else if (action.danger || action.asks) setQuestion({ action, names: [] });
       else await run(action);
     },
-    [run, say, away, role],
+    [run, say, away, rights],
   );
 
   return (
     <DoingContext value={{ perform, report, say }}>
       <AwayContext value={away}>
-        <RoleContext value={role}>{children}</RoleContext>
+        <RightsContext value={rights}>{children}</RightsContext>
       </AwayContext>
       {question && (
         <Modal label={question.action.label} className="asking" onClose={() => setQuestion(null)}>

@@ -67,4 +67,23 @@ describe("what a tab last knew", () => {
     ]);
     expect(keptStream({ stream: "fleet", seq: 1, entities }, []).entities).toEqual({ "device/d": { id: "d" } });
   });
+
+  it("keeps the attempts of a large constellation, and says that their values come with the hub", () => {
+    const attempts = (count: number) =>
+      new Map(
+        Array.from({ length: count }, (_, n) => [`attempt/t${n}/1`, { device: "d", detail: "", value: '"hello"' }]),
+      );
+    const kept = (count: number) => keptStream({ stream: "c-1", seq: 1, entities: attempts(count) }, []).entities;
+    expect(kept(500)["attempt/t7/1"]).toEqual({ device: "d", detail: "", value: '"hello"' });
+    expect(kept(501)["attempt/t7/1"]).toEqual({
+      device: "d",
+      detail: "This browser kept no value of so large a constellation; it comes with the hub.",
+    });
+  });
+
+  it("changes nothing that the page itself still shows", () => {
+    const entities = new Map(Array.from({ length: 501 }, (_, n) => [`attempt/t${n}/1`, { value: "1" }]));
+    keptStream({ stream: "c-1", seq: 1, entities }, []);
+    expect(entities.get("attempt/t7/1")).toEqual({ value: "1" });
+  });
 });

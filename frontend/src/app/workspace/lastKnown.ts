@@ -14,6 +14,9 @@ const CHARS_MAX = 3_000_000;
 /** A browser that restores its tabs restores their storage too; what is older than a day tells nothing of now. */
 const AGE_MAX_MS = 24 * 3_600_000;
 const EVENTS_MAX = 200;
+/** Above so many attempts, those of a stream are kept without the values they gave, which are most of its text. */
+const VALUED_ATTEMPTS_MAX = 500;
+const NO_VALUE_KEPT = "This browser kept no value of so large a constellation; it comes with the hub.";
 /** Kinds of the fleet that stand for a moment, and would be taken for a present one: pairings, and what devices ask. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["enrollment", "asks"]);
 /** The lists that are kept, by the keys under which pages read them. They hold names and states. */
@@ -53,8 +56,20 @@ export function keptStream(
   of: { stream: string; seq: number; entities: Iterable<[key: string, entity: Entity]> },
   events: readonly StreamEvent[],
 ): KeptStream {
-  const kept = [...of.entities].filter(([key]) => !LEFT_OUT.has(key.split("/", 1)[0] ?? ""));
-  return { stream: of.stream, seq: of.seq, entities: Object.fromEntries(kept), events: events.slice(-EVENTS_MAX) };
+  const entities: Record<string, Entity> = {};
+  const valued: string[] = [];
+  for (const [key, entity] of of.entities) {
+    const kind = key.split("/", 1)[0] ?? "";
+    if (LEFT_OUT.has(kind)) continue;
+    entities[key] = entity;
+    if (kind === "attempt" && entity.value != null) valued.push(key);
+  }
+  if (valued.length > VALUED_ATTEMPTS_MAX)
+    for (const key of valued) {
+      const { value: _, ...attempt } = entities[key] ?? {};
+      entities[key] = { ...attempt, detail: attempt.detail || NO_VALUE_KEPT };
+    }
+  return { stream: of.stream, seq: of.seq, entities, events: events.slice(-EVENTS_MAX) };
 }
 
 /** Writes what this tab knows. Streams come in the order of their weight; one that does not fit is left out. */

@@ -15,7 +15,7 @@ import { Tally } from "../../model/tasks/tally.ts";
 import type { ConstellationRow } from "../../model/types.ts";
 import { createdMs, endedMs } from "../../model/words/times.ts";
 import { ATTENTION, age, clock, constellationShown, FINAL, plural, waitsForYou } from "../../model/words/words.ts";
-import { whyNotBy } from "../../ui/away.tsx";
+import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { Button, Empty, ProblemNote, StateBar } from "../../ui/parts.tsx";
@@ -236,7 +236,7 @@ function FleetCard({ all, ready }: { all: readonly DeviceView[]; ready: boolean 
 function Ask({ phrases }: { phrases: string[] }) {
   const [, go] = useLocation();
   const { session } = useWorkspace();
-  const why = whyNotBy(session?.role ?? "", true);
+  const why = whyNotBy(session ?? UNKNOWN, true);
   const [words, setWords] = useState("");
   return (
     <form

@@ -7,7 +7,7 @@ import { Schedules } from "../../link/schedules.ts";
 import type { DeviceView } from "../../model/fleet/fleet.ts";
 import type { RecipeRow } from "../../model/types.ts";
 import { readerTime } from "../../model/words/clock.ts";
-import { whyNotBy } from "../../ui/away.tsx";
+import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 
 const PHRASES_MAX = 5;
@@ -26,7 +26,7 @@ export function StartCard({ fleet, recipes }: { fleet: readonly DeviceView[]; re
   const { session } = useWorkspace();
   const own = fleet.filter((view) => !view.device.demo);
   // Each line of it begins something, which is not for a person who may only look.
-  if (own.length > 1 || whyNotBy(session?.role ?? "", true)) return null;
+  if (own.length > 1 || whyNotBy(session ?? UNKNOWN, true)) return null;
   return (
     <section className="card" aria-label="Start here">
       <header>

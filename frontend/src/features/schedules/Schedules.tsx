@@ -10,7 +10,7 @@ import { paramsInOrder, wordsWith } from "../../model/plan/asked.ts";
 import type { Schedule, ScheduleRow } from "../../model/types.ts";
 import { ownZone, readerTime } from "../../model/words/clock.ts";
 import { author, constellationShown } from "../../model/words/words.ts";
-import { whyNotBy } from "../../ui/away.tsx";
+import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty, Labelled, ProblemNote } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
@@ -23,7 +23,7 @@ export function SchedulesPage() {
   const { hub, session } = useWorkspace();
   const { say } = useDoing();
   const fleet = useFleet();
-  const mayAdd = whyNotBy(session?.role ?? "", true) === null;
+  const mayAdd = whyNotBy(session ?? UNKNOWN, true) === null;
   const search = new URLSearchParams(useSearch());
   const [adding, setAdding] = useState(search.has("add"));
   const [changing, setChanging] = useState<ScheduleRow | null>(null);

@@ -5,6 +5,7 @@ import { Shell } from "../../app/shell/Shell.tsx";
 import { type Density, type Theme, useLook } from "../../app/shell/theme.ts";
 import { useWorkspace } from "../../app/workspace/context.ts";
 import { forgetEverywhere } from "../../app/workspace/lastKnown.ts";
+import { holds, UNKNOWN } from "../../ui/away.tsx";
 import { Button, Tabs } from "../../ui/parts.tsx";
 import { useLab } from "../lab/BreakSomething.tsx";
 import { ModelCard } from "./model/ModelCard.tsx";
@@ -101,7 +102,7 @@ export function SettingsPage() {
             </div>
           </section>
         )}
-        {runs && <SessionsCard />}
+        {runs && holds(workspace.session ?? UNKNOWN, "access") && <SessionsCard />}
       </div>
     </Shell>
   );

@@ -155,6 +155,7 @@ export function deviceReasons(view: DeviceView, now: number): string[] {
     const when = left > 0 ? ` In ${left} min what may be repeated is moved to other devices.` : "";
     said.push(`It drains${why}: it gets no new work, and what it has goes on.${when}`);
   }
+  if (device.reserved) said.push("It is reserved: it takes only work that names it.");
   if (device.quarantined) {
     said.push(
       `It is set aside: ${device.aside || "too many of its tasks failed"}. From time to time it gets one task to show that it works again.`,

@@ -27,7 +27,15 @@ from starloom_protocol.plan.lowering.tasks import Lowering, judge_of, policy_of
 from starloom_protocol.plan.types.flow import Flow
 from starloom_protocol.plan.types.signatures import Signature
 from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan, Supersede
-from starloom_protocol.records.entities import Condition, Fault, Policy, ResultSpec, RuleRecord, SentenceSpec
+from starloom_protocol.records.entities import (
+    Condition,
+    Fault,
+    Policy,
+    ResultSpec,
+    RuleRecord,
+    SentenceSpec,
+    TaskSpec,
+)
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
 from starloom_protocol.vocabulary import Code, Repeatability
 
@@ -80,12 +88,14 @@ def check_edit(
     known_devices: Collection[str] | None = None,
     known_tools: Mapping[str, Repeatability] | None = None,
     known_signatures: Mapping[str, Signature] | None = None,
+    known_tasks: Mapping[str, TaskSpec] | None = None,
     task_ids: Collection[str] | None = None,
     place: str = "operations",
 ) -> tuple[list[Fault], list[EditOperation]]:
     """Check the operations of an edit and lower them; with faults the list is empty.
 
-    `task_ids` are the tasks of the current plan, children too; None leaves references to the core.
+    `known_tasks` are tasks of the current plan, whose new arguments are held to their tools. `task_ids` are all of its
+    tasks, children too; None leaves references to the core.
     """
     found = Found()
     if not isinstance(operations, list) or not operations:
@@ -95,7 +105,8 @@ def check_edit(
     text = _text_of({"operations": operations}, found, place)
     if text is None:
         return found.faults, []
-    lowering = Lowering(found, Known(known_devices, known_tools, known_signatures or {}), in_edit=True)
+    known = Known(known_devices, known_tools, known_signatures or {}, known_tasks or {})
+    lowering = Lowering(found, known, in_edit=True)
     placed = Operations(found, _params(None, found, text), lowering).lower(operations, place)
     if task_ids is not None:
         _references(placed, set(task_ids), frozenset(), found)

@@ -6,7 +6,7 @@ fits the plan. In a rule `{output: /pointer}` may stand wherever a value may.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -30,7 +30,7 @@ from starloom_protocol.plan.lowering.tasks import Lowering, plain_dependencies, 
 from starloom_protocol.plan.lowering.votes import calls_of, is_count
 from starloom_protocol.records import edits
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.values import canonical, pointer_fault
+from starloom_protocol.values import canonical, parse, pointer_fault
 from starloom_protocol.vocabulary import Code, Gate
 
 OPERATIONS_MAX: Final = 10_000
@@ -195,6 +195,7 @@ class Operations:
             self._found.add(Code.PLAN_INVALID, joined(place, "device", "from"), reason, "Add a new task.")
         self._lowering.absence(doc, place)
         fields = self._lowering.fields(doc, place)
+        self._changed_call(doc, given, place)
         given |= {"secrets"} if "args" in given else set()
         given |= {"repeatability"} if "verify" in given and doc.verify is not None else set()
         changes = {
@@ -203,6 +204,15 @@ class Operations:
             if name in fields
         }
         return edits.UpdateTask(changes=changes, id=doc.id)
+
+    def _changed_call(self, doc: TaskPatchDoc, given: Set[str], place: str) -> None:
+        """Hold new arguments of a task to its tool: `args` and `inputs` take the place of what was there, whole."""
+        spec = self._lowering.known.tasks.get(doc.id)
+        if spec is None or spec.tool is None or "tool" in given or not given & {"args", "inputs"}:
+            return
+        args = doc.args or {} if "args" in given else parse(spec.args)
+        drawn = doc.inputs or {} if "inputs" in given else {item.name: item for item in spec.inputs}
+        self._lowering.takes_call(spec.tool, args, drawn, place)
 
     def _reassign(self, body: Any, place: str) -> edits.EditOperation | None:
         doc = self._found.validate(_ReassignDoc, body, place)

@@ -15,7 +15,7 @@ from starloom_protocol.plan.language.models import NO_VALUE_OPS, CheckDoc, Selec
 from starloom_protocol.plan.lowering.records import record
 from starloom_protocol.plan.types.signatures import Arguments, Signature
 from starloom_protocol.records.access import SECRET_NAME
-from starloom_protocol.records.entities import Check, Condition, Selector
+from starloom_protocol.records.entities import Check, Condition, Selector, TaskSpec
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, pointer_fault
 from starloom_protocol.vocabulary import Code, Op, Repeatability
 
@@ -31,11 +31,13 @@ class Known:
     """The knowledge of the fleet with which a document is checked; None means: not known, so not checked.
 
     `devices` holds names and, if there are any, ids (`d-...`). A tool missing from `signatures` is not checked.
+    `tasks` are those that an edit may change, as they are; one that is missing is not checked.
     """
 
     devices: Collection[str] | None = None
     tools: Mapping[str, Repeatability] | None = None
     signatures: Mapping[str, Signature] = field(default_factory=dict)
+    tasks: Mapping[str, TaskSpec] = field(default_factory=dict)
     _devices: Set[str] = field(init=False)
     _ids_known: bool = field(init=False)
 

@@ -11,7 +11,9 @@ import pytest
 from starloom.engine.ports import Overloaded
 from starloom.planner.requests.matching import Candidate, Match, Matched
 from starloom.store.port import Unavailable
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.stream.feed import decode_event
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Outcome
 from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, NoRecipes, World, an_offer, chain, settle
@@ -323,6 +325,25 @@ async def test_an_old_edit_is_refused_with_the_current_version(world: World) -> 
         wrong = await http.post(path, json={"base_version": 2, "operations": [{"explode": {}}, {"add_task": {}}]})
         assert wrong.status_code == 422
         assert len(wrong.json()["errors"]) >= 2
+
+
+async def test_an_edit_with_arguments_that_no_tool_takes_changes_nothing(world: World) -> None:
+    """An edit is held to the tools as a plan is, and nothing runs into a fault that was to be seen before."""
+    args = canonical({"additionalProperties": False, "properties": {"x": {}}, "required": ["x"]})
+    offer = Offer(digest="d", slots=2, tools=[ToolOffer(name="t.one", args=args, title="One")])
+    await (await world.join("one")).connect(world, offer=offer)
+    task = {"id": "a", "tool": "t.one", "args": {"x": 1}}
+    made = await world.submit({"starloom": 1, "name": "plan", "tasks": [task, {**task, "id": "b"}]}, hold=True)
+    for given, wrong in (({"xx": 1}, "takes no `xx`"), ({}, "needs `x`")):
+        body = {"base_version": 1, "operations": [{"update_task": {"id": "b", "args": given}}]}
+        async with world.client() as http:
+            refused = await http.post(f"{C}/{made['id']}/edits", json=body)
+        assert refused.status_code == 422
+        assert wrong in refused.text
+    assert (await get(world, f"{C}/{made['id']}"))["version"] == 1
+    body = {"base_version": 1, "operations": [{"update_task": {"id": ["b"], "args": {}}}]}
+    async with world.client() as http:
+        assert (await http.post(f"{C}/{made['id']}/edits", json=body)).status_code == 422
 
 
 async def test_controls_of_a_constellation_and_its_tasks(world: World) -> None:

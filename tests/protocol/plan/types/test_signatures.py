@@ -10,6 +10,7 @@ import pytest
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import Signature, check_edit, check_plan
 from starloom_protocol.plan.types.signatures import Arguments, taken_by
+from starloom_protocol.records.entities import Input, TaskSpec
 from starloom_protocol.values import canonical
 
 
@@ -108,3 +109,24 @@ def test_edits_and_rules_are_looked_at_alike() -> None:
 def test_a_part_of_a_task_is_not_held_to_what_the_whole_needs() -> None:
     faults, _ = check_edit([{"update_task": {"id": "a", "args": {"root": "x"}}}], known_signatures=KNOWN)
     assert faults == []
+
+
+def changed(spec: TaskSpec, **fields: Any) -> list[tuple[str, str]]:
+    """What is said of new fields of a task that a constellation has."""
+    operation = {"update_task": {"id": spec.id, **fields}}
+    faults, _ = check_edit([operation], known_signatures=KNOWN, known_tasks={spec.id: spec})
+    return [(fault.place, fault.reason) for fault in faults]
+
+
+def test_new_arguments_of_a_task_are_held_to_its_tool() -> None:
+    place = "operations[0].update_task.args."
+    plain = TaskSpec(id="a", changed_in=1, tool="fs.stat", args='{"paths":["x"]}')
+    assert changed(plain, args={"pathh": "x"}) == [
+        (place + "pathh", "`fs.stat` takes no `pathh`"),
+        (place + "paths", "`fs.stat` needs `paths`"),
+    ]
+    assert changed(plain, args={"paths": ["y"]}) == changed(plain, checks=[]) == []
+    drawn = TaskSpec(id="a", changed_in=1, tool="fs.stat", inputs=[Input(name="paths", source="b")])
+    assert changed(drawn, args={}) == []
+    assert changed(drawn, inputs={}) == [(place + "paths", "`fs.stat` needs `paths`")]
+    assert changed(plain, tool="mcp.any", args={"z": 1}) == []

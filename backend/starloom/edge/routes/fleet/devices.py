@@ -36,7 +36,7 @@ from starloom_protocol.records.entities import Device, Enrollment
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect
 
-Action = Literal["drain", "resume", "revoke", "forget", "seen"]
+Action = Literal["drain", "resume", "reserve", "share", "revoke", "forget", "seen"]
 
 
 class FleetRoutes:
@@ -110,7 +110,8 @@ class FleetRoutes:
     ) -> JsonReply[DeviceRow]:
         """Drain a device (with a deadline, movable work is moved), let it work again, or revoke it.
 
-        `forget` takes a device that is gone out of the lists. `seen` acknowledges the work that the device remembers
+        A device that is reserved takes only work that names it, until it is shared again. `forget` takes a device that
+        is gone out of the lists. `seen` acknowledges the work that the device remembers
         and this history lacks.
         """
         found, given = self._find(device), body or DeviceControl()

@@ -24,9 +24,11 @@ from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
 from starloom_protocol.api.constellations import Closed, Controlled, DraftRow, Edited, Stop, Stopped
 from starloom_protocol.plan import check_edit
 from starloom_protocol.records.edits import EditOperation
+from starloom_protocol.records.entities import TaskSpec, decode_entity
 from starloom_protocol.values import canonical
 
 _C = V1 + "/constellations/{constellation}"
+_CALL = frozenset({"args", "inputs"})
 TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release", "hint"]
 
 
@@ -60,12 +62,17 @@ class Controls:
             if undone is not None:
                 return await self._take_back(request, constellation, undone, body.reason)
             large = len(await request.body()) > LARGE_BYTES
+            tasks = await self._tasks_changed(constellation, body.operations)
             devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
             faults, operations = await hub.computing.run(
                 request,
                 large,
                 lambda: check_edit(
-                    body.operations, known_devices=devices, known_tools=tools, known_signatures=signatures
+                    body.operations,
+                    known_devices=devices,
+                    known_tools=tools,
+                    known_signatures=signatures,
+                    known_tasks=tasks,
                 ),
             )
             if faults:
@@ -73,6 +80,17 @@ class Controls:
             return await self._propose(request, constellation, operations, body.base_version, body.reason, "edit")
 
         return await self._repeats.once(request, make)
+
+    async def _tasks_changed(self, constellation: str, operations: list[Any]) -> dict[str, TaskSpec]:
+        """Return the tasks that get other arguments by an edit, as they are now."""
+        bodies = [one.get("update_task") for one in operations if isinstance(one, dict)]
+        names = [body.get("id") for body in bodies if isinstance(body, dict) and not _CALL.isdisjoint(body)]
+        if not names:
+            return {}
+        _seq, entities = await self._constellations.entities(constellation)
+        keys = [f"spec/{name}" for name in names if isinstance(name, str)]
+        specs = [decode_entity(key, entities[key]) for key in keys if key in entities]
+        return {spec.id: spec for spec in specs if isinstance(spec, TaskSpec)}
 
     async def _take_back(self, request: Request, constellation: str, version: int, reason: str) -> JsonReply[Edited]:
         """Take back one version by an edit that is judged against that version."""

@@ -97,6 +97,7 @@ class ReviewTalk:
         self._model = model
         self._fleet = fleet
         self._sharing = seen.sharing
+        self._tasks = seen.specs
         self._ids = {name for name, spec in seen.specs.items() if not spec.look}
         self._repairs = REPAIRS
         self._last: Review | None = None
@@ -164,6 +165,7 @@ class ReviewTalk:
             known_devices=self._fleet.known_names(),
             known_tools=self._fleet.known_tools(),
             known_signatures=self._fleet.known_signatures(),
+            known_tasks=self._tasks,
             task_ids=self._ids,
         )
 

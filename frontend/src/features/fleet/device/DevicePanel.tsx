@@ -196,7 +196,7 @@ interface DeviceControlsProps {
   onRevoked: () => void;
 }
 
-/** What a person may do with it: drain, resume, break in the lab, revoke. */
+/** What a person may do with it: drain, resume, reserve, share, break in the lab, revoke. */
 export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: DeviceControlsProps) {
   const { session } = useWorkspace();
   const [revoking, setRevoking] = useState(false);
@@ -226,6 +226,17 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
             Drain...
           </Button>
         )}
+        <Button
+          asks
+          title={
+            device.reserved
+              ? "It takes work that names no device, too."
+              : "It takes only work that names it, so no step of other work brings it what others found."
+          }
+          onClick={() => void onDo((hub) => hub.deviceControl(device.id, device.reserved ? "share" : "reserve"))}
+        >
+          {device.reserved ? "Share" : "Reserve"}
+        </Button>
         <BreakButton devices={[device]} />
         <Button asks kind="bad" why={mayNotRevoke(device, session)} onClick={() => setRevoking(true)}>
           Revoke
