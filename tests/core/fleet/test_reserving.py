@@ -7,7 +7,7 @@ import random
 import pytest
 
 from starloom.core.answer.why import explain
-from starloom.core.placement.selection import judge
+from starloom.core.placement.selection import judge_device
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import Selector
 from starloom_protocol.stream.events import EventKind
@@ -89,7 +89,7 @@ def test_no_selector_without_its_name_reaches_a_reserved_device(seed: int) -> No
     control(driver, "reserve")
     fleet, chance = driver.shard.fleet, random.Random(seed)
     selector = _drawn(chance, 2)
-    found = judge(fleet, fleet.devices["d-one"], "t.pure", selector)
+    found = judge_device(fleet, fleet.devices["d-one"], "t.pure", selector)
     named = any(part.id == "d-one" or part.name == "one" for part in _parts(selector))
     assert not found.fits or named, (seed, selector)
     if found.reason is Reason.DEVICE_ASIDE:
