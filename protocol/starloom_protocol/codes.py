@@ -149,7 +149,7 @@ CODES: dict[Code, CodeInfo] = {
     Code.PLAN_CYCLE: CodeInfo(_P, 422, "The plan has a cycle", "Remove one of the named dependencies."),
     Code.PLAN_TOO_BIG: CodeInfo(_P, 422, "The plan is too big", "Split it, or use for_each over a list."),
     Code.DUPLICATE_ID: CodeInfo(_P, 422, "Two tasks have the same id", "Rename one of them."),
-    Code.UNKNOWN_TASK: CodeInfo(_P, 422, "No task has this id", "Use the id of a task in the plan."),
+    Code.UNKNOWN_TASK: CodeInfo(_P, 422, "No task has this id", "`starloom show` lists the ids of its tasks."),
     Code.UNKNOWN_TOPIC: CodeInfo(
         _P, 422, "No task publishes this topic", "Use a topic that a task of the plan publishes by `finds`."
     ),
@@ -222,7 +222,8 @@ CODES: dict[Code, CodeInfo] = {
         _P,
         422,
         "The schedule is not valid",
-        'Give five fields (minute hour day month weekday), as in "0 2 * * *", and a zone such as Europe/Vienna.',
+        'Say how often, as in "every night at 2", or give five fields (minute hour day month weekday), as in '
+        '"0 2 * * *". The zone is a name such as Europe/Vienna.',
     ),
     Code.TOO_MANY_RECIPES: CodeInfo(
         _P, 409, "No more recipes can be saved", "Remove one that is not needed, with `starloom recipe rm`."
@@ -328,8 +329,8 @@ CODES: dict[Code, CodeInfo] = {
         _P,
         503,
         "The history of the hub is corrupt",
-        "Stop the hub, move `starloom.db*` and `redis/` of its data folder aside and keep them, then restore a backup: "
-        "`starloom restore FILE` (docs/backup.md).",
+        "Stop the hub, then restore a backup; `starloom restore FILE --replace` keeps the corrupt files aside "
+        "(docs/backup.md).",
     ),
     Code.INTERNAL: CodeInfo(_P, 500, "The hub has a fault", "Please report it with the id; the log has the details."),
     Code.HUB_UNREACHABLE: CodeInfo(

@@ -167,6 +167,8 @@ def _versions() -> Iterator[str]:
     yield f"export const AGENT_VERSIONS = {_json(AGENT_VERSIONS)} as const;"
     yield "/** The version that a frame came with, by its tag; any other is of version 1. */"
     yield f"export const FRAMES_SINCE: Readonly<Record<string, number>> = {_json(FRAMES_SINCE)};"
+    yield "/** From here on a disk counts as nearly full. */"
+    yield f"export const DISK_NEARLY_FULL_PERCENT = {vocabulary.DISK_NEARLY_FULL_PERCENT};"
     yield f"export const MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX};"
     yield f"export const UNAUTHENTICATED_BYTES_MAX = {UNAUTHENTICATED_BYTES_MAX};"
 

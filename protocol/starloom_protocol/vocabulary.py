@@ -119,7 +119,8 @@ class DeviceFact(StrEnum):
 
     `battery` is its charge in percent; `disk` is `full` while its agent cannot write in `disk_folder`, else `ok`.
     `courtesy` is how the rule of its owner has it now, a `Courtesy`, and `courtesy_why` the `CourtesyCause`;
-    `courtesy_until` is the time of day, by the clock of the device, at which quiet hours end.
+    `courtesy_until` is the time of day, by the clock of the device, at which quiet hours end. `tap` names its attempts
+    that wait for a tap of the person who holds it, each as CONSTELLATION/TASK/ATTEMPT.
     """
 
     BATTERY = "battery"
@@ -131,6 +132,7 @@ class DeviceFact(StrEnum):
     DISK_FOLDER = "disk_folder"
     OWNER_PRESENT = "owner_present"
     SUSPENDING = "suspending"
+    TAP = "tap"
 
 
 class Courtesy(StrEnum):
@@ -157,6 +159,10 @@ class Vital(StrEnum):
     LATENCY_MS = "latency_ms"
     LOAD_PERCENT = "load_percent"
     MEMORY_PERCENT = "memory_percent"
+
+
+DISK_NEARLY_FULL_PERCENT: Final = 90
+"""From here on a disk counts as nearly full. The recipe `disk-space` has the same bound."""
 
 
 class Effect(StrEnum):
@@ -314,6 +320,7 @@ class Reason(StrEnum):
     REVIEW = "review"
     JUDGE = "judge"
     ABSENT = "absent"
+    TAP = "tap"
     OVERDUE = "overdue"
     MOVING = "moving"
     MAY_HAVE_HAPPENED = "may_have_happened"
@@ -360,6 +367,7 @@ class Attention(StrEnum):
     MISSING_GRANT = "missing_grant"
     MISSING_SECRET = "missing_secret"
     OWNER_ASKED = "owner_asked"
+    WAITS_FOR_A_TAP = "waits_for_a_tap"
     UNDO_FAILED = "undo_failed"
     BUDGET = "budget"
     STALLED = "stalled"

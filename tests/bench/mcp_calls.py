@@ -33,8 +33,8 @@ class _Nothing:
     def fetch(self, sha256: str, into: Path) -> Path:
         raise NotImplementedError(f"{sha256} {into}")
 
-    def put(self, file: object, *, name: str, media: str) -> object:
-        raise NotImplementedError(f"{file} {name} {media}")
+    def put(self, file: object, *, name: str, media: str, sent: object = None) -> object:
+        raise NotImplementedError(f"{file} {name} {media} {sent}")
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
         """Not read here."""

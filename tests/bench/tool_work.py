@@ -47,8 +47,8 @@ class _Nobody:
     def fetch(self, sha256: str, into: Path) -> Path:
         raise NotImplementedError(sha256, into)
 
-    def put(self, file: Any, *, name: str, media: str) -> Stored:
-        raise NotImplementedError(file, name, media)
+    def put(self, file: Any, *, name: str, media: str, sent: Any = None) -> Stored:
+        raise NotImplementedError(file, name, media, sent)
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
         """Nobody listens."""

@@ -102,13 +102,35 @@ def test_without_an_id_the_newest_is_meant(hub: StubHub) -> None:
 
 def test_without_an_id_the_runs_of_a_schedule_are_passed_over(hub: StubHub) -> None:
     """With a schedule each minute, the newest was never the one that a person had just begun."""
-    rows = [{"id": "c-fired", "schedule": "s-1"}, {"id": "c-mine", "schedule": None}]
+    rows = [{"id": "c-fired", "schedule": "s-1"}, {"id": "c-mine", "name": "Fleet health", "schedule": None}]
     hub.answers[NEWEST] = (200, {"items": rows, "next": None})
     hub.answers["POST", "/constellations/c-mine/pause"] = (200, {"id": "c-mine", "state": "paused"})
-    assert starloom(hub, "pause")[0] == 0
+    code, said = starloom(hub, "pause")
+    assert code == 0
+    assert "Fleet health (c-mine), the newest that no schedule began" in said
     hub.answers[NEWEST] = (200, {"items": rows[:1], "next": None})
     hub.answers["POST", "/constellations/c-fired/pause"] = (200, {"id": "c-fired", "state": "paused"})
     assert starloom(hub, "pause")[0] == 0
+
+
+def test_the_list_says_which_one_is_meant_without_an_id(hub: StubHub) -> None:
+    row = {"state": "succeeded", "version": 1, "created_at": "2026-11-28T09:00:00Z", "request": ""}
+    fired = {**row, "id": "c-fired", "name": "Nightly", "schedule": "s-1"}
+    mine = {**row, "id": "c-mine", "name": "Fleet health", "schedule": None}
+    hub.answers[NEWEST] = (200, {"items": [fired, mine], "next": None})
+    said = starloom(hub, "ls")[1]
+    assert "Nightly (by a schedule)" in said
+    assert "Commands without an ID mean c-mine, the newest that no schedule began." in said
+    hub.answers[NEWEST] = (200, {"items": [mine, fired], "next": None})
+    assert "without an ID" not in starloom(hub, "ls")[1]
+    assert "without an ID" not in starloom(hub, "ls", "--state", "failed")[1]
+
+
+def test_the_list_says_that_a_run_waits_for_a_tap(hub: StubHub) -> None:
+    row = {"version": 1, "created_at": "2026-11-28T09:00:00Z", "request": "", "id": "c-1", "name": "Picture"}
+    row |= {"state": "active", "attention": ["waits_for_a_tap"]}
+    hub.answers[NEWEST] = (200, {"items": [row], "next": None})
+    assert "active, waits for a tap" in " ".join(starloom(hub, "ls")[1].split())
 
 
 def test_an_agent_that_is_older_than_its_hub_is_named(hub: StubHub) -> None:
@@ -509,13 +531,60 @@ def test_a_refused_token_is_a_wrong_call_and_no_result(hub: StubHub) -> None:
 
 
 def test_an_unopened_invitation_ends_with_its_link(hub: StubHub) -> None:
-    row = {"id": "t-1", "kind": "invitation", "label": "invited to the page", "role": "viewer", "revoked_at": None}
+    row: dict[str, Any] = {
+        "id": "t-1",
+        "kind": "invitation",
+        "label": "invited to the page",
+        "role": "viewer",
+        "revoked_at": None,
+    }
     row |= {"created_at": "2026-11-26T10:00:00Z", "last_used_at": None}
+    row |= {"link_used_at": None, "link_used_with": ""}
     held = {"for": {"kind": "person", "name": "anna"}, "expires_at": "2026-12-27T10:00:00Z"}
     for link_until, until in (("2026-11-28T10:00:00Z", "2026-11-28T10:00:00Z"), (None, held["expires_at"])):
         hub.answers["GET", "/tokens"] = (200, {"items": [{**row, **held, "link_until": link_until}]})
         code, said = starloom(hub, "token", "ls")
         assert (code, f"until {clock(str(until))}" in said) == (0, True), said
+
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0"
+DAY = "2026-11-27T10:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"link_until": DAY}, f"not opened yet, until {clock(DAY)}"),
+        ({"link_used_at": DAY}, f"opened {clock(DAY)} by anna, until "),
+        ({"link_used_at": DAY, "link_used_with": FIREFOX}, f"opened {clock(DAY)} by anna in Firefox on Linux, until "),
+        ({"link_used_at": DAY, "revoked_at": DAY}, f"opened {clock(DAY)} by anna, revoked {clock(DAY)}"),
+        ({}, "never opened, until "),
+    ],
+    ids=["open", "used", "used-in", "revoked", "over"],
+)
+def test_an_invitation_says_when_it_was_used_and_by_whom(hub: StubHub, told: dict[str, Any], said: str) -> None:
+    row: dict[str, Any] = {
+        "id": "t-1",
+        "kind": "invitation",
+        "label": "invited to the page",
+        "role": "viewer",
+        "revoked_at": None,
+    }
+    row |= {"created_at": "2026-11-26T10:00:00Z", "last_used_at": None, "expires_at": "2026-12-27T10:00:00Z"}
+    row |= {"for": {"kind": "person", "name": "anna"}, "link_until": None, "link_used_at": None, "link_used_with": ""}
+    hub.answers["GET", "/tokens"] = (200, {"items": [{**row, **told}]})
+    code, words = starloom(hub, "token", "ls")
+    assert code == 0
+    assert said in words
+
+
+def test_a_person_who_was_revoked_is_listed_so(hub: StubHub) -> None:
+    row = {"kind": "person", "name": "anna", "role": "viewer", "sessions": 0, "tokens": 0, "last_used_at": DAY}
+    hub.answers["GET", "/people"] = (200, {"items": [{**row, "revoked_at": DAY}]})
+    _, words = starloom(hub, "person", "ls")
+    assert f"revoked {clock(DAY)}" in words
+    assert f"last used {clock(DAY)}" in words
+    assert "0 sessions" not in words
 
 
 def test_sessions_of_one_person_are_told_apart(hub: StubHub) -> None:
@@ -534,7 +603,7 @@ def test_sessions_of_one_person_are_told_apart(hub: StubHub) -> None:
     first, second, third = said.splitlines()
     assert f"since {clock(begun)}, used {clock(used)}, until " in first
     assert "Safari on iPhone" in first
-    assert f"since {clock(used)}, not used yet, until " in second
+    assert f"since {clock(used)}, not used since the hub began, until " in second
     assert "Chrome on Linux" in second
     assert "the \\x1b[2J script" in third
 
@@ -618,6 +687,29 @@ def test_a_preview_of_what_needs_an_approval_ends_with_4(
     hub.answers[("POST", "/constellations/preview")] = (200, found)
     code, said = starloom(hub, "submit", "restart nginx on srv", "--preview", *approve, *as_json)
     assert (code, "abc" in said) == (expected, True)
+
+
+def test_a_preview_calls_a_trash_what_it_is(hub: StubHub) -> None:
+    row = {"device": "srv", "devices": [], "effects": ["write"], "why": "named"}
+    found = {
+        "asks_approval": True,
+        "effects": ["write"],
+        "missing_grants": [],
+        "name": "Tidy up",
+        "plan_hash": "abc",
+        "tasks": [{**row, "id": "clear", "tool": "fs.trash"}],
+        "understood": {"outcome": "exact"},
+        "warnings": [],
+    }
+    hub.answers[("POST", "/constellations/preview")] = (200, found)
+    _, said = starloom(hub, "submit", "tidy up srv", "--preview")
+    assert "moves to the trash" in said.partition("effects: ")[0]
+    assert "effects: write, moves to the trash, asks for an approval" in said
+    hub.answers[("POST", "/constellations/preview")] = (
+        200,
+        {**found, "tasks": [{**row, "id": "copy", "tool": "fs.copy"}]},
+    )
+    assert "trash" not in starloom(hub, "submit", "tidy up srv", "--preview")[1]
 
 
 @pytest.mark.parametrize(

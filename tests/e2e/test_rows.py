@@ -117,6 +117,7 @@ def test_faults_stand_in_their_row_with_a_fix(page: Page, screens: Screens, widt
     page.get_by_role("tab", name="Rows").click()
     expect(page.get_by_role("button", name="Use fs.find")).to_be_visible()
     expect(page.get_by_text("data.sort takes no bye.")).to_be_visible()
+    expect(page.get_by_text("data.sort takes no bye")).to_have_count(1)
     expect(page.get_by_role("status").filter(has_text="2 faults in row 1, 2")).to_be_visible()
     screens.shoot(page, "rows", "faults", width)
     page.get_by_role("button", name="Use fs.find").click()
@@ -142,6 +143,25 @@ def test_a_long_plan_stays_light(page: Page, screens: Screens, width: str) -> No
     page.get_by_role("button", name="Later rows").click()
     expect(page.get_by_text("31 to 60 of 400")).to_be_visible()
     screens.shoot(page, "rows", "long", width)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_tool_of_a_row_is_whole_in_small_windows(page: Page, screens: Screens, width: str) -> None:
+    start_empty(page)
+    page.get_by_role("tab", name="Text").click()
+    tools = ("fs.find", "disk.usage", "artifact.put", "image.check")
+    tasks = [{"id": tool.partition(".")[2], "tool": tool} for tool in tools]
+    plan = json.dumps({"starloom": 1, "name": "Titles", "tasks": tasks})
+    page.get_by_role("textbox", name="Plan, as YAML or JSON").fill(plan)
+    page.get_by_role("tab", name="Rows").click()
+    expect(page.get_by_role("button", name="What row 4 does")).to_have_text("Find pictures that are empty or broken")
+    for wide, high in ((720, 450), (844, 390), (1280, 800)):
+        page.set_viewport_size({"width": wide, "height": high})
+        cut = page.locator(".rowline .what b").evaluate_all(
+            "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
+        )
+        assert cut == [], f"{wide}x{high}"
+        screens.shoot(page, "rows", f"titles-{wide}", width)
 
 
 def test_a_value_is_picked_from_an_earlier_row(page: Page, screens: Screens, width: str) -> None:

@@ -279,6 +279,36 @@ def test_a_phone_that_forgets_the_hub_has_left_it(new_context: NewContext, stack
     context.close()
 
 
+def test_a_removed_device_says_so_and_joins_by_a_new_code(new_context: NewContext, stack: Stack) -> None:
+    context = new_context("phone")
+    page = context.new_page()
+    first, second = (stack.client.create("/enrollments", {"label": "guest"}) for _ in range(2))
+    page.goto("/tab/")
+    expect(page.get_by_label("Or type the code that is shown there")).to_be_visible()
+    page.evaluate(f"location.hash = 'join={first['code']}'")
+    expect(page.locator(".sixwords")).to_be_visible()
+    assert page.url == f"{stack.url}/tab/"
+    stack.client.create(f"/enrollments/{first['id']}/approve", {})
+    expect(page.get_by_text("Connected")).to_be_visible()
+    page.evaluate(f"location.hash = 'join={second['code']}'")
+    expect(page.get_by_text("this device has joined already")).to_be_visible()
+    page.evaluate("location.reload()")
+    expect(page.get_by_text("Connected")).to_be_visible()
+
+    stack.client.post(f"/devices/{stack.devices()['guest']['id']}/revoke")
+    expect(page.get_by_role("heading", name="This device was removed from the fleet")).to_be_visible()
+    expect(page.get_by_text("no longer part of the fleet")).to_be_visible()
+    page.evaluate(f"location.hash = 'join={second['code']}'")
+    page.get_by_role("button", name="Join again with this code").click()
+    expect(page.locator(".sixwords")).to_be_visible()
+    stack.client.create(f"/enrollments/{second['id']}/approve", {})
+    expect(page.get_by_text("Connected")).to_be_visible()
+    expect(page.get_by_text("this device has joined already")).to_have_count(0)
+    joined = stack.client.get(f"/enrollments/{second['id']}")["device"]
+    stack.client.post(f"/devices/{joined}/revoke")
+    context.close()
+
+
 def test_a_second_tab_says_so_and_may_take_over(pocket: BrowserContext, tab: Page, screens: Screens) -> None:
     other = pocket.new_page()
     other.goto("/tab/")

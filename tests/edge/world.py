@@ -494,6 +494,7 @@ async def a_world(
     *,
     planner: Planner | None = None,
     program: str = NAME,
+    program_here: str = NAME,
     requirements: Path | None = None,
     **settings: Any,
 ) -> AsyncIterator[World]:
@@ -538,6 +539,7 @@ async def a_world(
             now_ms=clock.now_ms,
             planner=planner or NoRecipes(),
             program=program,
+            program_here=program_here,
             questions=others.questions,
             reach=reach_of([url for url in (chosen.url, chosen.public_url) if url], chosen.trusted_proxies),
             reads=store,

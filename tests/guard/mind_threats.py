@@ -260,23 +260,50 @@ MIND_THREATS = (
     ),
     Threat(
         "T134",
-        "somebody without a sign-in, in the network, behind a proxy or at a tunnel, learns from a refusal where the "
-        "hub keeps its data and whose account it is",
-        "the whole command line is shown only where the connection and the address typed are of this computer, and no "
-        "proxy passed the request on; everybody else reads the name that documents use",
+        "somebody without a sign-in, in the network, behind a proxy, at a tunnel or with another account of the hub's "
+        "own computer, learns from a refusal where the hub keeps its data and whose account it is",
+        "no refusal names a folder: a caller on this computer reads how the program is typed where its environment "
+        "lies, everybody else the name that documents use",
         (
             _OWN_COMMAND + "test_t134_a_stranger_elsewhere_learns_no_folder_of_the_hub",
+            _OWN_COMMAND + "test_t134_a_caller_on_the_computer_of_the_hub_learns_no_folder",
+            _OWN_COMMAND + "test_t134_the_line_of_the_program_has_no_folder_of_the_computer",
             _OWN_COMMAND + "test_t134_a_used_invitation_says_who_has_a_new_link",
         ),
-        part="who sends a loopback Host through a bare TCP forward that ends on the hub's computer, such as a tunnel "
-        "of ssh, looks like a caller there; so does another user of that computer",
     ),
     Threat(
         "T163",
         "an operator or a viewer, whom an owner invited, learns where the hub keeps its data and whose account it is",
         "the whole command line is part of an owner's session only; every other role reads the name that documents use",
         (_OWN_COMMAND + "test_t163_only_an_owner_is_told_the_folder_of_the_hub",),
-        part="on the hub's own computer the page says it before a sign-in, to whoever sits there",
+    ),
+    Threat(
+        "T164",
+        "a person, a token, a session or a device that was revoked after a backup comes back with its restore; a link "
+        "or a join code that was used since is used again",
+        "a restore compares the backup with the history until then, and nobody has more rights than in either; where "
+        "that cannot be read, sessions, invitations, links and join codes end, and the rest is listed with the lines "
+        "that revoke it. The hub is told before it opens a socket",
+        (
+            "tests/guard/test_restored_rights.py",
+            "tests/core/people/test_restored_rights.py",
+            "tests/host/test_backup.py::test_a_history_that_cannot_be_read_is_said_and_moved_aside",
+        ),
+        part="on a new machine programs and devices keep the rights of the backup until a person has read the list; a "
+        "history that is copied into place by hand is not compared",
+    ),
+    Threat(
+        "T166",
+        "a plan file, copied from somebody or made by a program, puts a whole folder or hundreds of files into the "
+        "trash unasked, since such a call is a write that can be taken back",
+        "a call with many paths, with one that may be a folder's, or with paths of a result and no question before it "
+        "needs an approval, and an edit that adds it the right to approve; the question names what goes",
+        (
+            "tests/guard/test_wide_trash.py",
+            "tests/core/rights/test_trashing.py",
+            "tests/recipes/test_duplicates.py::test_the_original_stays_whatever_its_name_and_the_question_says_so",
+        ),
+        part="a folder whose name ends as that of a file does, and files trashed by twenties, go unasked",
     ),
     Threat(
         "T147",

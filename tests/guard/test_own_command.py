@@ -1,12 +1,14 @@
-"""The folders of the hub: not for callers elsewhere without a sign-in (T134), and only for owners signed in (T163)."""
+"""The folders of the hub: for no caller without a sign-in (T134), and only for owners signed in (T163)."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import httpx
 import pytest
 
+from starloom.process.program import in_its_folder
 from tests.edge.world import URL, World, a_world
 
 PUBLIC = "https://star.example.org"
@@ -53,10 +55,21 @@ async def test_t134_a_stranger_elsewhere_learns_no_folder_of_the_hub(
         assert "STARLOOM_HOME" not in answer.text, answer.url
 
 
-async def test_a_caller_on_the_computer_of_the_hub_is_told_the_whole_line(tmp_path: Path) -> None:
-    async with a_world(tmp_path, program=PROGRAM, public_url=PUBLIC) as world:
+async def test_t134_a_caller_on_the_computer_of_the_hub_learns_no_folder(tmp_path: Path) -> None:
+    near = ".venv/bin/starloom"
+    async with a_world(tmp_path, program=PROGRAM, program_here=near, public_url=PUBLIC) as world:
         told = await answers(world, URL, HERE, {})
-    assert [answer.json()["program"] for answer in told[:3]] == [PROGRAM] * 3
+    assert [answer.json()["program"] for answer in told[:3]] == [near] * 3
+    for answer in told:
+        assert "/ines" not in answer.text, answer.url
+        assert "STARLOOM_HOME" not in answer.text, answer.url
+
+
+def test_t134_the_line_of_the_program_has_no_folder_of_the_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert Path(sys.prefix).name in in_its_folder()
+    assert not in_its_folder().startswith("/")
+    assert str(Path(sys.prefix).parent) not in in_its_folder()
 
 
 async def test_t163_only_an_owner_is_told_the_folder_of_the_hub(tmp_path: Path) -> None:

@@ -765,13 +765,17 @@ THREATS = (
     Threat(
         "T120",
         "a device lies about the courtesy of its owner to draw work or to keep it from others, or floods the hub with "
-        "changes; a caller asks what if so often that the hub stands still",
+        "changes; it says that work waits for a tap which it does not do; a caller asks what if so often that the hub "
+        "stands still",
         "courtesy only takes a device back: no word of it ranks a device before another; the hub keeps the facts that "
-        "it knows, of bounded length, and ends a connection that changes them without pause; questions have a rate for "
+        "it knows, of bounded length, and ends a connection that changes them without pause; a tap is told only for "
+        "attempts that run on the device that says so; questions have a rate for "
         "each caller, a bounded number of steps, and a thread",
         (
             "tests/guard/test_courtesy.py",
+            "tests/guard/test_taps.py",
             "tests/core/placement/test_courtesy.py",
+            "tests/core/placement/test_taps.py",
             "tests/edge/routes/work/test_run_forecasts.py",
             "tests/planner/test_run_forecast.py::test_five_thousand_open_tasks_are_played_once_and_within_a_bound",
         ),

@@ -14,12 +14,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from starloom.client.problems import Problem
+from starloom.core.state.inputs import HistoryRestored
 from starloom.host.agents import computer_name
 from starloom.host.backup import MANIFEST, back_up, restore, verify
 from starloom.process.settings import Settings
+from starloom.store.file_names import DATABASE_FILE
 from starloom.store.sql.database import open_database
 from starloom.store.sql.history import LIVES_APART, read_meta
 from tests.installation import Installation
@@ -189,7 +192,57 @@ async def test_a_restored_history_begins_above_its_copy(home: Path, tmp_path: Pa
         lives.append((await database.read(read_meta)).incarnation)
         await database.close()
     assert lives[1] - lives[0] == LIVES_APART
-    assert int((other / "run" / "restored").read_text()) == verify(archive).made_ms
+    told = msgspec.json.decode((other / "run" / "restored").read_bytes(), type=HistoryRestored)
+    assert told.made_ms == verify(archive).made_ms
+    assert told.ended is not None
+
+
+async def test_a_second_restore_begins_above_the_first(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    await asyncio.to_thread(back_up, settings_of(home), archive)
+    lives = []
+    for _ in range(2):
+        await asyncio.to_thread(restore, settings_of(other), archive, replace=True)
+        database = open_database(f"sqlite:///{other / 'starloom.db'}", read_only=True)
+        lives.append((await database.read(read_meta)).incarnation)
+        await database.close()
+    assert lives[1] - lives[0] == LIVES_APART
+
+
+def test_a_replaced_history_is_moved_aside_whole(home: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "a.starloom"
+    back_up(settings_of(home), archive)
+    (home / "run/history.id").write_text("h-before")
+    before = (home / DATABASE_FILE).read_bytes()
+    made = restore(settings_of(home), archive, replace=True)
+    assert made.aside is not None
+    assert made.aside.parent == home / "replaced"
+    assert (made.aside / DATABASE_FILE).read_bytes() == before
+    assert (made.aside / "redis/appendonlydir/a.aof").read_text() == "redis"
+    assert not (home / "redis").exists()
+    assert not (home / "run/history.id").exists(), "open pages must see that it is another history"
+    later = back_up(settings_of(home), tmp_path / "b.starloom")
+    assert not [entry.path for entry in later.files if entry.path.startswith("replaced/")]
+
+
+def test_a_history_that_cannot_be_read_is_said_and_moved_aside(home: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "a.starloom"
+    back_up(settings_of(home), archive)
+    (home / DATABASE_FILE).write_bytes(b"no database at all")
+    made = restore(settings_of(home), archive, replace=True)
+    assert made.until.shard is None
+    assert made.until.why
+    assert made.aside is not None
+    assert asyncio.run(history_of(home))["commits"]
+
+
+def test_the_history_until_now_is_a_folder_with_one(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    with pytest.raises(Problem, match="has no history"):
+        restore(settings_of(other), archive, until=str(tmp_path))
+    assert not (other / DATABASE_FILE).exists()
+    assert restore(settings_of(other), archive, until=str(home)).until.place == str(home)
 
 
 class Service:
@@ -236,7 +289,7 @@ def test_a_hub_goes_on_from_a_backup_in_another_home(services: list[Service], tm
     first.installation.close()
 
     told = first.starloom("restore", str(archive), "--home", str(tmp_path / "elsewhere"))
-    assert "were revoked since have theirs again" in told.stdout, told.stderr
+    assert "it is not known who was revoked since the backup" in told.stdout, told.stderr
     second_home = tmp_path / "second"
     done = first.starloom("restore", str(archive), "--home", str(second_home), "--json")
     assert done.returncode == 0, done.stderr

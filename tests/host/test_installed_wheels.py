@@ -112,7 +112,7 @@ def starloom_place(installed: tuple[Installation, Path]) -> str:
 
 
 def test_the_hub_hands_out_its_agent(installed: tuple[Installation, Path]) -> None:
-    done = starloom(installed, "enroll", "--label", "attic", "--no-wait")
+    done = starloom(installed, "enroll", "--name", "attic", "--no-wait")
     assert done.returncode == 0, done.stderr
     assert "join.py" in done.stdout
     status, listed = installed[0].client.outside("/agent/wheels.json")
@@ -126,7 +126,7 @@ def test_a_hub_without_the_agent_says_so_before_a_code_is_made(installed: tuple[
     (kept,) = site.glob("starloom/_agent/wheels")
     away = kept.rename(kept.with_name("away"))
     try:
-        done = starloom(installed, "enroll", "--label", "cellar", "--no-wait")
+        done = starloom(installed, "enroll", "--name", "cellar", "--no-wait")
         assert done.returncode == 2
         assert "no agent to hand out" in done.stderr
         assert "Install the hub from its wheel" in done.stderr

@@ -24,7 +24,7 @@ from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files import packing
 from starloom_agent.toolkit.files.walking import Walk
-from starloom_agent.toolkit.interface import Folders, Tool, ToolContext
+from starloom_agent.toolkit.interface import Folders, Sent, Tool, ToolContext
 from starloom_agent.toolkit.pictures.png import encode
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.work.registry import all_tools
@@ -136,10 +136,12 @@ class Store:
 
     folder: Path
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
+    def put(self, file: BinaryIO, *, name: str, media: str, sent: Sent | None = None) -> Stored:
         data = file.read()
         digest = hashlib.sha256(data).hexdigest()
         (self.folder / digest).write_bytes(data)
+        if sent is not None:
+            sent(len(data))
         return {"artifact": digest, "bytes": len(data), "name": name, "media": media}
 
     def fetch(self, sha256: str, into: Path) -> Path:

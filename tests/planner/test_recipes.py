@@ -169,7 +169,13 @@ def test_photo_backup_without_a_sheet_leaves_its_tasks_out(tmp_path: Path) -> No
     check = plan_recipe(recipe, {"source": "phone", "target": "server"}, fleet.view())
     assert check.plan is not None
     assert {"thumb", "sheet"}.isdisjoint(spec.id for spec in check.plan.specs)
-    assert [item.title for item in check.plan.results] == ["Outcome", "Proof", "Left out"]
+    assert [item.title for item in check.plan.results] == [
+        "Outcome",
+        "Proof",
+        "Left out",
+        "Empty or broken",
+        "Not opened",
+    ]
     assert Run(fleet, check.plan).all()["proof"].value["same"] is True
 
 

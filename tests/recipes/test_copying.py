@@ -183,6 +183,35 @@ def test_photo_backup_keeps_each_picture_once(fleet: Fleet) -> None:
     assert b"<img" in laptop.files("Pictures")["index.html"]
 
 
+def test_photo_backup_names_pictures_that_are_empty_or_broken(fleet: Fleet) -> None:
+    pictures = {f"{number}.png": encode(speckled(number)) for number in (1, 2)}
+    broken = {"empty.jpg": b"", "words.png": b"no picture", "cut.png": pictures["1.png"][:-30]}
+    phone = fleet.device("phone")
+    for name, data in {**pictures, **broken}.items():
+        phone.write(f"Pictures/{name}", data)
+    answer = fleet.run("photo-backup", {"source": "phone", "target": "server"})
+    assert answer.state == "succeeded", answer.told()
+    total = len(pictures) + 3
+    assert sorted(fleet.device("server").files("Pictures").values()) == sorted([*pictures.values(), *broken.values()])
+    assert {row["name"]: row["why"] for row in answer.rows("Empty or broken")} == {
+        "empty.jpg": "it is empty",
+        "words.png": "it does not begin like a picture",
+        "cut.png": "the PNG is cut off",
+    }
+    outcome = answer.value("Outcome")
+    assert outcome.startswith(f"3 of {total} are empty or cannot be opened as pictures: '"), outcome
+    assert outcome.endswith("Your other pictures are safe"), outcome
+    assert f"{total} pictures on server, read back and equal, of which 3 are empty or broken" in answer.sentence
+
+
+def test_photo_backup_of_a_server_has_no_failed_task(fleet: Fleet) -> None:
+    fleet.device("server").write("Pictures/a.png", encode(speckled(1)))
+    answer = fleet.run("photo-backup", {"source": "server", "target": "laptop"})
+    assert answer.state == "succeeded", answer.told()
+    assert answer.task("tell").state == "succeeded", answer.told()
+    assert "notice" not in answer.sentence
+
+
 def test_a_photo_backup_that_was_undone_calls_no_picture_safe(fleet: Fleet) -> None:
     phone, server = fleet.device("phone"), fleet.device("server")
     phone.write("Pictures/a.png", encode(speckled(1)))

@@ -8,7 +8,7 @@ import typer
 
 from starloom.cli.constellations import approving, asking, brief, controls, history, reading, stopping
 from starloom.cli.devices import fleet, pairing, tools
-from starloom.cli.machine import bench, chaos, service
+from starloom.cli.machine import archives, bench, chaos, service
 from starloom.cli.mcp import command as mcp
 from starloom.cli.owner import activity, library, people, schedules, secrets, tokens
 
@@ -24,7 +24,7 @@ def build() -> typer.Typer:
     )
     app.callback()(_about)
     app.command("version")(_version)
-    joining = (service, asking, reading, controls, fleet, tools, pairing)
+    joining = (service, archives, asking, reading, controls, fleet, tools, pairing)
     keeping = (history, activity, approving, tokens, people, secrets, stopping, library, schedules)
     for module in (*joining, *keeping, brief, chaos, bench, mcp):
         module.register(app)

@@ -24,9 +24,13 @@ from starloom.client.terminal.typed import say
 
 if TYPE_CHECKING:
     from starloom.client.rest import Client
+    from starloom_protocol.api.constellations import ConstellationRow
 
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+IdArgument = Annotated[
+    str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest that no schedule began.")
+]
 HubOption = Annotated[str | None, typer.Option("--hub", help="URL, data folder or name of the hub.")]
 
 
@@ -61,17 +65,31 @@ class Invocation:
         return self._client is not None
 
     def newest(self, given: str | None) -> str:
-        """Return the given constellation; without one the newest that no schedule began, or else the newest.
+        """Return the given constellation; without one that of `meant`, named if `ls` lists another one first.
 
         Raises:
             Problem: there is none.
         """
         if given:
             return given
+        meant, first = self.meant()
+        if not first and not self.as_json:
+            say(f"{meant['name'] or meant['id']} ({meant['id']}), the newest that no schedule began:", sys.stderr)
+        return meant["id"]
+
+    def meant(self) -> tuple[ConstellationRow, bool]:
+        """Return the constellation that commands without an ID mean, and whether `ls` lists it first.
+
+        It is the newest that no schedule began, or else the newest.
+
+        Raises:
+            Problem: there is none.
+        """
         items = self.client.get(get_constellations(limit=NEWEST_LOOKED_AT))["items"]
         if not items:
             raise usage("there is no constellation yet", 'Ask for one: starloom submit "how are my machines"')
-        return next((row["id"] for row in items if not row.get("schedule")), items[0]["id"])
+        meant = next((row for row in items if not row.get("schedule")), items[0])
+        return meant, meant is items[0]
 
     def emit(self, document: Any) -> None:
         """Print a document as JSON: the whole output of a command with --json."""

@@ -75,7 +75,8 @@ def kept_by(home: Path) -> str:
 class HubAddress:
     """The address of a hub. `ca` is a file of extra certificates to trust; `own` the hub's file on this computer.
 
-    `renews`: the token is that of this file, in which the hub puts another one when it ends.
+    `renews`: the token is that of this file, in which the hub puts another one when it ends. `token_from` names the
+    place where a person gave the token.
     """
 
     url: str
@@ -84,6 +85,7 @@ class HubAddress:
     ca: Path | None = None
     own: OwnHub | None = None
     renews: bool = False
+    token_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,11 @@ def find(hub: str | None, around: Surroundings | None = None) -> HubAddress:
     """
     around = around or Surroundings.actual()
     token = around.environment.get("STARLOOM_TOKEN") or None
+    found = _found(hub, token, around)
+    return replace(found, token_from="STARLOOM_TOKEN") if token and found.token == token else found
+
+
+def _found(hub: str | None, token: str | None, around: Surroundings) -> HubAddress:
     if hub:
         return _named(hub, token, around, said_by="--hub")
     if around.environment.get("STARLOOM_URL"):

@@ -350,8 +350,18 @@ class Client:
             raise self._no_answer(error) from error
         self._heard = True
         if raises and response.status_code >= 400:
-            raise problem_of(response.status_code, _document(response))
+            raise self._refused(response)
         return response
+
+    def _refused(self, response: httpx.Response) -> Problem:
+        """Return the problem of a refusal; a token that a person gave is named by its place."""
+        problem = problem_of(response.status_code, _document(response))
+        if response.status_code == HTTPStatus.UNAUTHORIZED and (place := self.address.token_from):
+            problem.hint = (
+                f"The token is that of {place}. Without it a hub on this computer takes its own; for another hub "
+                "ask one of its owners for a token (`starloom token create`)."
+            )
+        return problem
 
     def _has_renewed(self) -> bool:
         """Take the token by which the hub on this computer replaced its own, and tell whether there is one.

@@ -10,7 +10,7 @@ from typing import Any
 
 from starloom.core.answer.outcome import grow, settle
 from starloom.core.clock import expiry, leaving_out, moments, schedules
-from starloom.core.fleet import devices, draining, hub_calls, lab_faults, owner_questions
+from starloom.core.fleet import devices, draining, hub_calls, lab_faults, owner_questions, restored_fleet
 from starloom.core.people import (
     access,
     answer_words,
@@ -120,7 +120,9 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
         _settle_constellation(work, name)
     shard.settled.clear()
     shard.touched.clear()
-    invariants.watch_stalls(work, {event.stream: None for event in work.events[first:]})
+    changed = {event.stream: None for event in work.events[first:]}
+    device_conditions.watch_taps(work, changed)
+    invariants.watch_stalls(work, changed)
 
 
 def _follow_ends(work: Work) -> None:
@@ -375,6 +377,13 @@ def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
     schedules.judge_rights(work)
 
 
+def _on_restored(work: Work, item: i.HistoryRestored) -> None:
+    restored_history.on_restored(work, item)
+    if item.ended is not None:
+        restored_fleet.end_rights(work, item.ended)
+        schedules.judge_rights(work)
+
+
 def _on_ledger(work: Work, item: i.LedgerReported) -> None:
     if item.state == BEGUN:
         unknown_attempts.on_begun(work, item)
@@ -400,7 +409,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.LabFaultBegan: lab_faults.on_began,
     i.LabFaultEnded: lab_faults.on_ended,
     i.RefusalNoted: access.on_refusal,
-    i.HistoryRestored: restored_history.on_restored,
+    i.HistoryRestored: _on_restored,
     i.EditProposed: _on_edit,
     i.ControlRequested: controls.on_control,
     i.PartLeftOut: leaving_out.on_left_out,

@@ -125,7 +125,7 @@ def build(
 ) -> Edge:
     """Return the application over finished objects."""
     app = _application(lifespan)
-    here = TypedHere(hub.program)
+    here = TypedHere(hub.program_here)
     app.router.route_class = _guarded(hub, here)
     aip, live = _sockets(hub)
     app.router.routes.append(WebSocketRoute(AIP, aip))
@@ -256,6 +256,7 @@ def _sockets(hub: Hub) -> tuple[AipEndpoint, LiveEndpoint]:
         access=hub.access,
         drawn=hub.drawn,
         fanout=hub.fanout,
+        history=hub.history,
         now_ms=hub.now_ms,
         reads=hub.reads,
         tickets=hub.tickets,

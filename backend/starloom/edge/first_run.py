@@ -15,6 +15,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from starloom.core.state import inputs
@@ -25,7 +26,7 @@ from starloom.edge.listeners.own_sockets import OwnPaths
 from starloom.edge.web.problems import Problem, accepted
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.store.port import Unavailable
-from starloom.store.sql.dump import RESTORED_FILE
+from starloom.store.sql.dump import HISTORY_ID_FILE, RESTORED_FILE
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.vocabulary import Role
 
@@ -102,9 +103,10 @@ async def tell_restored(home: Path, inbox: Inbox) -> None:
     path = home / RESTORED_FILE
     if not path.exists():
         return
-    made_ms = int(path.read_text())
-    item = inputs.HistoryRestored(by=ENGINE, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
-    accepted(await inbox.ask(item))
+    found = msgspec.json.decode(path.read_bytes(), type=inputs.HistoryRestored | int)
+    if isinstance(found, int):  # the time of the backup: the restore of an earlier version left nothing else
+        found = inputs.HistoryRestored(by=ENGINE, id=f"restored-{found}", made_ms=found, scope="local")
+    accepted(await inbox.ask(found))
     path.unlink()
 
 
@@ -132,7 +134,15 @@ def _replace_local(home: Path, token: str) -> None:
 
 def hub_id(home: Path) -> str:
     """Return the id of the hub on this folder: by it a restarted hub is known to be the same. Made at first start."""
-    path = home / HUB_ID_FILE
+    return _kept_id(home / HUB_ID_FILE)
+
+
+def history_id(shared: Path) -> str:
+    """Return the id of the history of all hubs on this folder: after a restore it is another one."""
+    return _kept_id(shared / HISTORY_ID_FILE)
+
+
+def _kept_id(path: Path) -> str:
     if path.exists() and (found := path.read_text(encoding="ascii").strip()):
         return found
     made = secrets.token_hex(6)

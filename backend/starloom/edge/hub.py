@@ -144,10 +144,14 @@ class Hub:
     computing: Computing = field(default_factory=Computing)
     drawn: Callable[[], Awaitable[None]] = next_frame
     given: DispatchedSecrets = field(default_factory=DispatchedSecrets)
+    history: str = ""
     lab: LabDesk | None = None
     lan: Lan = field(default_factory=NoLan)
     peers: Peers | None = None
     places: Places = field(default_factory=Places)
     ownership: Ownership | None = None
     program: str = NAME
+    """As an owner types it, with the folders of the hub's computer."""
+    program_here: str = NAME
+    """As anybody on that computer may read it, without them."""
     refusals: Refusals = field(default_factory=Refusals)

@@ -25,21 +25,27 @@ from sqlalchemy import Connection
 
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, usage
+from starloom.core.state.inputs import EndedRights, HistoryRestored
+from starloom.core.state.model import Shard
+from starloom.host.rights import Until, compared, read_until, rights_of
 from starloom.process.settings import Settings
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.port import Damaged, Unavailable
 from starloom.store.sql.database import Database, open_database
-from starloom.store.sql.dump import RESTORED_FILE, Dump, read_dump, write_dump
+from starloom.store.sql.dump import HISTORY_ID_FILE, RESTORED_FILE, Dump, read_dump, write_dump
 from starloom.store.sql.history import begin_new_lives
+from starloom_protocol.stream.authors import ENGINE
 
 T = TypeVar("T")
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 HISTORY: Final = "history"
+REPLACED: Final = "replaced"
+"""The folder in the data folder for histories that a restore has moved aside."""
 LEFT_OUT: Final = (
-    "redis/*", "logs/*", "run/*", "wheels/*", "demo/*", "files/*", "lab/*", "blobs/partial/*", "up.lock",
-    f"{DATABASE_FILE}*", "keys/local.json", "*.part", "agents/*/ledger*", "agents/*/work/*", "agents/*/workspace/*",
-    "agents/*/run/*",
+    "redis/*", f"{REPLACED}/*", "logs/*", "run/*", "wheels/*", "demo/*", "files/*", "lab/*", "blobs/partial/*",
+    f"{DATABASE_FILE}*", "up.lock", "keys/local.json", "*.part", "agents/*/ledger*", "agents/*/work/*",
+    "agents/*/workspace/*", "agents/*/run/*",
 )  # fmt: skip
 """Patterns of files that a hub or an agent makes again, or that describe a running process.
 
@@ -90,6 +96,8 @@ def back_up(settings: Settings, target: Path) -> Manifest:
             "Name the data folder: --home FOLDER, or --hub; `starloom doctor` says where the hub of this folder is."
         )
         raise usage(f"no hub has kept anything in {settings.home}", way_out)
+    if not target.parent.is_dir():
+        raise usage(f"there is no folder {target.parent}", "Make it, or name a file in another folder.")
     part = target.with_name(target.name + ".part")
     try:
         with tempfile.TemporaryDirectory(prefix=".starloom-backup-", dir=target.parent) as name:
@@ -126,60 +134,112 @@ def verify(path: Path) -> Manifest:
     return manifest
 
 
-def restore(settings: Settings, source: Path) -> Manifest:
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished restore. `until` is the history that it replaced, `aside` the place to which that was moved."""
+
+    aside: Path | None = None
+    backup: Shard
+    ended: EndedRights
+    manifest: Manifest
+    until: Until
+
+
+def restore(settings: Settings, source: Path, *, replace: bool = False, until: str | None = None) -> Restored:
     """Put an archive into an empty home and an empty database; the caller holds the lock of the home.
 
-    Files that an agent has there already stay: its ledger knows what was done after the backup.
+    With `replace` the history of the home is moved aside first. That one, or the history at the place `until`, tells
+    which rights of the backup have ended. Files that an agent has there already stay: its ledger knows what was done
+    after the backup.
 
     Raises:
         Problem: the archive is damaged, or there is a history already; nothing is changed then.
     """
     manifest = verify(source)
-    if settings.database_url is None and (settings.home / DATABASE_FILE).exists():
-        raise usage(
-            f"{settings.home} has a history already, and a restore overwrites nothing",
-            f"Move {settings.home / DATABASE_FILE}* and {settings.home / 'redis'} away first, or set STARLOOM_HOME to "
-            "an empty folder.",
-        )
+    _check_place(settings, until, replace=replace)
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    there = until or (str(settings.home) if (settings.home / DATABASE_FILE).exists() else "")
+    known = asyncio.run(read_until(there)) if there else Until(why="there is none here")
     try:
         with tempfile.TemporaryDirectory(prefix=".starloom-restore-", dir=settings.home) as name:
             folder = Path(name)
             _extract(source, manifest, folder)
-            asyncio.run(_restore_history(settings, manifest.dump, folder / HISTORY))
+            backup = asyncio.run(_restore_history(settings, manifest.dump, folder / HISTORY, known.incarnation))
+            ended, known = compared(backup, known)
+            # Before the history is at its place: a hub that finds it must know what has ended.
+            _note_restored(settings.home, manifest.made_ms, ended)
+            (settings.shared_home / HISTORY_ID_FILE).unlink(missing_ok=True)
+            try:
+                aside = _place_history(settings)
+            except OSError:
+                (settings.home / RESTORED_FILE).unlink()
+                raise
             _place_files(settings, manifest, folder)
-            _note_restored(settings.home, manifest.made_ms)
     except (OSError, Unavailable, Damaged) as error:
         raise _failed(f"the backup could not be restored: {error}") from error
-    return manifest
+    return Restored(aside=aside, backup=backup, ended=ended, manifest=manifest, until=known)
 
 
-async def _restore_history(settings: Settings, dump: Dump, folder: Path) -> None:
-    """Fill the database; a SQLite file appears at its place only when it is whole."""
-    if settings.database_url is not None:
-        await _with_database(settings, lambda database: database.write(_fill, dump, folder))
-        return
-    part = settings.home / f"{DATABASE_FILE}.restoring"
+def _check_place(settings: Settings, until: str | None, *, replace: bool) -> None:
+    file = settings.home / DATABASE_FILE
+    if replace and settings.database_url is not None:
+        raise usage(
+            "--replace moves files of the data folder aside, and this hub keeps its history in a database",
+            "Make an empty database, and name the one until now: --until postgresql://...",
+        )
+    if until is not None and "://" not in until and not (Path(until) / DATABASE_FILE).exists():
+        raise usage(f"{until} has no history", f"Name the folder with its {DATABASE_FILE}.")
+    if settings.database_url is None and file.exists() and not replace:
+        raise usage(
+            f"{settings.home} has a history already, and a restore overwrites nothing",
+            "Add --replace: it moves that history aside, and who was revoked since the backup stays revoked. "
+            "Or set STARLOOM_HOME to an empty folder.",
+        )
+
+
+async def _restore_history(settings: Settings, dump: Dump, folder: Path, seen: int) -> Shard:
+    """Fill the database, a SQLite file beside its place; return the rights that it gives."""
+    part = _part_of(settings.home)
     part.unlink(missing_ok=True)
-    database = open_database(f"sqlite:///{part}")
+    database = open_database(settings.database_url or f"sqlite:///{part}")
     try:
-        await database.write(_fill, dump, folder)
+        await database.write(_fill, dump, folder, seen)
         await database.migrate()
+        return await rights_of(database)
     finally:
         await database.close()
-    part.replace(settings.home / DATABASE_FILE)
 
 
-def _fill(connection: Connection, dump: Dump, folder: Path) -> None:
+def _fill(connection: Connection, dump: Dump, folder: Path, seen: int) -> None:
     read_dump(connection, dump, folder)
-    begin_new_lives(connection)
+    begin_new_lives(connection, seen)
 
 
-def _note_restored(home: Path, made_ms: int) -> None:
-    """Leave the mark that tells the hub at its first start that work may have run since the backup."""
+def _part_of(home: Path) -> Path:
+    return home / f"{DATABASE_FILE}.restoring"
+
+
+def _place_history(settings: Settings) -> Path | None:
+    """Move a history that stands in the way aside, then the restored one to its place; return where the old one is."""
+    if settings.database_url is not None:
+        return None
+    home, part = settings.home, _part_of(settings.home)
+    old = [path for path in (*home.glob(f"{DATABASE_FILE}*"), home / "redis") if path.exists()]
+    old = [path for path in old if not path.name.startswith(part.name)]
+    aside = home / REPLACED / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
+    if (home / DATABASE_FILE).exists():
+        aside.mkdir(parents=True, mode=0o700)
+        for path in old:
+            path.rename(aside / path.name)
+    part.replace(home / DATABASE_FILE)
+    return aside if aside.exists() else None
+
+
+def _note_restored(home: Path, made_ms: int, ended: EndedRights) -> None:
+    """Leave the mark that tells the hub at its first start that work may have run since the backup, and what ended."""
     path = home / RESTORED_FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.write_text(str(made_ms))
+    item = HistoryRestored(by=ENGINE, ended=ended, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
+    path.write_bytes(msgspec.json.encode(item))
 
 
 def _places(settings: Settings) -> dict[str, Path]:

@@ -5,6 +5,7 @@ It holds no state of its own; the fleet and the saved recipes are read at each c
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -41,7 +42,7 @@ from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeRuns, RecipeVersion, RuleRecord, TaskSpec
 from starloom_protocol.text.wording import moment, quoted
-from starloom_protocol.vocabulary import Code, Sharing
+from starloom_protocol.vocabulary import CODES, Code, Sharing
 
 
 class Planning:
@@ -73,7 +74,9 @@ class Planning:
         if recipe is None:
             known = ", ".join(recipe.name for recipe in self._catalogue.all())
             reason = f"there is no recipe {quoted(name[:64])}; there are {known}"
-            return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, place="recipe", reason=reason)])
+            near = difflib.get_close_matches(name, [recipe.name for recipe in self._catalogue.all()], n=1)
+            hint = f"Did you mean `{near[0]}`?" if near else CODES[Code.UNKNOWN_RECIPE].hint
+            return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, hint=hint, place="recipe", reason=reason)])
         return plan_recipe(recipe, params, self._fleet())
 
     def refused(self, found: Matched) -> Fault:

@@ -6,8 +6,10 @@ Reads this installation's own files only.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -40,6 +42,16 @@ def of_hub(home: Path, usual: Path) -> str:
     """Return the words that run this program for the hub on this data, in any terminal of its computer."""
     whole = home.resolve()
     return anywhere() if whole == usual.resolve() else f"STARLOOM_HOME={shlex.quote(str(whole))} {anywhere()}"
+
+
+def in_its_folder() -> str:
+    """Return the words that run this program where its environment lies, without a folder or a person in them."""
+    found, environment = script(), Path(sys.prefix)
+    on_path = shutil.which(NAME)
+    known = on_path is not None and os.path.realpath(on_path) == os.path.realpath(found)
+    if known or not found.is_relative_to(environment) or sys.prefix == sys.base_prefix:
+        return NAME
+    return shlex.quote(str(Path(environment.name) / found.relative_to(environment)))
 
 
 def with_program(text: str, program: Callable[[], str]) -> str:

@@ -30,8 +30,7 @@ export async function open(steal = false): Promise<Opened | null> {
   const hold = await takeLock(steal);
   if (hold === null) return null;
   const store = await Store.open();
-  const given = codeIn(location.hash);
-  if (location.hash !== "") history.replaceState(null, "", location.pathname);
+  const given = takeCode();
   const identity = await loadOrMake(store);
   const joined = (await store.get<Joined>("meta", "hub")) ?? null;
   // A page that is reloaded while it waits for the approval goes on waiting; the hub knows the key by then.
@@ -40,6 +39,13 @@ export async function open(steal = false): Promise<Opened | null> {
   // Asked for so that the key and open work outlive a browser that tidies up; it may say no.
   void navigator.storage?.persist?.();
   return { store, hold, identity, joined, policy, code };
+}
+
+/** The code in the page's address, which is taken out of the address bar. */
+export function takeCode(): string | null {
+  const given = codeIn(location.hash);
+  if (location.hash !== "") history.replaceState(null, "", location.pathname);
+  return given;
 }
 
 /** The agent of a tab that has joined, ready to run; what an earlier life left open is judged already. */

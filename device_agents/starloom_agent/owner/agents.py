@@ -266,8 +266,8 @@ class _Nowhere:
     def fetch(self, sha256: str, into: Path) -> Path:
         raise AgentsFault(f"a greeting has no artifacts ({sha256}, {into})")
 
-    def put(self, file: Any, *, name: str, media: str) -> Any:
-        raise AgentsFault(f"a greeting has no artifacts ({file}, {name}, {media})")
+    def put(self, file: Any, *, name: str, media: str, sent: Any = None) -> Any:
+        raise AgentsFault(f"a greeting has no artifacts ({file}, {name}, {media}, {sent})")
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
         """A greeting has no progress."""

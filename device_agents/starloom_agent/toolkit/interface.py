@@ -54,6 +54,10 @@ class Args(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """
 
 
+Sent = Callable[[int], None]
+"""Hears how many bytes of a file the hub has. The caller alone knows what share of its call that is."""
+
+
 class ArtifactPort(Protocol):
     """Moves files between this device and the hub, by hash."""
 
@@ -61,8 +65,11 @@ class ArtifactPort(Protocol):
         """Return a local file with these bytes, checked against the hash; resumes what is already in `into`."""
         ...
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
-        """Store an open file at the hub, resuming by hash; return `{"artifact", "bytes", "name", "media"}`."""
+    def put(self, file: BinaryIO, *, name: str, media: str, sent: Sent | None = None) -> Stored:
+        """Store an open file at the hub, resuming by hash; return `{"artifact", "bytes", "name", "media"}`.
+
+        `sent` is called as its bytes arrive; without it their number alone is told.
+        """
         ...
 
 
@@ -309,7 +316,14 @@ class ToolContext:
         """
         return self.artifacts.fetch(sha256, self.workdir)
 
-    def put(self, path: Path, *, name: str | None = None, media: str = "application/octet-stream") -> Stored:
+    def put(
+        self,
+        path: Path,
+        *,
+        name: str | None = None,
+        media: str = "application/octet-stream",
+        sent: Sent | None = None,
+    ) -> Stored:
         """Store a file at the hub; return its reference `{"artifact": sha256, "bytes", "name", "media"}`.
 
         Resumes where an earlier attempt was cut; bytes that the hub already has are not sent again.
@@ -326,7 +340,16 @@ class ToolContext:
                     f"{self.hidden.text(path.name)} holds the value of a secret that this task was given; "
                     "it was not sent",
                 )
-            return self.artifacts.put(file, name=self.hidden.text(name or path.name), media=media)
+            return self.artifacts.put(file, name=self.hidden.text(name or path.name), media=media, sent=sent)
+
+    def put_last(self, path: Path, *, name: str, media: str) -> Stored:
+        """Store the file that a call made, as `put` does, and tell the share of its bytes that is sent."""
+        size = path.stat().st_size
+
+        def told(done: int) -> None:
+            self.progress(done_bytes=done, fraction=done / size if size else None, note=name)
+
+        return self.put(path, name=name, media=media, sent=told)
 
     def progress(self, *, done_bytes: int = 0, fraction: float | None = None, note: str = "") -> None:
         """Say how far the call is; cheap, may be called often, the latest wins."""

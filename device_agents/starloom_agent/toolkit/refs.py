@@ -22,8 +22,8 @@ class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `device` is the name of the device it was found on, where that was asked for;
     `below` is its path from the folder that was asked for on, that folder's name first; `source` its first path.
-    `mode` are its permission bits, 0 where they are not known; `replaced` is the ticket of the file that was there, now
-    in the trash.
+    `mode` are its permission bits and `mtime_s` the time of its last change, 0 where they are not known; `replaced` is
+    the ticket of the file that was there, now in the trash.
     """
 
     artifact: Sha256 = ""
@@ -32,6 +32,7 @@ class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     device: str = ""
     media: str = ""
     mode: int = 0
+    mtime_s: int = 0
     name: str = ""
     path: str = ""
     replaced: str = ""

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import BinaryIO
 
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.interface import OutputPort, ToolFailed
+from starloom_agent.toolkit.interface import OutputPort, Sent, ToolFailed
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.wire.dialling import Route
 from starloom_protocol.vocabulary import Code
@@ -90,12 +90,16 @@ class HubArtifacts:
 
     # -- the two operations
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
+    def put(self, file: BinaryIO, *, name: str, media: str, sent: Sent | None = None) -> Stored:
         try:
             sha256, size = hash_file(file)
         except OSError as error:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{name} cannot be read: {error}", effect=False) from error
-        self._retry(f"sending {name}", lambda: self._put_once(file, sha256, size, name))
+
+        def told(done: int) -> None:
+            self._output.progress(done_bytes=done, fraction=None, note=name)
+
+        self._retry(f"sending {name}", lambda: self._put_once(file, sha256, size, name, sent or told))
         return {"artifact": sha256, "bytes": size, "name": name, "media": media}
 
     def fetch(self, sha256: str, into: Path) -> Path:
@@ -137,13 +141,13 @@ class HubArtifacts:
         route = Route(where["hub"], where.get("pin", ""), where.get("via", ""))
         return _Exchange(route, where["token"], bytes.fromhex(where["key"]))
 
-    def _put_once(self, file: BinaryIO, sha256: str, size: int, name: str) -> None:
+    def _put_once(self, file: BinaryIO, sha256: str, size: int, name: str, sent: Sent) -> None:
         exchange = self._open()
         try:
             response = exchange.ask("HEAD", sha256)
             exchange.read(response)
             if response.status == 200:
-                self._output.progress(done_bytes=size, fraction=1.0, note=f"{name}: the hub has it")
+                sent(size)
                 return
             if response.status != 404:
                 raise _refusal(response.status, f"HEAD {name}", b"")
@@ -158,7 +162,7 @@ class HubArtifacts:
                 before, offset = offset, self._patch(exchange, sha256, offset, size, chunk, name)
                 if offset == before < size:
                     raise _Again(f"the hub still wants the bytes from {offset} on")
-                self._output.progress(done_bytes=offset, fraction=offset / size if size else 1.0, note=name)
+                sent(offset)
                 if offset >= size:
                     return
         finally:

@@ -2167,9 +2167,13 @@ export interface components {
             about_name: string;
             at: string | null;
             by: string;
-            /** @description The author by name, without the token: a device by its present name. */
+            /** @description The author by name, without the token: a device by its present name, and *the hub* for its own parts. */
             by_name: string;
             category: components["schemas"]["Category"];
+            /** @description The paths that a finished task wrote, moved or put into the trash, up to a bound. */
+            files: string[];
+            /** @description The number of all of them. */
+            files_count: number;
             kind: string;
             note: string;
             pos: number;
@@ -2413,7 +2417,7 @@ export interface components {
          * @description The reason why a constellation asks for a person, beside its state.
          * @enum {unknown}
          */
-        Attention: "budget" | "history_restored" | "missing_grant" | "missing_secret" | "no_capable_device" | "owner_asked" | "planning_failed" | "question_open" | "review_wishes" | "rule_refused" | "stalled" | "takes_long" | "task_unknown" | "undo_failed" | "waits_long";
+        Attention: "budget" | "history_restored" | "missing_grant" | "missing_secret" | "no_capable_device" | "owner_asked" | "planning_failed" | "question_open" | "review_wishes" | "rule_refused" | "stalled" | "takes_long" | "task_unknown" | "undo_failed" | "waits_for_a_tap" | "waits_long";
         /**
          * AttentionRow
          * @description A reason for which a constellation needs a person, as a sentence.
@@ -3681,6 +3685,8 @@ export interface components {
             label: string;
             last_used_at: string | null;
             link_until: string | null;
+            link_used_at: string | null;
+            link_used_with: string;
             principal: string;
             revoked_at: string | null;
             role: components["schemas"]["Role"];
@@ -4909,7 +4915,7 @@ export interface components {
          * @description The reason why something does not move. Those of a task are stored with it; `why` joins the rest.
          * @enum {unknown}
          */
-        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "hopeless" | "judge" | "left_out" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "upstream_cancelled" | "upstream_failed";
+        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "hopeless" | "judge" | "left_out" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "tap" | "upstream_cancelled" | "upstream_failed";
         /** Reasoned */
         Reasoned: {
             /**
@@ -4972,11 +4978,14 @@ export interface components {
         /**
          * RecipeParam
          * @description A parameter of a recipe as a form shows it; one with a default counts as optional.
+         *
+         *     `spoken`: its value only says in words that a switch of the recipe is on, so a form has the switch in its place.
          */
         RecipeParam: {
             default: unknown;
             needs: string[];
             optional: boolean;
+            spoken: boolean;
             title: string;
             type: string;
         };
@@ -5280,8 +5289,11 @@ export interface components {
         RoleRow: {
             id: string;
             kind: components["schemas"]["PrincipalKind"];
+            /** @description The last use since the hub began, also of what was revoked. */
             last_used_at: string | null;
             name: string;
+            /** @description When the last right of it was revoked; none while something is good, or if nothing was revoked lately. */
+            revoked_at: string | null;
             role: components["schemas"]["Role"];
             sessions: number;
             tokens: number;
@@ -6183,6 +6195,10 @@ export interface components {
             last_used_at: string | null;
             /** @description Until when the link of an invitation opens the page; none once it was used or is too old. */
             link_until: string | null;
+            /** @description When the link of an invitation was used; none while nobody has, or once the hub has forgotten it. */
+            link_used_at: string | null;
+            /** @description The browser that used it, as it names itself; empty if that is not known. */
+            link_used_with: string;
             principal: string;
             revoked_at: string | null;
             role: components["schemas"]["Role"];

@@ -5,6 +5,8 @@ export const PROTOCOL_VERSIONS = [2, 3] as const;
 export const AGENT_VERSIONS = [3] as const;
 /** The version that a frame came with, by its tag; any other is of version 1. */
 export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2, "hint": 3, "over": 3, "vitals": 3};
+/** From here on a disk counts as nearly full. */
+export const DISK_NEARLY_FULL_PERCENT = 90;
 export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 /** The child whose value is the answer of a goal has the goal's name and this. */
@@ -49,8 +51,8 @@ export type DeviceLink = "offline" | "online" | "suspended";
 export const DEVICE_LINK_WORDS: readonly DeviceLink[] = ["offline", "online", "suspended"];
 
 /** The facts that a device reports beside its offer; `true` or `false`, unless described otherwise. */
-export type DeviceFact = "battery" | "charging" | "courtesy" | "courtesy_until" | "courtesy_why" | "disk" | "disk_folder" | "owner_present" | "suspending";
-export const DEVICE_FACT_WORDS: readonly DeviceFact[] = ["battery", "charging", "courtesy", "courtesy_until", "courtesy_why", "disk", "disk_folder", "owner_present", "suspending"];
+export type DeviceFact = "battery" | "charging" | "courtesy" | "courtesy_until" | "courtesy_why" | "disk" | "disk_folder" | "owner_present" | "suspending" | "tap";
+export const DEVICE_FACT_WORDS: readonly DeviceFact[] = ["battery", "charging", "courtesy", "courtesy_until", "courtesy_why", "disk", "disk_folder", "owner_present", "suspending", "tap"];
 
 /** How much new work the rule of a device's owner lets it take now: any, only what no other can do, or none. */
 export type Courtesy = "yes" | "less" | "no";
@@ -113,12 +115,12 @@ export type Approval = "never" | "risky" | "always";
 export const APPROVAL_WORDS: readonly Approval[] = ["never", "risky", "always"];
 
 /** The reason why something does not move. Those of a task are stored with it; `why` joins the rest. */
-export type Reason = "held" | "backoff" | "moment" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "hopeless" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "left_out" | "marked";
-export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "moment", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "hopeless", "upstream_failed", "upstream_cancelled", "skipped_by_person", "left_out", "marked"];
+export type Reason = "held" | "backoff" | "moment" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "tap" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "hopeless" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "left_out" | "marked";
+export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "moment", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "tap", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "hopeless", "upstream_failed", "upstream_cancelled", "skipped_by_person", "left_out", "marked"];
 
 /** The reason why a constellation asks for a person, beside its state. */
-export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled" | "history_restored";
-export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "takes_long", "rule_refused", "planning_failed", "review_wishes", "missing_grant", "missing_secret", "owner_asked", "undo_failed", "budget", "stalled", "history_restored"];
+export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "waits_for_a_tap" | "undo_failed" | "budget" | "stalled" | "history_restored";
+export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "takes_long", "rule_refused", "planning_failed", "review_wishes", "missing_grant", "missing_secret", "owner_asked", "waits_for_a_tap", "undo_failed", "budget", "stalled", "history_restored"];
 
 /** `paused` by a person; `stopped` by the hub, with the reason kept beside it. */
 export type ScheduleState = "active" | "paused" | "stopped";
@@ -164,8 +166,8 @@ export type Category = "access" | "refused" | "devices" | "approvals" | "plans" 
 export const CATEGORY_WORDS: readonly Category[] = ["access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab", "other"];
 
 /** Every kind of event that this version emits. */
-export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_reserved" | "device_restored" | "device_resume" | "device_revoked" | "device_shared" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "finding_published" | "finding_refused" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_escalated" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_proposal_closed" | "recipe_proposed" | "recipe_ran" | "recipe_removed" | "recipe_saved" | "recipe_seen" | "recipe_went_back" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "spending_learned" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_hinted" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
-export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_reserved", "device_restored", "device_resume", "device_revoked", "device_shared", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "finding_published", "finding_refused", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_escalated", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_proposal_closed", "recipe_proposed", "recipe_ran", "recipe_removed", "recipe_saved", "recipe_seen", "recipe_went_back", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "spending_learned", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_hinted", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
+export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "finding_published" | "finding_refused" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_escalated" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_proposal_closed" | "recipe_proposed" | "recipe_ran" | "recipe_removed" | "recipe_saved" | "recipe_seen" | "recipe_went_back" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "spending_learned" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_awaits_tap" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_hinted" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_tapped" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
+export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "finding_published", "finding_refused", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_escalated", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_proposal_closed", "recipe_proposed", "recipe_ran", "recipe_removed", "recipe_saved", "recipe_seen", "recipe_went_back", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "spending_learned", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_awaits_tap", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_hinted", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_tapped", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
 /** The use of a part of the time: on a device, waiting, or a job of a model. */
 export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "moment" | "review" | "judge" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
@@ -1580,6 +1582,7 @@ export interface LivePing {
 /** The ticket was good; `now_ms` is hub time, so that ages can be shown. */
 export interface LiveReady {
   t: "ready";
+  history?: string;
   now_ms: number;
   protocol: number;
 }
@@ -2284,7 +2287,7 @@ export const CODES: Record<Code, CodeInfo> = {
   needs_approval: {"code_class": "permanent", "status": 409, "title": "This needs an approval", "hint": "Approve it on the page or with `starloom approve`, or on the device that asks."},
   answered_there: {"code_class": "permanent", "status": 409, "title": "This device takes answers only on itself", "hint": "Type the line there, or let it take answers from here: on the device, `starloom-agent policy --answers hub`."},
   idempotency_mismatch: {"code_class": "permanent", "status": 409, "title": "This key was used with another body", "hint": "Use a new Idempotency-Key for a new request."},
-  bad_schedule: {"code_class": "permanent", "status": 422, "title": "The schedule is not valid", "hint": "Give five fields (minute hour day month weekday), as in \"0 2 * * *\", and a zone such as Europe/Vienna."},
+  bad_schedule: {"code_class": "permanent", "status": 422, "title": "The schedule is not valid", "hint": "Say how often, as in \"every night at 2\", or give five fields (minute hour day month weekday), as in \"0 2 * * *\". The zone is a name such as Europe/Vienna."},
   too_many_recipes: {"code_class": "permanent", "status": 409, "title": "No more recipes can be saved", "hint": "Remove one that is not needed, with `starloom recipe rm`."},
   too_many_secrets: {"code_class": "permanent", "status": 409, "title": "No more secrets are kept", "hint": "Remove one that is not needed: `starloom secret ls`, then `rm`."},
   too_many_schedules: {"code_class": "permanent", "status": 409, "title": "There are as many schedules as the hub keeps", "hint": "Remove one: `starloom schedule ls`, then `rm`."},
@@ -2315,7 +2318,7 @@ export const CODES: Record<Code, CodeInfo> = {
   overloaded: {"code_class": "transient", "status": 503, "title": "The hub cannot take new work now", "hint": "Try again after the time named; nothing was accepted."},
   store_unavailable: {"code_class": "transient", "status": 503, "title": "The hub's store does not answer", "hint": "Run `starloom doctor`; nothing was accepted."},
   disk_full: {"code_class": "transient", "status": 503, "title": "The disk of the hub is full", "hint": "Free some space in the named folder; the hub then goes on without a restart."},
-  history_corrupt: {"code_class": "permanent", "status": 503, "title": "The history of the hub is corrupt", "hint": "Stop the hub, move `starloom.db*` and `redis/` of its data folder aside and keep them, then restore a backup: `starloom restore FILE` (docs/backup.md)."},
+  history_corrupt: {"code_class": "permanent", "status": 503, "title": "The history of the hub is corrupt", "hint": "Stop the hub, then restore a backup; `starloom restore FILE --replace` keeps the corrupt files aside (docs/backup.md)."},
   internal: {"code_class": "permanent", "status": 500, "title": "The hub has a fault", "hint": "Please report it with the id; the log has the details."},
   hub_unreachable: {"code_class": "transient", "status": 503, "title": "The hub does not answer", "hint": "Start it with `starloom up`, or name it with --hub."},
   tool_failed: {"code_class": "permanent", "status": 422, "title": "The tool failed", "hint": "See its message and the log of the attempt."},
@@ -2474,6 +2477,7 @@ export const KINDS: Record<EventKind, KindRow> = {
   hedge_took_over: {"category": "work", "words": "went on with the second attempt of %", "housekeeping": false},
   result_late: {"category": "work", "words": "brought a result of % too late", "housekeeping": false},
   task_absent: {"category": "work", "words": "stopped answering during %", "housekeeping": false},
+  task_awaits_tap: {"category": "work", "words": "waits for a tap for %", "housekeeping": false},
   task_cancelled: {"category": "work", "words": "cancelled %", "housekeeping": false},
   task_cancelling: {"category": "work", "words": "is cancelling %", "housekeeping": false},
   task_failed: {"category": "work", "words": "failed at %", "housekeeping": false},
@@ -2491,6 +2495,7 @@ export const KINDS: Record<EventKind, KindRow> = {
   task_skipped: {"category": "work", "words": "skipped %", "housekeeping": false},
   task_started: {"category": "work", "words": "started %", "housekeeping": false},
   task_succeeded: {"category": "work", "words": "finished %", "housekeeping": false},
+  task_tapped: {"category": "work", "words": "waits for no tap any more for %", "housekeeping": true},
   task_unknown: {"category": "work", "words": "lost contact during %", "housekeeping": false},
   task_waiting: {"category": "work", "words": "lets % wait", "housekeeping": true},
   schedule_approved: {"category": "schedules", "words": "approved the schedule %", "housekeeping": false},
@@ -2572,6 +2577,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "waiting", "reason": "judge", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "absent", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "absent", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "tap", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "tap", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "overdue", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "overdue", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "moving", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
@@ -2630,6 +2637,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "ready", "reason": "judge", "checked": true, "word": "Held, its judge is asked", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "absent", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "absent", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "tap", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "tap", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "overdue", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "overdue", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "moving", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
@@ -2688,6 +2697,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "leased", "reason": "judge", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "absent", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "absent", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "tap", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "tap", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "overdue", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "overdue", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "moving", "checked": false, "word": "Moving to another device", "glyph": "ringed_square", "tone": "blue"},
@@ -2746,6 +2757,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "running", "reason": "judge", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "absent", "checked": false, "word": "Out of reach", "glyph": "broken_arc", "tone": "amber"},
   {"state": "running", "reason": "absent", "checked": true, "word": "Out of reach", "glyph": "broken_arc", "tone": "amber"},
+  {"state": "running", "reason": "tap", "checked": false, "word": "Waits for a tap", "glyph": "hand", "tone": "violet"},
+  {"state": "running", "reason": "tap", "checked": true, "word": "Waits for a tap", "glyph": "hand", "tone": "violet"},
   {"state": "running", "reason": "overdue", "checked": false, "word": "Over its time, being stopped", "glyph": "ringed_square", "tone": "amber"},
   {"state": "running", "reason": "overdue", "checked": true, "word": "Over its time, being stopped", "glyph": "ringed_square", "tone": "amber"},
   {"state": "running", "reason": "moving", "checked": false, "word": "Moving to another device", "glyph": "ringed_square", "tone": "blue"},
@@ -2804,6 +2817,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelling", "reason": "judge", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "absent", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "absent", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "tap", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "tap", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "overdue", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "overdue", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "moving", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
@@ -2862,6 +2877,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "unknown", "reason": "judge", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "absent", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "absent", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "tap", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "tap", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "overdue", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "overdue", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "moving", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
@@ -2920,6 +2937,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "succeeded", "reason": "judge", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "absent", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "absent", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "tap", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "tap", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "overdue", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "overdue", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "moving", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
@@ -2978,6 +2997,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "failed", "reason": "judge", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "absent", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "absent", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "tap", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "tap", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "overdue", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "overdue", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "moving", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
@@ -3036,6 +3057,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelled", "reason": "judge", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "absent", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "absent", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "tap", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "tap", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "overdue", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "overdue", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "moving", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
@@ -3094,6 +3117,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "skipped", "reason": "judge", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "absent", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "absent", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "tap", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "tap", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "overdue", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "overdue", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "moving", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},

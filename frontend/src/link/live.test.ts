@@ -5,6 +5,8 @@ import { LiveLink, type Sink, type Socket } from "./live.ts";
 
 interface Rig {
   link: LiveLink;
+  /** The times at which the page was to start over. */
+  others: number[];
   sent: unknown[];
   sockets: Socket[];
   say: (frame: unknown) => void;
@@ -25,7 +27,9 @@ function rig(
   let timers: { at: number; run: () => void }[] = [];
   const sent: unknown[] = [];
   const sockets: Socket[] = [];
+  const others: number[] = [];
   const link = new LiveLink({
+    onOtherHistory: () => others.push(now),
     clearTimer: (timer) => {
       timers = timers.filter((one) => one !== timer);
     },
@@ -55,6 +59,7 @@ function rig(
   return {
     cut: (reason = "") => last()?.onclose?.({ code: 1006, reason } as CloseEvent),
     link,
+    others,
     pass: async (ms) => {
       const until = now + ms;
       for (;;) {
@@ -110,6 +115,39 @@ describe("LiveLink", () => {
     expect(held.link.status.state).toBe("live");
     expect(held.link.offsetMs).toBe(4000);
     expect(model.seq).toBe(7);
+  });
+
+  it("starts over when the hub comes back with another history, and not when it was only restarted", async () => {
+    const held = rig();
+    const model = new StreamModel("c1");
+    held.link.subscribe("c1", sinkOf(model));
+    held.link.start();
+    const ready = async (history: string) => {
+      await held.pass(5000);
+      held.sockets[held.sockets.length - 1]?.onopen?.({} as Event);
+      held.say({ history, now_ms: 5000, protocol: 1, t: "ready" });
+    };
+    await ready("h-1");
+    held.say(snapshot(7));
+    held.cut();
+    await ready("h-1");
+    expect(held.sent.at(-1)).toEqual({ after_seq: 7, parts: true, stream: "c1", t: "subscribe" });
+    expect(held.others).toHaveLength(0);
+    held.cut();
+    const asked = held.sent.length;
+    await ready("h-2");
+    expect(held.others).toHaveLength(1);
+    expect(held.sent.slice(asked)).toEqual([{ t: "ticket", ticket: "t1" }]);
+  });
+
+  it("starts over from what a tab last knew of another history", async () => {
+    const held = rig();
+    held.link.beginOffline(0, 0, "h-1");
+    held.link.start();
+    await held.pass(0);
+    await Promise.resolve();
+    held.say({ history: "h-2", now_ms: 5000, protocol: 1, t: "ready" });
+    expect(held.others).toHaveLength(1);
   });
 
   it("tells a stream once of a burst, however many messages it came in, and of nothing that is not its own", async () => {

@@ -43,6 +43,8 @@ interface LiveOptions {
   random?: () => number;
   setTimer?: (run: () => void, ms: number) => unknown;
   clearTimer?: (timer: unknown) => void;
+  /** The hub was restored from a backup: what is held belongs to a history that it no longer has. The link has stopped. */
+  onOtherHistory?: () => void;
   /** Runs the queue at most once a frame, so that a burst of messages draws once. */
   nextFrame?: (run: () => void) => void;
   /** Runs steps with pauses in which the page draws, then calls `then`. */
@@ -62,6 +64,8 @@ const MISSING_MS = 3000;
 export class LiveLink {
   /** Hub time minus this page's time. */
   offsetMs = 0;
+  /** The hub's name for its history; empty until it was said. */
+  history = "";
   status: LinkState;
   private readonly sinks = new Map<string, Sink>();
   private readonly awaited = new Set<string>();
@@ -87,6 +91,7 @@ export class LiveLink {
       random: () => Math.random(),
       setTimer: (run, ms) => setTimeout(run, ms),
       clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
+      onOtherHistory: () => {},
       nextFrame: paced(),
       slices: inSlices,
       ...options,
@@ -95,8 +100,9 @@ export class LiveLink {
   }
 
   /** Begins as a link that was lost at that time, with what is known from then. */
-  beginOffline(sinceMs: number, offsetMs: number): void {
+  beginOffline(sinceMs: number, offsetMs: number, history: string): void {
     this.offsetMs = offsetMs;
+    this.history = history;
     this.status = { state: "offline", sinceMs, reason: "" };
   }
 
@@ -212,6 +218,12 @@ export class LiveLink {
   private take(frame: Exclude<LiveFrame, { t: "snapshot" | "events" | "beside" }>): void {
     switch (frame.t) {
       case "ready":
+        if (this.history && frame.history && frame.history !== this.history) {
+          this.stop();
+          this.options.onOtherHistory();
+          break;
+        }
+        this.history = frame.history ?? "";
         this.offsetMs = frame.now_ms - this.options.now();
         this.failures = 0;
         this.set("live", "");

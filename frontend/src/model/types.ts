@@ -173,7 +173,7 @@ export interface BesideItem {
 }
 
 export type LiveFrame =
-  | { t: "ready"; now_ms: number; protocol: number }
+  | { t: "ready"; history?: string; now_ms: number; protocol: number }
   | SnapshotFrame
   | { t: "events"; events: StreamEvent[] }
   | { t: "beside"; items: BesideItem[] }

@@ -104,13 +104,17 @@ class ActivityRow(TypedDict):
     at: str | None
     by: str
     by_name: str
-    """The author by name, without the token: a device by its present name."""
+    """The author by name, without the token: a device by its present name, and *the hub* for its own parts."""
     kind: str
     category: Category
     about: str
     about_name: str
     """The name of the device, or of the holder of the token or link, that it is about; empty where it has none."""
     note: str
+    files: list[str]
+    """The paths that a finished task wrote, moved or put into the trash, up to a bound."""
+    files_count: int
+    """The number of all of them."""
 
 
 class PrunedParts(TypedDict):

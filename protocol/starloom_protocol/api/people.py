@@ -44,6 +44,9 @@ class RoleRow(PrincipalRow):
     tokens: int
     sessions: int
     last_used_at: str | None
+    """The last use since the hub began, also of what was revoked."""
+    revoked_at: str | None
+    """When the last right of it was revoked; none while something is good, or if nothing was revoked lately."""
 
 
 class SessionRow(TypedDict):
@@ -104,6 +107,10 @@ class TokenRow(TokenState, _For):
 
     link_until: str | None
     """Until when the link of an invitation opens the page; none once it was used or is too old."""
+    link_used_at: str | None
+    """When the link of an invitation was used; none while nobody has, or once the hub has forgotten it."""
+    link_used_with: str
+    """The browser that used it, as it names itself; empty if that is not known."""
     ends_asker: bool
     """Whether its end is also the end of the token or session that asks."""
 

@@ -8,13 +8,17 @@ from starloom_protocol.vocabulary import Effect, Purpose
 
 
 class RecipeParam(TypedDict):
-    """A parameter of a recipe as a form shows it; one with a default counts as optional."""
+    """A parameter of a recipe as a form shows it; one with a default counts as optional.
+
+    `spoken`: its value only says in words that a switch of the recipe is on, so a form has the switch in its place.
+    """
 
     type: str
     title: str
     optional: bool
     default: Any
     needs: list[str]
+    spoken: bool
 
 
 class RecipeHead(TypedDict):

@@ -100,6 +100,8 @@ def phase_of(record: TaskRecord, run: ConstellationState) -> Phase | None:
         return OF_REASON.get(record.reason, Phase.QUEUE) if record.reason else OF_RUN.get(run, Phase.QUEUE)
     if record.absent_since_ms and record.state in (TaskState.LEASED, TaskState.RUNNING):
         return Phase.AWAY
+    if record.state is TaskState.RUNNING and record.reason is Reason.TAP:
+        return Phase.PERSON
     return OF_STATE.get(record.state)
 
 

@@ -18,6 +18,7 @@ ENGINE: Final = "engine"
 """The author of what the core decides by its own rules."""
 MODEL: Final = "model"
 """The author of what a hub's own model said."""
+_PARTS: Final = {MODEL: "the hub's model", "lab": "the lab"}
 _TOKEN: Final = "#"
 _DECIDING: Final = (PrincipalKind.PERSON, PrincipalKind.PROGRAM)
 
@@ -42,6 +43,11 @@ def name_of(author: str) -> str:
     """Return an author's name for people."""
     kind, colon, name = who(author).partition(":")
     return name if colon else kind
+
+
+def told_name(author: str) -> str:
+    """Return an author's name in sentences; a part of the hub is *the hub*."""
+    return name_of(author) if ":" in who(author) else _PARTS.get(who(author), "the hub")
 
 
 def may_decide(author: str) -> bool:

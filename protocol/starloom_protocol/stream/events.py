@@ -176,6 +176,7 @@ class EventKind(StrEnum):
     STARTED = "started"
     STOP_ALL = "stop_all"
     TASK_ABSENT = "task_absent"
+    TASK_AWAITS_TAP = "task_awaits_tap"
     TASK_CANCELLED = "task_cancelled"
     TASK_CANCELLING = "task_cancelling"
     TASK_CONFIRMED = "task_confirmed"
@@ -197,6 +198,7 @@ class EventKind(StrEnum):
     TASK_SKIPPED = "task_skipped"
     TASK_STARTED = "task_started"
     TASK_SUCCEEDED = "task_succeeded"
+    TASK_TAPPED = "task_tapped"
     TASK_UNKNOWN = "task_unknown"
     TASK_VERIFIED = "task_verified"
     TASK_WAITING = "task_waiting"
@@ -323,6 +325,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.HEDGE_TOOK_OVER: KindRow(Category.WORK, "went on with the second attempt of %"),
     EventKind.RESULT_LATE: KindRow(Category.WORK, "brought a result of % too late"),
     EventKind.TASK_ABSENT: KindRow(Category.WORK, "stopped answering during %"),
+    EventKind.TASK_AWAITS_TAP: KindRow(Category.WORK, "waits for a tap for %"),
     EventKind.TASK_CANCELLED: KindRow(Category.WORK, "cancelled %"),
     EventKind.TASK_CANCELLING: KindRow(Category.WORK, "is cancelling %"),
     EventKind.TASK_FAILED: KindRow(Category.WORK, "failed at %"),
@@ -340,6 +343,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.TASK_SKIPPED: KindRow(Category.WORK, "skipped %"),
     EventKind.TASK_STARTED: KindRow(Category.WORK, "started %"),
     EventKind.TASK_SUCCEEDED: KindRow(Category.WORK, "finished %"),
+    EventKind.TASK_TAPPED: KindRow(Category.WORK, "waits for no tap any more for %", housekeeping=True),
     EventKind.TASK_UNKNOWN: KindRow(Category.WORK, "lost contact during %"),
     EventKind.TASK_WAITING: KindRow(Category.WORK, "lets % wait", housekeeping=True),
     EventKind.SCHEDULE_APPROVED: KindRow(Category.SCHEDULES, "approved the schedule %"),

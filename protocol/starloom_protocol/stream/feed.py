@@ -83,8 +83,13 @@ LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing
 
 
 class LiveReady(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="ready"):
-    """The ticket was good; `now_ms` is hub time, so that ages can be shown."""
+    """The ticket was good; `now_ms` is hub time, so that ages can be shown.
 
+    `history` is another one after a restore from a backup: what a page knows of the streams then belongs to a past that
+    the hub no longer has.
+    """
+
+    history: str = ""
     now_ms: int
     protocol: int
 

@@ -6,10 +6,12 @@ the page.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-from starloom_protocol.vocabulary import Reason, TaskState
+from starloom_protocol.vocabulary import Effect, Reason, TaskState
 
 
 class Tone(StrEnum):
@@ -103,6 +105,8 @@ def presentation(
         case TaskState.RUNNING:
             if reason is Reason.ABSENT:
                 return Presentation("Out of reach", Glyph.BROKEN_ARC, Tone.AMBER)
+            if reason is Reason.TAP:
+                return Presentation("Waits for a tap", Glyph.HAND, Tone.VIOLET)
             if reason is Reason.OVERDUE:
                 return Presentation("Over its time, being stopped", Glyph.RINGED_SQUARE, Tone.AMBER)
             if reason is Reason.MOVING:
@@ -127,3 +131,12 @@ def presentation(
             return Presentation("Stopped as hopeless", Glyph.SQUARE, Tone.GREY)
         case TaskState.CANCELLED:
             return Presentation("Cancelled", Glyph.SQUARE, Tone.GREY)
+
+
+_TRASH: Final = "fs.trash"
+TO_THE_TRASH: Final = "moves to the trash"
+
+
+def effect_words(tool: str | None, effects: Sequence[str]) -> list[str]:
+    """Return the effects of a call as a person reads them: a write that is a move to the trash is called that."""
+    return [TO_THE_TRASH if tool == _TRASH and effect == Effect.WRITE else str(effect) for effect in effects]

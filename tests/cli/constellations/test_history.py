@@ -41,6 +41,9 @@ def test_work_is_undone_or_an_edit_is(hub: StubHub) -> None:
     hub.answers["POST", "/constellations/c-1/undo"] = (200, answer)
     done = run(hub, "undo", "c-1")
     assert done.stdout.splitlines() == ["c-1 undoes, in this order: b, a", "without a way back: look"]
+    waiting = run(hub, "undo", "c-1", "--wait")
+    assert ("GET", "/constellations/c-1/events") in [(method, path) for method, path, _ in hub.asked]
+    assert waiting.exit_code != 0, "the stub has no events, so the wait ends without a result"
     hub.answers["POST", "/constellations/c-1/edits"] = (200, {"version": 4})
     assert run(hub, "undo", "c-1", "--version", "3").stdout == "version 3 of c-1 is taken back: version 4\n"
     assert hub.asked[-1][2]["operations"] == [{"undo": {"version": 3}}]

@@ -201,8 +201,16 @@ def test_an_answer_that_is_piped_stays(tmp_path: Path) -> None:
 def test_the_name_is_given_by_the_word_of_the_agent_or_the_older_one(stub: StubHub, option: str) -> None:
     stub.answers[ENROLL] = (201, MADE)
     stub.answers["GET", "/devices"] = (403, {"code": "forbidden", "title": "No"})
-    code, _ = starloom(stub, "enroll", "--no-wait", option, "attic")
+    code, said = starloom(stub, "enroll", "--no-wait", option, "attic")
     assert (code, stub.asked[-1][2]["label"]) == (0, "attic")
+    assert ("Labels are given where it joins: join ... --label attic" in said) == (option == "--label")
+
+
+def test_a_label_beside_the_name_says_where_labels_are_given(stub: StubHub) -> None:
+    code, said = starloom(stub, "enroll", "--no-wait", "--name", "attic", "--label", "gpu")
+    assert (code, stub.asked) == (2, [])
+    assert "join ... --label gpu" in said
+    assert "--label" not in starloom(stub, "enroll", "--help")[1].replace("... --label gpu", "")
 
 
 def test_a_server_without_its_option_is_told_the_option(stub: StubHub) -> None:

@@ -27,6 +27,7 @@ def row(number: int, age_s: float = 0, **fields: Any) -> ActivityRow:
     made = ActivityRow(
         pos=number, stream="fleet", seq=number, at=at, by="person:ann", kind="device_revoked",
         category=Category.DEVICES, about="d-1", about_name="nas", note="", by_name="ann", stream_name="",
+        files=[], files_count=0,
     )  # fmt: skip
     made.update(fields)  # type: ignore[typeddict-item]
     return made
@@ -36,7 +37,7 @@ def test_rows_say_who_did_what_and_where_by_names(hub: StubHub) -> None:
     of_a_plan: dict[str, Any] = {"stream": "c-1", "stream_name": "Copy a folder", "about": "copy", "about_name": ""}
     rows = [
         row(5, note="sold"),
-        row(4, by="", by_name="", kind="task_succeeded", **of_a_plan),
+        row(4, by="", by_name="", kind="task_succeeded", **of_a_plan, files=["a.jpg", "b.jpg"], files_count=7),
         row(3, by="device:d-1", by_name="nas", kind="device_online"),
         row(2, kind="token_revoked", about="3" * 20, about_name=""),
         row(1, kind="of_a_later_version", about="d-2", about_name="laptop"),
@@ -46,7 +47,7 @@ def test_rows_say_who_did_what_and_where_by_names(hub: StubHub) -> None:
     assert code == 0
     assert [line.split("  ", 1)[1] for line in said.splitlines()] == [
         "ann revoked nas: sold",
-        "the hub finished copy  (Copy a folder, c-1)",
+        "the hub finished copy; changed a.jpg, b.jpg and 5 more  (Copy a folder, c-1)",
         "nas came online",
         "ann revoked a token",
         "ann of a later version laptop",

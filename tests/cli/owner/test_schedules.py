@@ -112,6 +112,62 @@ def test_what_needs_an_approval_is_shown_with_the_hash_to_give(hub: StubHub) -> 
     assert hub.asked[-1][2]["plan_hash"] == "abc"
 
 
+def test_an_edit_sends_only_what_is_given(hub: StubHub) -> None:
+    hub.answers["PATCH", "/schedules/Nightly"] = (200, shown(cron="0 7 * * 1-5", in_words="At 07:00 on weekdays"))
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown())
+    code, said = starloom(hub, "schedule", "edit", "Nightly", "--cron", "every weekday at 7", "--name", "Early")
+    assert code == 0
+    assert hub.asked[0] == ("PATCH", "/schedules/Nightly", {"cron": "every weekday at 7", "name": "Early"})
+    assert "at 07:00 on weekdays" in said
+    assert "Sat 2026-03-28 02:30" in said
+    assert starloom(hub, "schedule", "edit", "Nightly", "-p", "source=nas", "-p", "keep:=3")[0] == 0
+    assert hub.asked[-1][2] == {"params": {"folder": "Books", "source": "nas", "keep": 3}}
+    assert starloom(hub, "schedule", "edit", "Nightly", "how", "is", "vm", "--notify-on", "", "--deadline", "")[0] == 0
+    assert hub.asked[-1][2] == {"request": "how is vm", "notify_device": None, "deadline_s": 0}
+
+
+def test_an_edit_without_a_change_or_with_two_works_sends_nothing(hub: StubHub) -> None:
+    code, said = starloom(hub, "schedule", "edit", "Morning look")
+    assert (code, hub.asked) == (2, [])
+    assert "starloom schedule edit 'Morning look' --cron 'every weekday at 7'" in " ".join(said.split())
+    assert starloom(hub, "schedule", "edit", "Nightly", "words", "-r", "disk-space")[0] == 2
+    assert hub.asked == []
+
+
+def test_an_edit_pauses_before_and_resumes_after_its_change(hub: StubHub) -> None:
+    path = "/schedules/Nightly"
+    hub.answers["GET", path] = (200, shown())
+    hub.answers["PATCH", path] = (200, shown(state="paused", next=[]))
+    hub.answers["POST", f"{path}/pause"] = (200, shown(state="paused", next=[]))
+    code, said = starloom(hub, "schedule", "edit", "Nightly", "--pause", "--zone", "UTC")
+    assert code == 0
+    assert [(method, asked) for method, asked, _ in hub.asked if method != "GET"] == [
+        ("POST", f"{path}/pause"),
+        ("PATCH", path),
+    ]
+    assert "paused" in said
+    assert "starloom schedule resume Nightly" in said
+    hub.asked.clear()
+    hub.answers["GET", path] = (200, shown(state="paused", next=[]))
+    hub.answers["POST", "/schedules/s-1/resume"] = (200, shown())
+    assert starloom(hub, "schedule", "edit", "Nightly", "--resume", "--zone", "UTC")[0] == 0
+    assert [asked for method, asked, _ in hub.asked if method != "GET"] == [path, "/schedules/s-1/resume"]
+    hub.asked.clear()
+    assert starloom(hub, "schedule", "edit", "Nightly", "--pause")[0] == 0
+    assert [method for method, _, _ in hub.asked if method != "GET"] == []
+
+
+def test_an_edit_that_needs_an_approval_names_its_line(hub: StubHub) -> None:
+    plan = {"asks_approval": True, "effects": ["change"], "missing_grants": [], "name": "Restart", "plan_hash": "abc"}
+    refused = {"code": "needs_approval", "preview": {**plan, "tasks": [], "warnings": []}, "reason": "r", "title": "T"}
+    hub.answers["PATCH", "/schedules/Nightly"] = (409, refused)
+    code, said = starloom(hub, "schedule", "edit", "Nightly", "restart", "it", "--overlap", "skip", "--notify-on", "")
+    assert code == 4
+    assert "starloom schedule edit Nightly 'restart it' --overlap skip --notify-on '' --approve abc" in " ".join(
+        said.split()
+    )
+
+
 @pytest.mark.parametrize(("approve", "expected"), [((), 4), (("--approve", "abc"), 0), (("--approve", "other"), 4)])
 def test_a_preview_of_a_clock_ends_as_its_saving(hub: StubHub, approve: tuple[str, ...], expected: int) -> None:
     plan = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from starloom.cli.text.constellation_text import Changes, event_line
+from starloom.cli.text.constellation_text import Changes, event_line, progress
+from starloom.client.view import View
 from starloom_protocol.records.entities import TaskRecord, encode_entity
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
@@ -44,3 +45,15 @@ def test_a_task_that_a_person_marked_is_no_plain_done() -> None:
     assert [line.partition("  ")[2] for line in changes.lines(event)] == ["copy: Marked done by ines"]
     later = msgspec.structs.replace(event, kind=EventKind.PLAN_EDITED, by="engine", seq=8)
     assert changes.lines(later) == []
+
+
+def test_a_task_that_waits_for_a_tap_does_not_count_as_running() -> None:
+    record = TaskRecord(device="d-1", reason=Reason.TAP, since_ms=1, state=TaskState.RUNNING)
+    puts = {"task/take": msgspec.Raw(encode_entity(record))}
+    event = Event(
+        about="take", at_ms=0, by="device:d-1", kind=EventKind.TASK_AWAITS_TAP, puts=dict(puts), seq=1, stream="c-1"
+    )
+    assert [line.partition("  ")[2] for line in Changes(DEVICES).lines(event)] == ["take: Waits for a tap on wolke7"]
+    view = View("c-1")
+    view.apply([event])
+    assert progress(view) == "0 of 1 tasks done, 0 running, 1 waits for a tap"

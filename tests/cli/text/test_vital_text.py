@@ -30,6 +30,13 @@ def test_a_time_without_a_word_is_said_and_an_old_value_is_not_that_of_now() -> 
     assert line.startswith("load: not heard now, ")
 
 
+def test_a_disk_that_is_nearly_full_says_the_bound() -> None:
+    assert vital_lines(vitals(disk_percent=[88, 93]), "d") == [
+        "disk: 93 % (nearly full from 90 % on), from 88 to 93 % in 1 min"
+    ]
+    assert vital_lines(vitals(disk_percent=[93, 89]), "d") == ["disk: 89 %, from 89 to 93 % in 1 min"]
+
+
 def test_a_device_that_said_nothing_has_no_line() -> None:
     assert vital_lines(vitals(), "d") == []
     assert vital_lines(vitals(load_percent=[None]), "d") == []

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from starloom.core.answer import story
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position, position
 from starloom.core.run.timeouts import passed
@@ -466,3 +467,19 @@ def test_a_task_that_waits_too_long_is_told_with_the_devices_it_waits_for() -> N
     told = explain_all(driver.shard, "c1", {})["attention"]
     said = "scan waits longer than its limit for nas or vps."
     assert told[-1] == {"reason": Attention.WAITS_LONG, "sentence": said}
+
+
+def test_a_skip_by_a_person_is_told_as_one() -> None:
+    driver = Driver("a")
+    driver.submit(plan(task("one"), task("two", "x=one"), task("three", "x=two"), task("four", "x=three")))
+    driver.control("skip", "two")
+    assert explain(driver.shard, "c1", "two").sentence == "two was skipped by a person."
+    assert explain(driver.shard, "c1", "three").sentence == "three was skipped because a person skipped two."
+    assert explain(driver.shard, "c1", "four").sentence == "four was skipped because a person skipped two."
+    for dispatch in driver.take():
+        driver.result(dispatch)
+    made = driver.shard.constellations["c1"]
+    told = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    assert "Skipped by a person: two." in told
+    assert "Skipped because a person skipped two: three, four." in told
+    assert "not needed" not in told

@@ -147,6 +147,24 @@ def test_what_is_undone_is_not_undone_again() -> None:
     assert "a is undone" in undo(driver, "a").faults[0].reason
 
 
+def test_a_second_undo_says_why_nothing_is_left() -> None:
+    driver = moved(*CHAIN)
+    undo(driver)
+    (again,) = undo(driver, name="c1").faults
+    assert again.reason == "its work is being undone"
+    while taken := driver.take():
+        for dispatch in taken:
+            driver.result(dispatch)
+    (again,) = undo(driver).faults
+    assert again.reason == "all of its work that can be undone is undone already"
+    assert "docs/plans.md" not in again.hint
+    (never,) = undo(moved(task("look"))).faults
+    assert (never.reason, never.hint) == (
+        "no finished task says how it is undone",
+        "A task says so with `undo` (docs/plans.md).",
+    )
+
+
 def test_a_failure_stops_the_rest_and_asks_for_a_person() -> None:
     driver = moved(*CHAIN)
     undo(driver)

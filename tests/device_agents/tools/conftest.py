@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from starloom_agent.sandbox.levels import UNCONFINED
-from starloom_agent.toolkit.interface import Folders, ToolContext
+from starloom_agent.toolkit.interface import Folders, Sent, ToolContext
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.toolkit.running import outliving
 from starloom_agent.work.registry import all_tools
@@ -25,9 +25,13 @@ from tests.device_agents.tools.results import faults
 class Store:
     folder: Path
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
+    def put(self, file: BinaryIO, *, name: str, media: str, sent: Sent | None = None) -> Stored:
         file.seek(0)
-        return self.take(file.read(), name=name, media=media)
+        stored = self.take(file.read(), name=name, media=media)
+        if sent is not None:
+            sent(stored["bytes"] // 2)
+            sent(stored["bytes"])
+        return stored
 
     def take(self, data: bytes, *, name: str = "file", media: str = "application/octet-stream") -> Stored:
         digest = hashlib.sha256(data).hexdigest()

@@ -34,8 +34,8 @@ def test_a_machine_tells_what_it_is(device: Device) -> None:
     ("facts", "severity", "word"),
     [
         ({"disk_used_percent": 50}, 0, ""),
-        ({"disk_used_percent": 92}, 2, "disk 92 % full"),
-        ({"disk_used_percent": 99}, 3, "disk 99 % full"),
+        ({"disk_used_percent": 92}, 2, "disk 92 % full (nearly full from 90 % on)"),
+        ({"disk_used_percent": 99}, 3, "disk 99 % full (nearly full from 90 % on)"),
         ({"memory_total_bytes": 100, "memory_available_bytes": 5}, 2, "memory 95 % used"),
         ({"load_5m_percent": 250, "cpus": 4}, 1, "load 250 %"),
         ({"reboot_required": True}, 1, "restart"),

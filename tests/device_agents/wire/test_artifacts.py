@@ -215,9 +215,9 @@ def sha(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def put(client: HubArtifacts, path: Path, **more: str) -> Stored:
+def put(client: HubArtifacts, path: Path, *, name: str, media: str) -> Stored:
     with path.open("rb") as file:
-        return client.put(file, **more)
+        return client.put(file, name=name, media=media)
 
 
 def test_put_sends_once_and_knows_what_the_hub_has(client: HubArtifacts, store: Store, picture: Path) -> None:

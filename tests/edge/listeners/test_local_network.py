@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 
 from starloom.edge.access.authority import LEAF_DAYS
 from starloom.edge.app import Files, build
-from starloom.edge.listeners.local_network import LanListener, LanPlace
+from starloom.edge.listeners.local_network import LanListener, LanPlace, private_addresses
 from starloom.edge.web.problems import Problem
 from starloom.host.ports import free_port
 from starloom_agent.wire.dialling import pin_of
@@ -56,6 +56,10 @@ class Network:
             raise OSError(101, "Network is unreachable")
         return self.host
 
+    def others(self) -> list[str]:
+        """The addresses that this machine has in private networks."""
+        return ["192.168.7.5"]
+
 
 class Here:
     """A hub whose application listens for real, with what moves it."""
@@ -77,7 +81,12 @@ async def here(tmp_path: Path) -> AsyncIterator[Here]:
         network, turns, port = Network(), Turns(), free_port()
         world.clock.ms = _now_ms()
         lan = LanListener(
-            LanPlace(tmp_path, "", port, 1), world.hub.reach, world.clock.now_ms, address=network, sleep=turns
+            LanPlace(tmp_path, "", port, 1),
+            world.hub.reach,
+            world.clock.now_ms,
+            address=network,
+            others=network.others,
+            sleep=turns,
         )
         edge = build(replace(world.hub, lan=lan), Files(join_script=None, page=None, wheels=tmp_path / "wheels"))
         world.edge = edge
@@ -206,6 +215,18 @@ async def test_a_taken_port_and_a_public_address_are_refused_with_the_way_out(he
         await here.lan.open()
     async with here.world.client() as http:
         assert "private network" in (await http.get("/api/v1/lan")).json()["fault"]
+
+
+@pytest.mark.parametrize("host", ["93.184.216.34", "", "10.255.255.254"], ids=["public", "no-network", "not-here"])
+async def test_a_refusal_names_the_line_with_another_address(here: Here, host: str) -> None:
+    here.network.host = host
+    refused = await opened(here)
+    assert refused.status_code == 409
+    assert "STARLOOM_LAN_HOST=192.168.7.5 starloom up --lan" in refused.json()["hint"]
+
+
+def test_addresses_of_private_networks_exclude_this_computer_alone() -> None:
+    assert not [address for address in private_addresses() if address.startswith(("127.", "::1", "fe80"))]
 
 
 async def test_the_authority_can_be_fetched_once_there_is_one(here: Here) -> None:

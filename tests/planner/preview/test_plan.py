@@ -48,7 +48,7 @@ def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
     found = service.preview(check.plan)
     assert canonical(found)
     tasks = {task["id"]: task for task in found["tasks"]}
-    assert len(tasks) == 12
+    assert len(tasks) == 14
     assert {name: tasks[name]["device"] for name in ("list", "copy", "sheet", "thumb")} == {
         "list": "demo-phone",
         "copy": "demo-server",
@@ -68,6 +68,8 @@ def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
         "Outcome",
         "Proof",
         "Left out",
+        "Empty or broken",
+        "Not opened",
     ]
 
 
@@ -209,6 +211,7 @@ def test_faults_of_values_and_names_are_all_told() -> None:
     wrong = service.plan_recipe("photo-backup", {"source": 5, "colour": "red"})
     assert {fault.place for fault in wrong.faults} == {"params.source", "params.colour", "params.target"}
     assert service.plan_recipe("none-such", {}).faults[0].code is Code.UNKNOWN_RECIPE
+    assert service.plan_recipe("fleet-helth", {}).faults[0].hint == "Did you mean `fleet-health`?"
     unknown = service.plan_recipe("photo-backup", {"source": "demo-fone", "target": "demo-server"})
     assert {fault.code for fault in unknown.faults} == {Code.UNKNOWN_DEVICE}
 

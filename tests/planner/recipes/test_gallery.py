@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.recipes.catalogue import load_catalogue, plan_recipe
+from starloom.planner.recipes.catalogue import load_catalogue, plan_recipe, recipe_row
 from starloom.planner.recipes.gallery import Filled, card, filled, shape
 from starloom.planner.requests.matching import Match, match
 from starloom_protocol.plan import Recipe
@@ -148,3 +148,9 @@ def test_a_plan_that_is_too_large_has_no_picture() -> None:
     assert shape(plan)["tasks"] == []
     circle = {"tasks": [{"id": "a", "inputs": {"x": {"from": "b"}}}, {"id": "b", "inputs": {"x": {"from": "a"}}}]}
     assert len(shape(circle)["tasks"]) == 2
+
+
+def test_a_word_that_only_turns_a_switch_on_has_no_field() -> None:
+    spoken = {name: param["spoken"] for name, param in recipe_row(recipe("find-duplicates"))["params"].items()}
+    assert [name for name in spoken if spoken[name]] == ["extras"]
+    assert not any(param["spoken"] for param in recipe_row(recipe("photo-backup"))["params"].values())

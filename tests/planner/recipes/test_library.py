@@ -22,7 +22,7 @@ from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import read_recipe, signatures_of
 from starloom_protocol.records.entities import RecipeVersion, ToolOffer, encode_entity
-from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
+from starloom_protocol.vocabulary import DISK_NEARLY_FULL_PERCENT, RISKY_EFFECTS, Effect
 from tests.planner.fleets import sample
 
 BUILT_IN = load_catalogue()
@@ -133,3 +133,11 @@ def test_recipes_that_find_trouble_have_a_sentence_that_is_an_alarm() -> None:
         name: any(one.get("alarm") for one in recipe.plan["sentence"]) for name, recipe in found.items() if recipe
     }
     assert alarms == dict.fromkeys(checks, True)
+
+
+def test_a_disk_is_nearly_full_by_one_bound_everywhere() -> None:
+    recipe = BUILT_IN.get("disk-space")
+    assert recipe is not None
+    (alarm,) = (one for one in recipe.plan["sentence"] if one.get("alarm"))
+    assert alarm["when"]["value"] == DISK_NEARLY_FULL_PERCENT
+    assert f"{DISK_NEARLY_FULL_PERCENT} %" in alarm["text"]

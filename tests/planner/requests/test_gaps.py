@@ -31,7 +31,7 @@ FLEET = fleet(device("laptop"), device("Große Kiste"), device("nas"))
         ("find all photos on laptop from last summer", "by date", "laptop"),
         ("move Papers from nas to laptop", "moves files", "from nas to laptop"),
         ("sync Papers between große kiste and nas", "moves files", "from Große Kiste to nas"),
-        ("tell me when the disk of nas is full", "A schedule looks", "nas"),
+        ("tell me when the disk of nas is full", 'add "how is nas" --cron "every hour"', "nas"),
         ("turn off nas at night", "turns off a whole device", "nas"),
         ("what is running on laptop", "lists programs", "laptop"),
     ],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.planner.requests.rhythm import Rhythm, rhythm_in
+from starloom.core.clock.cron import following
+from starloom.planner.requests.rhythm import Rhythm, clock_in, rhythm_in
 
 
 @pytest.mark.parametrize(
@@ -15,13 +16,20 @@ from starloom.planner.requests.rhythm import Rhythm, rhythm_in
         ("Every Monday at 7:30, how are my machines", "how are my machines", "30 7 * * 1"),
         ("how are my machines each day at 6 pm?", "how are my machines", "0 18 * * *"),
         ("how are my machines every day at 12 am", "how are my machines", "0 0 * * *"),
-        ("check my machines every hour", "check my machines", "@hourly"),
+        ("check my machines every hour", "check my machines", "0 * * * *"),
         ("is a.org up every five minutes", "is a.org up", "*/5 * * * *"),
         ("is a.org up every 15 minutes", "is a.org up", "*/15 * * * *"),
         ("every minute, is a.org up", "is a.org up", "* * * * *"),
         ("is a.org up every two hours", "is a.org up", "0 */2 * * *"),
         ("check my machines at 2 every night", "check my machines", "0 2 * * *"),
         ("check my machines at 7:30 pm each Monday", "check my machines", "30 19 * * 1"),
+        ("every hour at minute 5 check my machines", "check my machines", "5 * * * *"),
+        ("every Monday and Friday at 7 check my machines", "check my machines", "0 7 * * 1,5"),
+        ("check my machines on weekdays at 7.30", "check my machines", "30 7 * * 1-5"),
+        ("check my machines on Mondays at noon", "check my machines", "0 12 * * 1"),
+        ("every weekend, check my machines", "check my machines", "0 8 * * 0,6"),
+        ("on the first of every month at 9 check my machines", "check my machines", "0 9 1 * *"),
+        ("check my machines each month on the 15th at 9 pm", "check my machines", "0 21 15 * *"),
     ],
 )
 def test_a_rhythm_is_found_and_the_rest_kept(words: str, rest: str, cron: str) -> None:
@@ -39,8 +47,56 @@ def test_a_rhythm_is_found_and_the_rest_kept(words: str, rest: str, cron: str) -
         "how are my machines every day at 25",
         "is a.org up every 7 minutes",
         "is a.org up every 0 minutes",
+        "check my machines on the 32nd of every month",
+        "find the report of Mondays on laptop",
+        "find daily on laptop",
         "",
     ],
 )
 def test_other_words_have_none(words: str) -> None:
     assert rhythm_in(words) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "cron"),
+    [
+        ("every weekday at 7", "0 7 * * 1-5"),
+        ("Weekdays at 7 am", "0 7 * * 1-5"),
+        ("every 2 hours", "0 */2 * * *"),
+        ("every two hours at minute 30", "30 */2 * * *"),
+        ("every minute", "* * * * *"),
+        ("hourly", "0 * * * *"),
+        ("every hour", "0 * * * *"),
+        ("on the first of the month at 9", "0 9 1 * *"),
+        ("the 15th of each month", "0 8 15 * *"),
+        ("monthly on the last day at 23:30", "30 23 L * *"),
+        ("daily at midnight", "0 0 * * *"),
+        ("nightly", "0 2 * * *"),
+        ("at 7:30 every day", "30 7 * * *"),
+        ("Monday, Wednesday and Friday at 18:00", "0 18 * * 1,3,5"),
+        ("weekends", "0 8 * * 0,6"),
+        ("  Every   Sunday at 12 pm. ", "0 12 * * 0"),
+    ],
+)
+def test_a_clock_alone_may_be_said_in_words(words: str, cron: str) -> None:
+    assert clock_in(words) == cron
+    following(cron, "UTC", 0)  # raises for a clock that a schedule does not take
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "0 7 * * 1-5",
+        "@daily",
+        "at 7",
+        "every 7 minutes",
+        "every weekday at 25",
+        "every weekday at 13 pm",
+        "every Monday and Someday",
+        "the 0th of the month",
+        "every weekday at 7 how are my machines",
+    ],
+)
+def test_other_text_is_no_clock_in_words(words: str) -> None:
+    assert clock_in(words) == ""

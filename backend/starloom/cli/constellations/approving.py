@@ -41,6 +41,7 @@ from starloom.client.terminal.escaping import escaped, tell
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom_protocol.stream.authors import name_of
+from starloom_protocol.text.presentation import effect_words
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, DeviceLink, Reason, Role, TaskState
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _list_calls(run: Invocation, approval: str) -> None:
         print("Its plan makes no call that does more than read.")
     for call in found["items"]:
         told = _call(call["tool"], call["args"], call["devices"])
-        print(f"{call['task']}: {escaped(told)}  ({', '.join(call['effects'])})")
+        print(f"{call['task']}: {escaped(told)}  ({', '.join(effect_words(call['tool'], call['effects']))})")
     if found["more"]:
         say(f"and {found['more']} more calls, which only the plan lists: starloom show {approval.partition(':')[0]}")
 
@@ -185,7 +186,7 @@ def _show_calls(run: Invocation, approval: str, number: int) -> None:
     found = run.client.get(get_approval_calls(approval))
     for call in found["items"][:CALLS_SHOWN_MOST]:
         told = _call(call["tool"], call["args"], call["devices"], most=ARGUMENTS_CHARS_MOST)
-        print(f"    {call['task']}: {escaped(told)}  ({', '.join(call['effects'])})")
+        print(f"    {call['task']}: {escaped(told)}  ({', '.join(effect_words(call['tool'], call['effects']))})")
     more = len(found["items"][CALLS_SHOWN_MOST:]) + found["more"]
     if more:
         say(f"    and {more} more; all of them: starloom approvals {approval}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starloom.cli.constellations.explaining import explained, explained_snapshot
-from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.invocation import IdArgument, Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from starloom_protocol.api.previews import Created, RunWhatIf
     from starloom_protocol.stream.feed import Event
 
-IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
 ParamOption = Annotated[
     list[str] | None, typer.Option("--param", "-p", help="k=v, or k:=JSON for anything but a word.")
 ]
@@ -77,8 +76,9 @@ def read_plan(path: str) -> str:
     try:
         return Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text in UTF-8"
         raise usage(
-            f"the plan {path} cannot be read: {error}", "Check the path; a plan is YAML or JSON in UTF-8."
+            f"the plan {path} cannot be read: {why}", "Check the path; a plan is YAML or JSON in UTF-8."
         ) from error
 
 
@@ -193,7 +193,7 @@ def submit(
     if wait:
         if not run.as_json:
             sys.stderr.write(f"{identity} accepted\n")
-        _watch(run, identity, answer=True)
+        watch_to_end(run, identity, answer=True)
         return
     if run.as_json:
         run.emit(made)
@@ -311,11 +311,17 @@ def list_constellations(
     for name in ("id", "state", "version", "begun", "name"):
         table.add_column(name, no_wrap=name == "id")
     for item in items:
-        begun = clock(item["created_at"])
-        table.add_row(
-            item["id"], state_text(item["state"]), str(item["version"]), begun, item["name"] or item["request"]
-        )
+        begun, by = clock(item["created_at"]), " (by a schedule)" if item.get("schedule") else ""
+        name = (item["name"] or item["request"]) + by
+        state_shown = state_text(item["state"])
+        if item.get("attention") and item["state"] not in FINAL_CONSTELLATION_STATES:
+            state_shown.append(f", {item['attention'][0].replace('_', ' ')}", style="magenta")
+        table.add_row(item["id"], state_shown, str(item["version"]), begun, name)
     _print(table)
+    if items[0].get("schedule") and not (state or text or device):
+        meant, first = run.meant()
+        if not first:
+            say(f"Commands without an ID mean {meant['id']}, the newest that no schedule began.")
 
 
 def show(
@@ -332,11 +338,9 @@ def show(
         return
     from starloom.cli.text.constellation_text import page
     from starloom.cli.text.task_names import named_in_text
-    from starloom.client.watching import PAGE
 
     view = _empty_view(chosen)
-    while view.apply(events := run.client.events(chosen, view.seq, limit=PAGE)) and len(events) == PAGE:
-        pass
+    _read_on(run, view)
     if view.seq == 0:
         run.client.get(get_constellation(chosen))
     names = run.client.names()
@@ -381,7 +385,7 @@ def _bounds_a_model(view: View) -> bool:
 
 def watch(run: Invocation, identity: IdArgument = None) -> None:
     """Follow a constellation to its end; the exit code is its result."""
-    _watch(run, run.newest(identity), answer=True)
+    watch_to_end(run, run.newest(identity), answer=True)
 
 
 def result(
@@ -423,12 +427,15 @@ def _empty_view(identity: str) -> View:
     return View(identity)
 
 
-def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
+def watch_to_end(run: Invocation, identity: str, *, answer: bool, from_now: bool = False) -> None:
+    """Follow a constellation to its end and finish with its exit code; `from_now` leaves out what has happened."""
     from starloom.cli.text.constellation_text import Changes, answer_text, fault_line, why_line
     from starloom.cli.text.screen import Screen
     from starloom.client.watching import follow, outcome
 
     view = _empty_view(identity)
+    if from_now:
+        _read_on(run, view)
     if run.as_json:
         for batch in follow(run.client, view):
             for event in batch.events:
@@ -457,6 +464,14 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
     if code is Exit.ATTENTION:
         _tell_attention(run, view)
     finish(code)
+
+
+def _read_on(run: Invocation, view: View) -> None:
+    """Bring a view to the end of its log."""
+    from starloom.client.watching import PAGE
+
+    while view.apply(events := run.client.events(view.constellation, view.seq, limit=PAGE)) and len(events) == PAGE:
+        pass
 
 
 def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Callable[[], None]:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starloom.cli.constellations.asking import IdArgument, edit_document, read_plan
+from starloom.cli.constellations.asking import edit_document, read_plan
 from starloom.cli.constellations.reading import is_constellation
-from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import is_display_name, task_id
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
@@ -143,7 +143,9 @@ def release(run: Invocation, words: TaskWords = None, task: TaskOption = None, r
 
 def hint(
     run: Invocation,
-    words: Annotated[str, typer.Argument(help="Words for the next turn of a goal, or of an agent of others.")],
+    words: Annotated[
+        str, typer.Argument(metavar="WORDS", help="Words for the next turn of a goal, or of an agent of others.")
+    ],
     task: Annotated[str, typer.Option("--task", "-t", help="The id of the goal, or of the agent's task.")],
     identity: Annotated[str | None, typer.Option("--id", help="The constellation; absent: your newest.")] = None,
 ) -> None:
@@ -237,8 +239,10 @@ def edit(
 
 def priority(
     run: Invocation,
-    identity: Annotated[str, typer.Argument(help="The constellation's id.")],
-    priority: Annotated[Priority, typer.Argument(help="Before or after your other constellations.")],
+    identity: Annotated[str, typer.Argument(metavar="ID", help="The constellation's id.")],
+    priority: Annotated[
+        Priority, typer.Argument(metavar="low|normal|high", help="Before or after your other constellations.")
+    ],
     reason: ReasonOption = "",
 ) -> None:
     """Set the priority of a constellation: which of yours gets a free slot first."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starloom.cli.constellations.asking import IdArgument
+from starloom.cli.constellations.asking import WaitOption, watch_to_end
 from starloom.cli.constellations.controls import ConfirmOption, ReasonOption, to_confirm
-from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.invocation import IdArgument, Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
@@ -26,7 +26,7 @@ from starloom.client.terminal.values import json_or_text
 from starloom_protocol.text.wording import counted, quoted
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.history import ChainCheck, Replayed
+    from starloom_protocol.api.history import ChainCheck, Replayed, Undone
 
 PATIENCE_S = 600.0
 MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="From this task on.")]
@@ -95,6 +95,7 @@ def undo(
     task: Annotated[list[str] | None, typer.Option("--task", "-t", help="Only what this task has done.")] = None,
     version: Annotated[int | None, typer.Option("--version", min=2, help="Take back this edit of the plan.")] = None,
     reason: ReasonOption = "",
+    wait: WaitOption = False,
 ) -> None:
     """Undo the work of finished tasks, by the calls that they declare; or an edit of the plan."""
     if task and version is not None:
@@ -109,11 +110,18 @@ def undo(
             print(f"version {version} of {chosen} is taken back: version {made['version']}")
         return
     made = run.client.create(post_constellation_undo(chosen), {"tasks": task or [], "reason": reason})
-    if run.as_json:
+    if run.as_json and not wait:
         run.emit(made)
         return
+    if not run.as_json:
+        _tell_undo(chosen, made, every=not task)
+    if wait:
+        watch_to_end(run, chosen, answer=True, from_now=True)
+
+
+def _tell_undo(chosen: str, made: Undone, *, every: bool) -> None:
     print(f"{chosen} undoes, in this order: {', '.join(made['undoing'])}")
-    if made["cannot_be_undone"] and not task:
+    if made["cannot_be_undone"] and every:
         print(f"without a way back: {', '.join(made['cannot_be_undone'])}")
 
 

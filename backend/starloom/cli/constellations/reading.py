@@ -14,7 +14,7 @@ import msgspec
 import typer
 
 from starloom.cli.constellations.explaining import explained, ways_out
-from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import is_display_name, named_in_line, named_in_text, task_id
 from starloom.client.problems import usage
 from starloom.client.routes import (
@@ -47,7 +47,6 @@ _WAITING_STATES = frozenset({ConstellationState.AWAITING_APPROVAL, Constellation
 _CONSTELLATION = re.compile(r"c-[a-z0-9]{20}|c-[a-z0-9]{12,20}-[0-9]+(-told)?")
 """A request has an id of 20 signs; the firing of a schedule that of the schedule, and the second when it was due."""
 TaskArgument = Annotated[str | None, typer.Argument(metavar="[TASK]", help="A task's id.")]
-IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
 
 
 def _in_order(task: str | None, identity: str | None) -> tuple[str | None, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,8 +117,10 @@ def resolve(run: Invocation, device: str) -> DeviceRow:
     for item in items:
         if device in (item["id"], item["name"]):
             return item
-    names = ", ".join(item["name"] for item in items if not item["revoked"]) or "none"
-    raise usage(f"no device is called {device}; there are: {names}", "See `starloom devices`.")
+    names = [item["name"] for item in items if not item["revoked"]]
+    near = difflib.get_close_matches(device.casefold(), [name.casefold() for name in names], n=1)
+    meant = next((f"Did you mean {name}?" for name in names if name.casefold() in near), "See `starloom devices`.")
+    raise usage(f"no device is called {device}; there are: {', '.join(names) or 'none'}", meant)
 
 
 def show_device(run: Invocation, device: DeviceArgument) -> None:

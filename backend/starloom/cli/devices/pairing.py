@@ -50,10 +50,9 @@ def enroll(
     server: Annotated[str, typer.Argument(hidden=True)] = "",
     name: Annotated[
         str,
-        typer.Option(
-            "--name", "--label", help="The name of the device. Labels are given where it joins: join ... --label gpu."
-        ),
+        typer.Option("--name", help="The name of the device. Labels are given where it joins: join ... --label gpu."),
     ] = "",
+    label: Annotated[str, typer.Option("--label", hidden=True)] = "",
     profile: Annotated[
         Profile | None,
         typer.Option("--profile", help="The most that its owner may choose there; with --ssh: what is chosen."),
@@ -107,6 +106,13 @@ def enroll(
     if server:
         way = f"For a server that you can sign in to: starloom enroll --ssh {shlex.quote(server)}"
         raise usage(f"`enroll` takes options only, and {server} is none", way)
+    if label:
+        joining = f"Labels are given where it joins: join ... --label {shlex.quote(label)}."
+        if name:
+            raise usage("`enroll` gives a device its name, and no label", joining)
+        # Lines of earlier versions give the name by this word.
+        name = label
+        say(f"--label is the name of the device here, as --name is. {joining}", sys.stderr)
     if end:
         run.client.post(post_enrollment_deny(end), {"reason": "its owner has ended the code"})
         say("The code is ended; devices that have joined with it stay.")

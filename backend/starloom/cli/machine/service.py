@@ -1,4 +1,4 @@
-"""Commands for the hub on this machine: `up`, `doctor`, `backup`, `restore`, `config show`."""
+"""Commands for the hub on this machine: `up`, `doctor`, `config show`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from starloom.client.discovery import HubAddress, read_local
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
 from starloom.client.terminal.typed import say
-from starloom_protocol.text.wording import counted, size_words
 
 if TYPE_CHECKING:
-    from starloom.host.backup import Manifest
     from starloom.process.settings import Settings
 
 HomeOption = Annotated[Path | None, typer.Option("--home", help="Where the hub keeps its data (STARLOOM_HOME).")]
@@ -27,8 +25,6 @@ def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     hub_command(app, "up")(up)
     hub_command(app, "doctor")(doctor)
-    hub_command(app, "backup")(backup)
-    hub_command(app, "restore")(restore)
     config = typer.Typer(help="The hub's settings.", no_args_is_help=True)
     hub_command(config, "show")(config_show)
     app.add_typer(config, name="config")
@@ -128,55 +124,6 @@ def _doctor_of(run: Invocation, subject: str, home: Path | None, *, other_checks
         for line in report.lines():
             say(line)
     finish(Exit.SUCCEEDED if report.good else Exit.FAILED)
-
-
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.")]
-
-
-def backup(run: Invocation, file: FileArgument, home: HomeOption = None) -> None:
-    """Write history, keys and files of this computer's hub into one archive; the service may run meanwhile."""
-    from starloom.host.backup import back_up
-    from starloom.host.supervisor import home_of_the_hub
-
-    manifest = back_up(_settings(home or home_of_the_hub(run.hub)), file)
-    _tell_archive(run, f"wrote {file}", manifest)
-    if not run.as_json:
-        print("It holds the hub's keys: keep it where you keep other keys.")
-
-
-def restore(run: Invocation, file: FileArgument, home: HomeOption = None) -> None:
-    """Restore an archive into an empty data folder; `starloom up` continues from there."""
-    from starloom.host.backup import restore as put_back
-    from starloom.host.supervisor import holding
-
-    settings = _settings(home)
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with holding(settings.home):
-        manifest = put_back(settings, file)
-    _tell_archive(run, f"restored {settings.home}", manifest)
-    if not run.as_json:
-        say("Rights are those of the backup: people, tokens and devices that were revoked since have theirs again.")
-        say("Look at `starloom person ls`, `starloom token ls` and `starloom devices`, and revoke them again.")
-
-
-def _settings(home: Path | None) -> Settings:
-    from starloom.process.settings import SettingsInvalid, load
-
-    try:
-        return load({"home": home} if home is not None else {}).settings
-    except SettingsInvalid as invalid:
-        raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
-
-
-def _tell_archive(run: Invocation, done: str, manifest: Manifest) -> None:
-    """Print the content of an archive."""
-    rows = sum(table.rows for table in manifest.dump.tables)
-    if run.as_json:
-        figures = {"commits": manifest.dump.watermark, "rows": rows, "files": len(manifest.files)}
-        run.emit({**figures, "bytes": manifest.bytes, "made_ms": manifest.made_ms, "schema": manifest.dump.schema})
-        return
-    files = f"{counted(len(manifest.files), 'file')} of {size_words(manifest.bytes)}"
-    print(f"{done}: {counted(manifest.dump.watermark, 'commit')}, {files}")
 
 
 def config_show(run: Invocation, home: HomeOption = None) -> None:

@@ -37,6 +37,7 @@ _ENDS: Final = {
 """The ends of a task in words, the worst first."""
 _WITHOUT_NAME: Final = re.compile(r" (?:(?:of|for|at|during|about|with) )?%")
 DEVICES_NAMED_MOST: Final = 4
+FILES_NAMED_MOST: Final = 3
 LAST = 40
 LAST_MOST = 2000
 
@@ -100,6 +101,7 @@ def _together(deeds: list[ActivityRow]) -> str:
     devices = sorted({deed["by_name"] for deed in deeds if deed["by"].startswith("device:")})
     if len(devices) > 1:
         done += f", on {few(devices, DEVICES_NAMED_MOST)}"
+    done += _files([path for deed in deeds for path in deed["files"]], sum(deed["files_count"] for deed in deeds))
     who = f"{len(devices)} devices" if len(devices) > 1 else devices[0] if devices else deeds[0]["by_name"] or "the hub"
     return f"{who}: {done}{_where(deeds[0])}"
 
@@ -118,7 +120,15 @@ def _told(row: ActivityRow) -> str:
     if about and "%" not in words and about != row["by_name"]:
         done += f" {about}"
     note = f": {row['note']}" if row["note"] else ""
-    return f"{row['by_name'] or 'the hub'} {done}{note}{_where(row)}"
+    files = _files(row["files"], row["files_count"])
+    return f"{row['by_name'] or 'the hub'} {done}{note}{files}{_where(row)}"
+
+
+def _files(paths: list[str], count: int) -> str:
+    """Return the paths that were changed as the end of a line, a few by name."""
+    named = list(dict.fromkeys(paths))[:FILES_NAMED_MOST]
+    more = f" and {count - len(named)} more" if count > len(named) else ""
+    return f"; changed {', '.join(named)}{more}" if named else ""
 
 
 def _younger(rows: Iterable[ActivityRow], after: datetime | None) -> Iterator[ActivityRow]:

@@ -35,7 +35,9 @@ def person_list(run: Invocation) -> None:
     for item in found["items"]:
         used = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "not used since the hub began"
         held = f"{counted(item['sessions'], 'session')}, {counted(item['tokens'], 'token')}"
-        print(f"{item['name']:<20} {item['kind']:<9} {item['role']:<9} {held:<22} {used}")
+        if item["revoked_at"]:
+            held = f"revoked {clock(item['revoked_at'])}"
+        print(f"{item['name']:<20} {item['kind']:<9} {item['role']:<9} {held:<25} {used}")
 
 
 def person_invite(

@@ -1,12 +1,12 @@
-"""Commands for schedules: `schedule add ls show pause resume run seen rm`. Times are in the schedule's own zone."""
+"""Commands for schedules: `schedule add edit ls show pause resume run seen rm`. Times are in a schedule's own zone."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from shlex import join
-from typing import TYPE_CHECKING, Annotated
+from shlex import join, quote
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from tzlocal import get_localzone_name
@@ -21,6 +21,7 @@ from starloom.client.routes import (
     get_devices,
     get_schedule,
     get_schedules,
+    patch_schedule,
     post_schedule_action,
     post_schedule_preview,
     post_schedules,
@@ -29,7 +30,7 @@ from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.stream.authors import name_of
-from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap
+from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap, ScheduleState
 
 if TYPE_CHECKING:
     from starloom.client.answers import ScheduleRowJson
@@ -38,12 +39,28 @@ if TYPE_CHECKING:
 
 ScheduleArgument = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Its name or id, as `schedule ls` has it.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
+WordsArgument = Annotated[list[str] | None, typer.Argument(metavar="[WORDS]...", help="The request in words.")]
+ClockOption = Annotated[
+    str,
+    typer.Option(
+        "--cron",
+        help='Words, as in "every weekday at 7", or minute hour day month weekday, as in "0 2 * * *". '
+        "The words of the request may say it, too.",
+    ),
+]
+PlanOption = Annotated[str | None, typer.Option("--file", "-f", help="A plan (YAML or JSON); - for stdin.")]
+RecipeOption = Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name.")]
+NameOption = Annotated[str, typer.Option("--name", help="Its name.")]
+ApproveOption = Annotated[
+    str | None, typer.Option("--approve", metavar="HASH", help="Approve its plan, as previewed, for every firing.")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     schedule = typer.Typer(help="Schedule work.", no_args_is_help=True)
     hub_command(schedule, "add")(add)
+    hub_command(schedule, "edit")(edit)
     hub_command(schedule, "ls")(list_schedules)
     hub_command(schedule, "show")(show)
     hub_command(schedule, "pause")(pause)
@@ -56,24 +73,20 @@ def register(app: typer.Typer) -> None:
 
 def add(
     run: Invocation,
-    words: Annotated[list[str] | None, typer.Argument(help="The request in words.")] = None,
-    cron: Annotated[
-        str, typer.Option("--cron", help='minute hour day month weekday, as in "0 2 * * *"; or the words say it.')
-    ] = "",
+    words: WordsArgument = None,
+    cron: ClockOption = "",
     zone: Annotated[str, typer.Option("--zone", help="As in Europe/Vienna; this machine's if left out.")] = "",
-    file: Annotated[str | None, typer.Option("--file", "-f", help="A plan (YAML or JSON); - for stdin.")] = None,
-    recipe: Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name.")] = None,
+    file: PlanOption = None,
+    recipe: RecipeOption = None,
     param: ParamOption = None,
     repeat: Annotated[str | None, typer.Option("--repeat", metavar="ID", help="Repeat this constellation.")] = None,
-    name: Annotated[str, typer.Option("--name", help="Its name.")] = "",
+    name: NameOption = "",
     overlap: Annotated[Overlap, typer.Option("--overlap", help="While the one before goes on.")] = Overlap.SKIP,
     catch_up: Annotated[CatchUp, typer.Option("--catch-up", help="Of firings missed while off.")] = CatchUp.LAST,
     notify: Annotated[NotifyWhen, typer.Option("--notify", help="When to tell you.")] = NotifyWhen.FAILURE,
     notify_on: Annotated[str | None, typer.Option("--notify-on", metavar="DEVICE", help="Tell you there too.")] = None,
     deadline: Annotated[str | None, typer.Option("--deadline", help="A firing gives up after, as in 30m.")] = None,
-    approve: Annotated[
-        str | None, typer.Option("--approve", metavar="HASH", help="Approve its plan, as previewed, for every firing.")
-    ] = None,
+    approve: ApproveOption = None,
     preview: Annotated[bool, typer.Option("--preview", help="Only show the plan and the next five firings.")] = False,
 ) -> None:
     """Put words, a recipe, a plan or a past constellation on a schedule."""
@@ -81,25 +94,15 @@ def add(
     if sum(1 for given in (request, file, recipe, repeat) if given) != 1:
         raise usage(
             "what runs is words, or -r recipe, or -f plan.yaml, or --repeat ID: exactly one",
-            'For example: starloom schedule add "how are my machines" --cron "0 8 * * *"',
+            'For example: starloom schedule add "how are my machines" --cron "every day at 8"',
         )
     if not cron and not request:
-        raise usage("a schedule needs a clock", 'Give --cron "0 2 * * *" for every night at two.')
+        raise usage("a schedule needs a clock", 'Give --cron "every night at 2", or --cron "0 2 * * *".')
     body = {"cron": cron, "zone": zone or get_localzone_name() or "", **what_runs(request, file, recipe, param)}
     if repeat:
         body["from_constellation"] = repeat
     if preview:
-        found = run.client.post(post_schedule_preview(), body)
-        plan = found["plan"]
-        if plan is None:
-            raise usage("the hub shows no plan for that", "Name words, a recipe, a plan or a past constellation.")
-        if run.as_json:
-            run.emit(found)
-        else:
-            _print_plan(plan)
-            print(f"{found['in_words']}, {found['zone']}. The next firings:")
-            _print_times(found["next"])
-        finish(exit_of_plan(plan, approved=approve or ""))
+        _preview(run, body, approve)
         return
     body |= {"catch_up": catch_up.value, "name": name, "notify": notify.value, "overlap": overlap.value}
     if notify_on:
@@ -108,18 +111,12 @@ def add(
         body["deadline_s"] = duration_s(deadline)
     if approve:
         body["plan_hash"] = approve
-    try:
-        made = run.client.create(post_schedules(), body)
-    except Problem as problem:
-        if problem.document.get("code") == Code.NEEDS_APPROVAL:
-            given = {"-f": file, "-r": recipe, "--repeat": repeat, "--name": name, "--notify-on": notify_on}
-            terms = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
-            clock = {"--cron": cron, "--zone": zone}
-            shown = problem.document["preview"]
-            problem.hint = _line(request, param or [], given | clock | terms, shown["plan_hash"])
-            if not run.as_json:
-                _print_plan(shown)
-        raise
+    given = {"-f": file, "-r": recipe, "--repeat": repeat, "--name": name or None, "--notify-on": notify_on}
+    clock = {"--cron": cron or None, "--zone": zone or None}
+    terms = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
+    terms = {option: value for option, value in terms.items() if value != _USUAL.get(option)}
+    line = _line(["add", request], param, given | clock | terms)
+    made = _approved(run, line, lambda: run.client.create(post_schedules(), body))
     if run.as_json:
         run.emit(made)
         return
@@ -127,18 +124,123 @@ def add(
     _print_times(made["next"])
 
 
+def _preview(run: Invocation, body: Mapping[str, Any], approve: str | None) -> None:
+    """Show the plan and the next firings; the exit code is that of the saving."""
+    found = run.client.post(post_schedule_preview(), body)
+    plan = found["plan"]
+    if plan is None:
+        raise usage("the hub shows no plan for that", "Name words, a recipe, a plan or a past constellation.")
+    if run.as_json:
+        run.emit(found)
+    else:
+        _print_plan(plan)
+        print(f"{found['in_words']}, {found['zone']}. The next firings:")
+        _print_times(found["next"])
+    finish(exit_of_plan(plan, approved=approve or ""))
+
+
+def edit(
+    run: Invocation,
+    schedule: ScheduleArgument,
+    words: WordsArgument = None,
+    cron: ClockOption = "",
+    zone: Annotated[str, typer.Option("--zone", help="As in Europe/Vienna.")] = "",
+    file: PlanOption = None,
+    recipe: RecipeOption = None,
+    param: ParamOption = None,
+    name: NameOption = "",
+    overlap: Annotated[Overlap | None, typer.Option("--overlap", help="While the one before goes on.")] = None,
+    catch_up: Annotated[CatchUp | None, typer.Option("--catch-up", help="Of firings missed while off.")] = None,
+    notify: Annotated[NotifyWhen | None, typer.Option("--notify", help="When to tell you.")] = None,
+    notify_on: Annotated[
+        str | None, typer.Option("--notify-on", metavar="DEVICE", help='Tell you there too; "" for no device.')
+    ] = None,
+    deadline: Annotated[
+        str | None, typer.Option("--deadline", help='A firing gives up after, as in 30m; "" for never.')
+    ] = None,
+    paused: Annotated[bool | None, typer.Option("--pause/--resume", help="No firings until it is resumed.")] = None,
+    approve: ApproveOption = None,
+) -> None:
+    """Change a schedule; options that are not given stay. New words, -r or -f change its work, -p single values of it.
+
+    As on the page, a change of what was approved, by more than its clock and its name, is approved again.
+    """
+    request = " ".join(words or [])
+    if sum(1 for given in (request, file, recipe) if given) > 1:
+        raise usage("what runs is words, or -r recipe, or -f plan.yaml: at most one", "Give the one that is to run.")
+    body = {**what_runs(request, file, recipe, param)}
+    if param and not (request or file or recipe):
+        kept = run.client.get(get_schedule(schedule))["params"]
+        body["params"] = (kept if isinstance(kept, dict) else {}) | body["params"]
+    given = {"cron": cron, "zone": zone, "name": name, "plan_hash": approve or ""}
+    body |= {field: value for field, value in given.items() if value}
+    terms = {"overlap": overlap, "catch_up": catch_up, "notify": notify}
+    body |= {field: value.value for field, value in terms.items() if value is not None}
+    if notify_on is not None:
+        body["notify_device"] = notify_on or None
+    if deadline is not None:
+        body["deadline_s"] = duration_s(deadline) if deadline else 0
+    if not body and paused is None:
+        raise usage(
+            "nothing is to change",
+            f"For example: starloom schedule edit {quote(schedule)} --cron 'every weekday at 7'",
+        )
+    work = {"-f": file, "-r": recipe, "--cron": cron or None, "--zone": zone or None, "--name": name or None}
+    told = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
+    pausing = {None: "", True: "--pause", False: "--resume"}[paused]
+    line = _line(["edit", schedule, request, pausing], param, work | told | {"--notify-on": notify_on})
+    _changed(run, schedule, body, line, paused=paused)
+
+
+def _changed(run: Invocation, schedule: str, body: Mapping[str, Any], line: str, *, paused: bool | None) -> None:
+    """Change a schedule and tell its clock; a pause begins before the change, and ends after it."""
+    state = run.client.get(get_schedule(schedule))["state"] if paused is not None else None
+    if paused and state == ScheduleState.ACTIVE:
+        run.client.post(post_schedule_action(schedule, "pause"), {"reason": ""})
+    made = _approved(run, line, lambda: run.client.patch(patch_schedule(schedule), body)) if body else None
+    identity = made["id"] if made else schedule
+    if paused is False and state != ScheduleState.ACTIVE:
+        made = run.client.post(post_schedule_action(identity, "resume"), {})
+    made = made or run.client.get(get_schedule(identity))
+    if run.as_json:
+        run.emit(made)
+        return
+    tell(f"{made['name']} ({made['id']}): {made['in_words'].lower()}, {made['zone']}: {_what(made)}")
+    if made["next"]:
+        print("The next firings:")
+        _print_times(made["next"])
+    else:
+        resuming = join(["starloom", "schedule", "resume", made["name"]])
+        say(f"It is {made['state']} and fires no more until it is resumed: {resuming}")
+
+
+def _approved(run: Invocation, line: str, save: Callable[[], ScheduleRowJson]) -> ScheduleRowJson:
+    """Save a schedule; where its plan needs an approval, show the plan and name the line that approves it."""
+    try:
+        return save()
+    except Problem as problem:
+        if problem.document.get("code") == Code.NEEDS_APPROVAL:
+            shown = problem.document["preview"]
+            problem.hint = (
+                f"Look at the plan above. To approve it for every firing: {line} --approve {shown['plan_hash']}"
+            )
+            if not run.as_json:
+                _print_plan(shown)
+        raise
+
+
 _USUAL = {"--overlap": Overlap.SKIP, "--catch-up": CatchUp.LAST, "--notify": NotifyWhen.FAILURE}
 
 
-def _line(request: str, params: Iterable[str], options: Mapping[str, str | None], plan_hash: str) -> str:
-    """Return the remedy: the same command with the hash of the plan that was shown."""
-    parts = ["starloom", "schedule", "add", *([request] if request else [])]
-    for param in params:
+def _line(command: Iterable[str], params: Iterable[str] | None, options: Mapping[str, str | None]) -> str:
+    """Return the same command as a line to type."""
+    parts = ["starloom", "schedule", *filter(None, command)]
+    for param in params or []:
         parts += ["-p", param]
     for option, value in options.items():
-        if value and value != _USUAL.get(option):
+        if value is not None:
             parts += [option, str(value)]
-    return f"Look at the plan above. To approve it for every firing: {join([*parts, '--approve', plan_hash])}"
+    return join(parts)
 
 
 def _print_plan(plan: PlanPreview) -> None:
@@ -166,7 +268,7 @@ def list_schedules(run: Invocation) -> None:
         run.emit(found)
         return
     if not found["items"]:
-        say('Nothing is scheduled. For example: starloom schedule add "how are my machines" --cron "0 8 * * *"')
+        say('Nothing is scheduled. For example: starloom schedule add "how are my machines" --cron "every day at 8"')
     gone = _gone(run) if found["items"] else []
     for item in found["items"]:
         following = _shown(item["next"][0]) if item["next"] else item["state"]

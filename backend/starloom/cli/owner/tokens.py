@@ -22,7 +22,7 @@ from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.people import RevokedToken
+    from starloom_protocol.api.people import RevokedToken, TokenRow
 
 
 def register(app: typer.Typer) -> None:
@@ -85,15 +85,30 @@ def token_list(run: Invocation) -> None:
     from starloom_protocol.text.browsers import browser_name
 
     for item in found["items"]:
-        # An invitation that nobody has opened ends with its link.
-        until = clock(item["link_until"] or item["expires_at"])
-        gone = "  revoked" if item["revoked_at"] else ""
         held = item["for"]
         who = f"{held['name']} ({held['kind']})" if held else ""
         begun = f"since {clock(item['created_at'])}" if item["created_at"] else ""
-        used = f"used {clock(item['last_used_at'])}" if item["last_used_at"] else "not used yet"
-        line = f"{item['id']}  {item['role']:<9} {item['kind']:<8} {begun}, {used}, until {until}  {who}"
-        tell(f"{line}  {browser_name(item['label']) or item['label']}{gone}")
+        # An invitation that nobody has opened ends with its link.
+        end = f"until {clock(item['link_until'] or item['expires_at'])}"
+        if item["revoked_at"]:
+            end = f"revoked {clock(item['revoked_at'])}"
+        line = f"{item['id']}  {item['role']:<9} {item['kind']:<8} {begun}, {_use_of(item)}, {end}  {who}"
+        tell(f"{line}  {browser_name(item['label']) or item['label']}")
+
+
+def _use_of(item: TokenRow) -> str:
+    """Return when a token was used; of an invitation, when its link was opened and by whom."""
+    from starloom.client.terminal.style import clock
+    from starloom_protocol.text.browsers import browser_name
+
+    if item["kind"] != "invitation":
+        # The hub counts uses in its memory.
+        return f"used {clock(item['last_used_at'])}" if item["last_used_at"] else "not used since the hub began"
+    if item["link_used_at"]:
+        browser, held = browser_name(item["link_used_with"]), item["for"]
+        by = f" by {held['name']}" if held else ""
+        return f"opened {clock(item['link_used_at'])}{by}{f' in {browser}' if browser else ''}"
+    return "not opened yet" if item["link_until"] else "never opened"
 
 
 def token_revoke(run: Invocation, token: Annotated[str, typer.Argument(metavar="ID")]) -> None:

@@ -37,6 +37,7 @@ from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
 from starloom_protocol.text.wording import counted, found_by, seconds, size_words
 from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import Reason
 
 ROWS_MOST = 40
 FINDINGS_SHOWN_MOST = 20
@@ -68,11 +69,14 @@ def progress(view: View) -> str:
     head = view.head
     if head is not None and not head.version and view.final:
         return f"no plan, {len(looks)} look{'s' if len(looks) != 1 else ''}"
+    taps = sum(1 for task in view.tasks.values() if task.reason is Reason.TAP)
     goals = sum(1 for name, spec in specs.items() if spec.goal is not None and goal_answer(name) not in view.tasks)
     parts = [
         f"{count['succeeded']} of {count.total() + goals} tasks done",
-        f"{count['leased'] + count['running']} running",
+        f"{count['leased'] + count['running'] - taps} running",
     ]
+    if taps:
+        parts.append(f"{taps} {'waits' if taps == 1 else 'wait'} for a tap")
     parts += [f"{count[state]} {state}" for state in ("failed", "unknown", "cancelled", "skipped") if count[state]]
     reviewing = sum(len(look.tasks) for job in view.each("job", Job).values() for look in job.looks)
     for number, where in ((len(looks) - reviewing, "before the plan"), (reviewing, "in reviews")):

@@ -12,6 +12,7 @@ from rich.text import Text
 from starloom.cli.text.candidates import candidate_lines, trial_line
 from starloom.cli.text.forecast_text import about
 from starloom.client.terminal.typed import typed
+from starloom_protocol.text.presentation import TO_THE_TRASH, effect_words
 from starloom_protocol.text.wording import listed
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def preview_text(found: RequestPreview) -> RenderableType:
     for task in found["tasks"]:
         device = task["device"] or ", ".join(task["devices"]) or "-"
         does = task["tool"] or _without_tool(task)
-        table.add_row(*(escape(text) for text in (task["id"], device, does, ", ".join(task["effects"]), task["why"])))
+        effects = ", ".join(effect_words(task["tool"], task["effects"]))
+        table.add_row(*(escape(text) for text in (task["id"], device, does, effects, task["why"])))
     parts.append(table)
     parts.extend(
         Text(f"{missing['device']} lacks {missing['grant']}; type there: {missing['line']}", style="yellow")
@@ -45,13 +47,19 @@ def preview_text(found: RequestPreview) -> RenderableType:
     if held := found.get("held"):
         parts.append(Text(f"held until that is given: {listed(held)}", style="yellow"))
     asks = ", asks for an approval" if found["asks_approval"] else ""
-    parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}"))
+    parts.append(Text(f"effects: {', '.join(_effects(found))}{asks}"))
     if estimate := found.get("estimate"):
         parts.append(Text(about(estimate)))
     if chance := found.get("budget"):
         parts.append(Text(chance["said"]))
     parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
     return Group(*parts)
+
+
+def _effects(found: RequestPreview) -> list[str]:
+    """Return the effects of a plan; a move to the trash is said beside the write that it is."""
+    of_tasks = [effect_words(task["tool"], task["effects"]) for task in found["tasks"]]
+    return [*found["effects"], *([TO_THE_TRASH] if any(TO_THE_TRASH in words for words in of_tasks) else [])]
 
 
 def plan_text(found: PlanPreview) -> RenderableType:

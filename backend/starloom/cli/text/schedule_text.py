@@ -42,8 +42,8 @@ def gone_lines(item: ScheduleRowJson, gone: Iterable[str]) -> Iterator[str]:
     for name in gone:
         if name not in told and names_device(item, name):
             yield (
-                f"{name}, which it names, is no device of the fleet any more. Add it again for another device "
-                f"(starloom schedule add) and remove this one: starloom schedule rm {item['id']}"
+                f"{name}, which it names, is no device of the fleet any more. Let it name another device "
+                f"(starloom schedule edit {item['id']}), or remove it: starloom schedule rm {item['id']}"
             )
 
 

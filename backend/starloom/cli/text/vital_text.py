@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from starloom_protocol.vocabulary import Vital
+from starloom_protocol.vocabulary import DISK_NEARLY_FULL_PERCENT, Vital
 
 if TYPE_CHECKING:
     from starloom.client.answers import VitalsJson
@@ -33,6 +33,8 @@ def vital_lines(vitals: VitalsJson, device: str) -> list[str]:
             continue
         recent = [value for value in points[-_NOW_WITHIN:] if value is not None]
         now = f"{recent[-1]} {unit}" if recent else "not heard now"
+        if vital is Vital.DISK_PERCENT and recent and recent[-1] >= DISK_NEARLY_FULL_PERCENT:
+            now += f" (nearly full from {DISK_NEARLY_FULL_PERCENT} % on)"
         minutes = max(1, round(len(points) * vitals["step_s"] / 60))
         line = f"{title}: {now}, from {min(values)} to {max(values)} {unit} in {minutes} min"
         silent = len(points) - len(values) - (points[-1] is None)

@@ -15,6 +15,7 @@ from starloom.core.placement import left_out
 from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.gates import skipped_by_person
 from starloom.core.state.tasks.roles import (
     called,
     device_name,
@@ -460,14 +461,15 @@ def _skips(constellation: Constellation, fleet: Fleet) -> list[str]:
     by_cause: dict[str, list[str]] = {}
     for task, record in constellation.tasks.items():
         if record.state is _SKIPPED and record.reason is not Reason.DEVICE_AWAY:
-            by_cause.setdefault(_skip_words(constellation, fleet, record), []).append(task)
+            by_cause.setdefault(_skip_words(constellation, fleet, task), []).append(task)
     said = []
     for words, tasks in by_cause.items():
         said.append(f"Skipped {words}: {_few(constellation, fleet, tasks)}.")
     return said[:3]
 
 
-def _skip_words(constellation: Constellation, fleet: Fleet, record: TaskRecord) -> str:
+def _skip_words(constellation: Constellation, fleet: Fleet, task: str) -> str:
+    record = constellation.tasks[task]
     cause = called(constellation, fleet, record.cause or "")
     match record.reason:
         case Reason.UPSTREAM_FAILED:
@@ -482,5 +484,7 @@ def _skip_words(constellation: Constellation, fleet: Fleet, record: TaskRecord) 
             return "because no device could do it in time"
         case Reason.LEFT_OUT:
             return "to end in time, as its plan says"
+        case Reason.NOT_CHOSEN if before := skipped_by_person(constellation, task):
+            return f"because a person skipped {called(constellation, fleet, before)}"
         case _:
             return "as not needed"

@@ -26,7 +26,7 @@ from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.secret_needs import allow_line, missing, needs_of, set_line
 from starloom.core.state.tasks.findings import taken
-from starloom.core.state.tasks.gates import shut_cause
+from starloom.core.state.tasks.gates import shut_cause, skipped_by_person
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.roles import called, device_name, has_successor, successor
 from starloom.core.state.tasks.turns import turns_of
@@ -355,6 +355,8 @@ def _on_device(spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Dev
         return f"{task} runs on {where} for longer than its {most_s} s; {where} was told to stop it."
     if record.state is TaskState.CANCELLING:
         return f"{task} is being stopped on {where}; it counts as cancelled once {where} confirms."
+    if record.reason is Reason.TAP:
+        return f"{task} waits for a tap on {where}: somebody has to tap there, in the page of Starloom."
     tap = ""
     if device is not None and device.os == TAB_OS and record.state is TaskState.RUNNING:
         tap = f" It runs in the page of Starloom on {where}, where a tap may be needed."
@@ -651,9 +653,13 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
         case TaskState.SKIPPED if record.reason is Reason.NO_CAPABLE_DEVICE:
             ways = _ways_of_a_skipped(constellation, task)
             return f"{task} was skipped: it is optional, and no device could begin it in its time.", ways
+        case TaskState.SKIPPED if record.reason is Reason.SKIPPED_BY_PERSON:
+            return f"{task} was skipped by a person.", _ways_of_a_skipped(constellation, task)
         case TaskState.SKIPPED:
             cause = record.cause or "not_chosen"
-            words = "it was not needed" if cause == "not_chosen" else f"{cause} did not succeed"
+            before = skipped_by_person(constellation, task) if cause == "not_chosen" else ""
+            needless = f"a person skipped {before}" if before else "it was not needed"
+            words = needless if cause == "not_chosen" else f"{cause} did not succeed"
             return f"{task} was skipped because {words}.", _ways_of_a_skipped(constellation, task)
         case TaskState.FAILED:
             title = CODES[record.code].title if record.code else "it failed"

@@ -70,7 +70,8 @@ def _moments(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterato
     if len(fields) > _TEXT_MOST:
         raise BadClock("cron", f"a schedule has at most {_TEXT_MOST} characters")
     if count != _FIELDS:
-        raise BadClock("cron", f"{quoted(cron)} has {count} fields; minute, hour, day, month and weekday are five")
+        five = "minute, hour, day, month and weekday are five"
+        raise BadClock("cron", f"{quoted(cron)} has {count} fields; {five}, or words that say how often replace them")
     moment = datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(zone_of(zone))
     try:
         clock = CronSim(fields, moment, reverse=back)

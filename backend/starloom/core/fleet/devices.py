@@ -188,7 +188,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
     approved = replace(enrollment, state="approved")
     before = _replaced(work, enrollment)
     if before is not None:
-        _revoke(work, before, "another device took its place")
+        revoke(work, before, "another device took its place")
     same = {enrollment.device or "", before.id if before is not None else ""}
     device = Device(
         demo=enrollment.demo,
@@ -457,7 +457,7 @@ def _leave(work: Work, device: Device, item: DeviceControlled) -> None:
     if item.by != f"device:{device.id}":
         raise Refusal(fault(Code.FORBIDDEN, "a device leaves by its own word only; a person revokes it"))
     if not device.revoked:
-        _revoke(work, device, "it has left this hub", left=True)
+        revoke(work, device, "it has left this hub", left=True)
 
 
 def _operator_of(work: Work, enrollment: Enrollment) -> str:
@@ -485,7 +485,7 @@ def _check_may_revoke(work: Work, device: Device, item: DeviceControlled | Enrol
 
 def _revoke_for(work: Work, device: Device, item: DeviceControlled) -> None:
     _check_may_revoke(work, device, item)
-    _revoke(work, device, item.reason)
+    revoke(work, device, item.reason)
 
 
 def _forget(work: Work, device: Device, _item: DeviceControlled) -> None:
@@ -518,7 +518,8 @@ def _checked_labels(found: Any) -> list[str]:
     return sorted(dict.fromkeys(found))
 
 
-def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> None:
+def revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> None:
+    """Take a device out of the fleet: its key is refused from now on, and its open work goes elsewhere."""
     revoked = replace(device, left=left, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     known: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
     known += pace.forget_device(work, device.id)

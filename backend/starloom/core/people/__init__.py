@@ -9,7 +9,7 @@ controls           pause, resume, cancel, retry, skip, mark, hold and release
 stop_all           every live constellation ends
 forks              a new constellation from a moment of another
 compensation       finished work is undone by the calls that it declares
-restored_history   work in doubt after a backup was restored
+restored_history   work in doubt and ended rights after a backup was restored
 recipes            recipes that people save here, proposals of them, and their runs
 access             principals, tokens, sign-in links
 """

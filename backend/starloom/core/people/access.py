@@ -20,10 +20,8 @@ from starloom.core.state.inputs import (
     TokenAdded,
     TokenRevoked,
 )
-from starloom.core.state.model import Access
 from starloom.core.state.orders import CloseToken
 from starloom.core.state.work import Put, Refusal, Work, fault
-from starloom_protocol.records.entities import Token
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
 
@@ -63,7 +61,7 @@ def on_role(work: Work, item: RoleGiven) -> None:
         return
     held = [one for one in access.tokens.values() if one.principal == known.id and not one.revoked_ms]
     above = [one for one in held if ROLE_RANK[one.role] > ROLE_RANK[item.role]]
-    ending = {one.id: one for token in above for one in (token, *_descendants(access, token.id)) if not one.revoked_ms}
+    ending = {one.id: one for token in above for one in (token, *access.descendants(token.id)) if not one.revoked_ms}
     puts: list[Put] = [("principal", known.id, replace(known, role=item.role))]
     puts += [("token", one.id, replace(one, revoked_ms=work.at_ms)) for one in ending.values()]
     note = f"{known.name}: {known.role} to {item.role}"
@@ -102,27 +100,13 @@ def on_token_revoked(work: Work, item: TokenRevoked) -> None:
     if token is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no token {item.token}"))
     if not token.revoked_ms:
-        ending = [token, *(one for one in _descendants(access, token.id) if not one.revoked_ms)]
+        ending = [token, *(one for one in access.descendants(token.id) if not one.revoked_ms)]
         puts: list[Put] = [("token", one.id, replace(one, revoked_ms=work.at_ms)) for one in ending]
         note = f"with {len(ending) - 1} that come from it" if len(ending) > 1 else ""
         work.emit(access, EventKind.TOKEN_REVOKED, token.id, puts, note=note)
         for one in ending:
             work.order(CloseToken(token=one.id))
     work.answer({"id": token.id})
-
-
-def _descendants(access: Access, token: str) -> list[Token]:
-    """Return the descendants of a token: its children, and theirs."""
-    children: dict[str, list[Token]] = {}
-    for one in access.tokens.values():
-        children.setdefault(one.parent, []).append(one)
-    found: list[Token] = []
-    ahead = [token]
-    while ahead:
-        below = children.pop(ahead.pop(), [])
-        found += below
-        ahead += [one.id for one in below]
-    return found
 
 
 def on_signin(work: Work, item: SignInOpened) -> None:

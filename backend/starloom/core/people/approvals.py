@@ -8,7 +8,7 @@ again. The edge decides who may answer; only a person's own action answers.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -27,6 +27,7 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.consent import beyond, consent_to, may_run_on, moved_names, named_devices
 from starloom.core.rights.envelope import envelope_words
 from starloom.core.rights.first_folders import first_folders
+from starloom.core.rights.trashing import trashed_words, wide_trash
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
@@ -86,12 +87,14 @@ class _Reach:
     """A call that asks: its effects, the ids of the devices on which it may run, and the folders meant there by `.`.
 
     A call that the hub itself carries out runs on none: `control` is its verb and the device that it controls.
+    `trashes` says what a call puts into the trash that does no more than that.
     """
 
     effects: frozenset[Effect]
     devices: tuple[str, ...]
     folders: tuple[tuple[str, str], ...] = ()
     control: tuple[str, str] | None = None
+    trashes: str = ""
 
 
 def action_of(tool: str, args: str) -> str:
@@ -132,13 +135,14 @@ def approval_need(
     strict: bool,
     hold: bool,
     by: str,
+    wide: Container[str] = (),
 ) -> ApprovalNeed:
     """Decide whether a plan waits for a person before its first task, and which calls that person could always allow.
 
     `strict`: all that does more than read asks, as in a plan made of words, or one that runs with nobody there.
     `by` is its author: where a model chose the words, no policy waives the question, and calls with unknown arguments
     or with secrets need approval. Neither does a policy waive it for turns of a call that does more than read: their
-    number is approved with the call.
+    number is approved with the call. `wide` are tasks that need approval for all that they may put into the trash.
     """
     by_id = {spec.id: spec for spec in specs}
     guided, known = is_model(by), _known_effects(fleet, by_id)
@@ -160,7 +164,7 @@ def approval_need(
         turns = known.repeats(spec)
         if turns:
             often[spec.id] = turns
-        if not turns and not unseen and not _asks(effects, strict=strict):
+        if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):
             others |= effects
             continue
         late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
@@ -176,7 +180,7 @@ def approval_need(
         if turns:
             often[spec.id] = turns
         effects = known.of(spec)
-        if guided or turns or _asks(effects, strict=strict):
+        if guided or turns or spec.id in wide or _asks(effects, strict=strict):
             calls.append(_call(fleet, spec, by_id, effects))
             reaches.append(_reach(fleet, spec, calls[-1]))
             because = because or f"a rule may add {spec.id} while it runs"
@@ -198,7 +202,16 @@ def approval_need(
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str) -> bool:
     """Tell whether a plan of the author `by` waits for a person before its first task."""
-    return approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by).asks
+    return approval_need(
+        fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by, wide=_wide(plan)
+    ).asks
+
+
+def _wide(plan: LoweredPlan) -> Container[str]:
+    """Return the tasks that need approval for all that they may trash; a recipe was read by the person who keeps it."""
+    if plan.recipe is not None:
+        return ()
+    return wide_trash([*plan.specs, *specs_by_rules(plan.rules, plan.specs)], plan.dependencies)
 
 
 def _asks(effects: frozenset[Effect], *, strict: bool) -> bool:
@@ -239,7 +252,8 @@ def _call(fleet: Fleet, spec: TaskSpec, by_id: dict[str, TaskSpec], effects: fro
 def _reach(fleet: Fleet, spec: TaskSpec, call: Call) -> _Reach:
     folders = first_folders(fleet, spec, call.devices)
     control = _control(fleet, call) if controls_devices(call.tool) else None
-    return _Reach(frozenset(call.effects), tuple(call.devices), tuple(sorted(folders.items())), control)
+    trashes = trashed_words(spec)
+    return _Reach(frozenset(call.effects), tuple(call.devices), tuple(sorted(folders.items())), control, trashes)
 
 
 def _control(fleet: Fleet, call: Call) -> tuple[str, str]:
@@ -290,7 +304,9 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     schedule = fleet.schedules.get(head.schedule or "")
     # A firing is judged as strictly as its schedule was: its recipe, or the effects of a tool, may have changed since.
     strict = words or (schedule is not None and (schedule.strict or schedule.consent is not None))
-    verdict = approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author)
+    verdict = approval_need(
+        fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author, wide=_wide(plan)
+    )
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     moved = moved_names(schedule.devices, plan_devices(fleet, plan)) if schedule is not None else []
@@ -397,14 +413,23 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
 
 def _at_a_place(fleet: Fleet, reaches: Sequence[_Reach]) -> str:
     """Return the effects of calls on the same devices, each device with the folder that the calls mean by `.`."""
-    effects = frozenset[Effect]().union(*(one.effects for one in reaches))
     folders = {device: folder for one in reaches for device, folder in one.folders}
     keys = dict.fromkeys(device for one in reaches for device in one.devices if device in fleet.devices)
     names = [
         f"{fleet.devices[key].name} (in {quoted(folders[key])})" if key in folders else fleet.devices[key].name
         for key in keys
     ]
-    return f"{_verbs(effects)}{f' on {_some(names)}' if names else ''}"
+    return f"{_acts(reaches)}{f' on {_some(names)}' if names else ''}"
+
+
+def _acts(reaches: Sequence[_Reach]) -> str:
+    """Return the effects of calls; of one that moves files to the trash that, in place of a write."""
+    effects = frozenset[Effect]().union(
+        *(one.effects - {Effect.WRITE} if one.trashes else one.effects for one in reaches)
+    )
+    trashed = list(dict.fromkeys(one.trashes for one in reaches if one.trashes))
+    more = [f"{len(trashed) - PLACES_NAMED_MOST} times more"] if len(trashed) > PLACES_NAMED_MOST else []
+    return listed([*_verb_list(effects), *trashed[:PLACES_NAMED_MOST], *more])
 
 
 def _controlled(reaches: Sequence[_Reach]) -> list[str]:
@@ -421,7 +446,11 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _verbs(effects: Collection[Effect]) -> str:
-    return listed([_VERBS.get(effect, str(effect)) for effect in Effect if effect in effects])
+    return listed(_verb_list(effects))
+
+
+def _verb_list(effects: Collection[Effect]) -> list[str]:
+    return [_VERBS.get(effect, str(effect)) for effect in Effect if effect in effects]
 
 
 def _beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan, effects: list[Effect]) -> list[str]:

@@ -38,6 +38,7 @@ from starloom_protocol.vocabulary import (
 )
 
 UNDO_ID_MOST = 60
+_BEING_UNDONE = "is being undone"
 
 
 def on_undo(work: Work, item: UndoRequested) -> None:
@@ -105,11 +106,31 @@ def _chosen(constellation: Constellation, item: UndoRequested) -> list[tuple[str
         else:
             found.append((task, call, attempt))
     if not faults and not found:
-        reason = "no finished task says how it is undone, or all that do are undone already"
-        faults.append(fault(Code.ILLEGAL_CONTROL, reason, "", "A task says so with `undo` (docs/plans.md)."))
+        faults.append(_nothing_left(constellation))
     if faults:
         raise Refusal(*faults)
     return found
+
+
+def _nothing_left(constellation: Constellation) -> Fault:
+    """Return why no task can be undone: none says how, all are undone, or they are just being undone."""
+    undone = [
+        task for task, spec in constellation.specs.items() if spec.undo is not None and _is_done(constellation, task)
+    ]
+    whys = {_why_not(constellation, task) for task in undone}
+    if _BEING_UNDONE in whys:
+        hint = "Wait for its end: `starloom watch`."
+        return fault(Code.ILLEGAL_CONTROL, "its work is being undone", "", hint)
+    if undone:
+        hint = "Nothing is left to do; `starloom show` has the calls that took it back."
+        return fault(Code.ILLEGAL_CONTROL, "all of its work that can be undone is undone already", "", hint)
+    reason = "no finished task says how it is undone"
+    return fault(Code.ILLEGAL_CONTROL, reason, "", "A task says so with `undo` (docs/plans.md).")
+
+
+def _is_done(constellation: Constellation, task: str) -> bool:
+    record = constellation.tasks.get(task)
+    return record is not None and record.state is TaskState.SUCCEEDED
 
 
 def _done(constellation: Constellation) -> list[str]:
@@ -145,7 +166,7 @@ def _why_not(constellation: Constellation, task: str) -> str:
         return "was not done by a device"
     known = constellation.tasks.get(_name(constellation, task))
     if known is not None and known.state not in FINAL_TASK_STATES:
-        return "is being undone"
+        return _BEING_UNDONE
     if known is not None and known.state is TaskState.SUCCEEDED:
         return "is undone"
     if known is not None:

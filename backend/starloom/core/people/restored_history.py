@@ -1,28 +1,45 @@
-"""A history restored from a backup: work that may have run since the backup waits for a person.
+"""A history restored from a backup: work that may have run since waits for a person, and ended rights stay ended.
 
 Devices report the work that they have begun (`unknown_attempts`) when they connect. Until then constellations that
 could begin work a second time are paused, and continue when a person resumes them. Those with only repeatable work left
-are not stopped.
+are not stopped. `rights.restored_rights` decides which rights end.
 """
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.state.inputs import HistoryRestored
+from starloom.core.state.inputs import ENDED, EndedRights, HistoryRestored
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.work import Work, attend
+from starloom.core.state.orders import CloseToken
+from starloom.core.state.work import Put, Work, attend
 from starloom_protocol.records.entities import TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import REPEATABLE, Attention, ConstellationState, GroupState, TaskState
+from starloom_protocol.vocabulary import (
+    REPEATABLE,
+    Attention,
+    ConstellationState,
+    GroupState,
+    PrincipalKind,
+    Role,
+    TaskState,
+)
 
 WHY = "this history was restored from a backup: work may have run since it was made"
 _UNBEGUN = frozenset({TaskState.WAITING, TaskState.READY})
 
 
-def on_restored(work: Work, _item: HistoryRestored) -> None:
-    """Pause constellations that could run unrepeatable work a second time; idempotent."""
+def on_restored(work: Work, item: HistoryRestored) -> None:
+    """Pause constellations that could run unrepeatable work a second time, then end rights of people; idempotent."""
+    _pause(work)
+    if item.ended is not None:
+        _end_tokens(work, item.ended)
+        _lower_roles(work, item.ended)
+    work.answer()
+
+
+def _pause(work: Work) -> None:
     for name in list(work.shard.live):
         constellation = work.shard.constellations[name]
         head = constellation.head
@@ -52,3 +69,32 @@ def _unrepeatable(fleet: Fleet, spec: TaskSpec) -> bool:
         return spec.repeatability not in REPEATABLE
     offers = [offered[spec.tool] for offered in fleet.tool_sets.different() if spec.tool in offered]
     return not offers or any(offer.repeatability not in REPEATABLE for offer in offers)
+
+
+def _end_tokens(work: Work, ended: EndedRights) -> None:
+    access = work.shard.access
+    for name, revoked_ms in ended.tokens.items():
+        token = access.tokens.get(name)
+        if token is None or token.revoked_ms:
+            continue
+        gone = replace(token, revoked_ms=revoked_ms or work.at_ms)
+        work.emit(access, EventKind.TOKEN_REVOKED, name, [("token", name, gone)], note=ENDED, by=ENGINE)
+        work.order(CloseToken(token=name))
+    links: list[Put] = [("signin", name, None) for name in ended.signins if name in access.signins]
+    if links:
+        work.emit(access, EventKind.FORGOTTEN, "", links, by=ENGINE)
+
+
+def _lower_roles(work: Work, ended: EndedRights) -> None:
+    """Give principals the lower roles that they had. The last owner keeps the role, since nobody could give it back;
+    the tokens of that owner have ended nevertheless.
+    """
+    access = work.shard.access
+    for name, role in ended.roles.items():
+        known = access.principals.get(name)
+        people = [one for one in access.principals.values() if one.kind is PrincipalKind.PERSON]
+        if known is None or known.role is role or [one for one in people if one.role is Role.OWNER] == [known]:
+            continue
+        note = f"{known.name}: {known.role} to {role}; {ENDED}"
+        lower = replace(known, role=role)
+        work.emit(access, EventKind.ROLE_GIVEN, name, [("principal", name, lower)], note=note, by=ENGINE)

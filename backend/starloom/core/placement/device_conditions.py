@@ -1,4 +1,4 @@
-"""Conditions that connected devices report: battery, presence of the owner, courtesy, sleep, a full disk.
+"""Conditions that connected devices report: battery, presence of the owner, courtesy, sleep, a full disk, taps.
 
 A sleeping device is neither lost nor late: the clocks of its attempts stand still until it wakes or disconnects. One
 with its owner at it, or with a nearly empty battery, is spared: used last. Where the owner has a rule of courtesy, its
@@ -7,15 +7,17 @@ device says what follows from it, and that alone holds: it may only step back.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from starloom.core.state.inputs import ConditionReceived
-from starloom.core.state.work import Put, Work
+from starloom.core.state.work import Put, Work, attend, change_task, unattend
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.courtesy import last_words, no_work_words
-from starloom_protocol.vocabulary import DeviceFact, DeviceLink
+from starloom_protocol.vocabulary import Attention, DeviceFact, DeviceLink, Reason, TaskState
 from starloom_protocol.wire.frames import DISK_FULL
 
 _OF_A_SESSION = frozenset(
@@ -26,6 +28,7 @@ _OF_A_SESSION = frozenset(
         DeviceFact.DISK,
         DeviceFact.DISK_FOLDER,
         DeviceFact.OWNER_PRESENT,
+        DeviceFact.TAP,
     }
 )
 
@@ -71,6 +74,38 @@ def on_condition(work: Work, item: ConditionReceived) -> None:
         kind = EventKind.DEVICE_FULL if full else EventKind.DEVICE_HAS_ROOM
     note = full_disk_words(changed) if kind is EventKind.DEVICE_FULL else ""
     work.emit(fleet, kind, device.id, [("device", device.id, changed)], note=note)
+    if DeviceFact.TAP in item.facts:
+        _note_taps(work, changed)
+
+
+def tap_reason(device: Device | None, constellation: str, task: str, attempt: int) -> Reason | None:
+    """Return `tap` if a device says that its attempt of a task waits for a tap of the person who holds it."""
+    told = device.condition.get(DeviceFact.TAP, "") if device is not None else ""
+    return Reason.TAP if told and f"{constellation}/{task}/{attempt}" in told.split() else None
+
+
+def _note_taps(work: Work, device: Device) -> None:
+    """Note which running tasks of a device wait for a tap there, and which do not any more."""
+    for name, task in list(work.shard.fleet.holders.get(device.id, {})):
+        constellation = work.shard.constellations[name]
+        record = constellation.tasks[task]
+        reason = tap_reason(device, name, task, record.attempt)
+        if record.state is not TaskState.RUNNING or record.reason not in (None, Reason.TAP) or record.reason is reason:
+            continue
+        kind = EventKind.TASK_AWAITS_TAP if reason else EventKind.TASK_TAPPED
+        change_task(work, constellation, task, kind, replace(record, reason=reason))
+
+
+def watch_taps(work: Work, names: Iterable[str]) -> None:
+    """Ask for attention for each of these constellations that waits for a tap, and end it for one that does not."""
+    for name in names:
+        constellation = work.shard.constellations.get(name)
+        if constellation is None:
+            continue
+        if constellation.tapped:
+            attend(work, constellation, Attention.WAITS_FOR_A_TAP)
+        elif Attention.WAITS_FOR_A_TAP in constellation.head.attention:
+            unattend(work, constellation, Attention.WAITS_FOR_A_TAP)
 
 
 def woke(work: Work, device: Device) -> None:

@@ -10,5 +10,6 @@ strangers      the results that rest on what a stranger may have written
 authorship     the limits of an author who sets approval aside, widens a plan or names a secret
 budgets        the attempts and the money that a constellation may use
 spending       what the model cost for the same goal or constellation before
+restored_rights  the rights of a backup that its restore does not bring back
 secrets        names, versions and receivers of secrets, never values
 """

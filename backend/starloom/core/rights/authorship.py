@@ -16,6 +16,7 @@ from starloom.core.rights.call_effects import (
     ways_of,
 )
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
+from starloom.core.rights.trashing import wide_trash
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
@@ -149,7 +150,9 @@ def check_edit(
     if is_model(author):
         faults += [_names_secret(author, name) for name in _secrets_touched(constellation, before, flows, changed)]
     if not approves and constellation.head.state is not ConstellationState.AWAITING_APPROVAL:
-        reasons = [*guarded(fleet, constellation, before), *_asking(fleet, changed)]
+        wide = wide_trash(constellation.specs.values(), constellation.deps.values())
+        trashing = [wide[spec.id] for spec in changed if spec.id in wide]
+        reasons = [*guarded(fleet, constellation, before), *_asking(fleet, changed), *trashing]
         if constellation.head.policy.approval is Approval.ALWAYS or constellation.head.hold:
             reasons += wider_than_approved(fleet, constellation, before, flows)
         faults += [fault(Code.FORBIDDEN, reason, "operations", _NEEDS) for reason in dict.fromkeys(reasons)]

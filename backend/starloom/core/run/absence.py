@@ -85,7 +85,9 @@ def heard(work: Work, constellation: Constellation, task: str) -> None:
     record = constellation.tasks[task]
     if record.absent_since_ms and look_up(record.state, Trigger.HEARD).verdict is Verdict.ACT:
         stood_ms = record.stood_ms + work.at_ms - record.absent_since_ms
-        reason = record.reason if record.reason in TOLD_TO_STOP else None
+        device = work.shard.fleet.devices.get(record.device or "")
+        asked = device_conditions.tap_reason(device, constellation.name, task, record.attempt)
+        reason = record.reason if record.reason in TOLD_TO_STOP else asked
         back = replace(record, reason=reason, absent_since_ms=0, stood_ms=stood_ms)
         change_task(work, constellation, task, EventKind.TASK_HEARD, back, by=ENGINE)
 

@@ -14,6 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.placement import health, off_devices, pace
+from starloom.core.placement.device_conditions import tap_reason
 from starloom.core.placement.selection import Choice
 from starloom.core.rights.secrets import given
 from starloom.core.run import hedging, judgement, recovery, verification
@@ -289,7 +290,10 @@ def on_started(work: Work, item: StartedReported) -> None:
     if row.verdict is not Verdict.ACT:
         work.ignore(row.reason)
         return
-    case.with_attempt(started_ms=work.at_ms).emit(EventKind.TASK_STARTED, case.moved(TaskState.RUNNING))
+    device = work.shard.fleet.devices.get(item.device)
+    asked = tap_reason(device, case.constellation.name, case.spec.id, case.record.attempt)
+    running = case.moved(TaskState.RUNNING, reason=asked) if asked else case.moved(TaskState.RUNNING)
+    case.with_attempt(started_ms=work.at_ms).emit(EventKind.TASK_STARTED, running)
 
 
 def on_result(work: Work, item: ResultReported) -> None:

@@ -203,6 +203,10 @@ def _index_task(
                 _free_slot(shard, constellation, key, held)
             if holds is not None:
                 _take_slot(shard, constellation, key, new, holds)
+    if old is not None and old.reason is Reason.TAP:
+        constellation.tapped.pop(key, None)
+    if new is not None and new.reason is Reason.TAP:
+        constellation.tapped[key] = None
     if (was_is ^ now_is) & _QUEUES:
         constellation.ready += 1 if now_is & _QUEUES else -1
     if either & _DOUBT:

@@ -656,9 +656,32 @@ class UndoRequested(Input, frozen=True, kw_only=True, tag="undo"):
     tasks: list[str] = []
 
 
-class HistoryRestored(Input, frozen=True, kw_only=True, tag="history_restored"):
-    """The hub starts for the first time on a history restored from a backup made at `made_ms`."""
+ENDED: Final = "it ended when a backup was restored"
+"""The note of an event by which a right of a backup ends."""
 
+
+class EndedRights(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """The rights of a backup that end with its restore, by id.
+
+    `devices` has `left` or `revoked`; `tokens` has the time at which each was revoked, 0 if that is not known; `roles`
+    has the new ones, which are lower.
+    """
+
+    devices: dict[str, str] = {}
+    enrollments: list[str] = []
+    roles: dict[str, Role] = {}
+    signins: list[str] = []
+    standing: list[str] = []
+    tokens: dict[str, int] = {}
+
+
+class HistoryRestored(Input, frozen=True, kw_only=True, tag="history_restored"):
+    """The hub starts for the first time on a history restored from a backup made at `made_ms`.
+
+    Without `ended`, which earlier versions did not know, all rights are those of the backup.
+    """
+
+    ended: EndedRights | None = None
     made_ms: int
 
 

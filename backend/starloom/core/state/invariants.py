@@ -45,6 +45,7 @@ from starloom_protocol.vocabulary import (
     Attention,
     ConstellationState,
     GateState,
+    Reason,
     TaskState,
 )
 
@@ -221,6 +222,8 @@ def check_indexes(constellation: Constellation) -> None:
     ) + sum(1 for record in constellation.groups.values() if record.state not in FINAL_GROUP_STATES)
     moments = {task for task, record in constellation.tasks.items() if is_at_a_moment(record)}
     _need(constellation.moments.keys() == moments, "I10", f"{constellation.name}: tasks at a moment miscounted")
+    taps = {task for task, record in constellation.tasks.items() if record.reason is Reason.TAP}
+    _need(constellation.tapped.keys() == taps, "I10", f"{constellation.name}: tasks that wait for a tap miscounted")
     _need(constellation.unfinished_top == top, "I10", f"{constellation.name}: unfinished miscounted")
     for group in constellation.groups:
         children = [constellation.record(child) for child in constellation.children.get(group, ())]

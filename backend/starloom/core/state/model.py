@@ -151,7 +151,8 @@ class Constellation(Stream):
     source, the gates of the families made from its output; `ready` counts tasks in that state, `held` the slots that
     its tasks hold; `tool_ms` is that of its head; `demands` has those in which its tasks wait; `served` is the shard's
     `order` when it last got a slot, or when its first task joined a queue. `choosing` has the tasks with other calls.
-    `moments` has the ready tasks that wait for a moment, `returning` the groups that wait for devices.
+    `moments` has the ready tasks that wait for a moment, `returning` the groups that wait for devices, `tapped` the
+    running tasks that wait for a tap.
     """
 
     __slots__ = (
@@ -188,6 +189,7 @@ class Constellation(Stream):
         "shut",
         "specs",
         "tally",
+        "tapped",
         "tasks",
         "tool_ms",
         "unasked",
@@ -233,6 +235,7 @@ class Constellation(Stream):
         self.relisting: dict[str, None] = {}
         self.returning: dict[str, None] = {}
         self.moments: dict[str, None] = {}
+        self.tapped: dict[str, None] = {}
         self.lists: dict[str, dict[str, Dependency]] = {}
         self.rules_by_task: dict[str, dict[str, None]] = {}
         self.open_attempts: dict[str, None] = {}
@@ -394,6 +397,19 @@ class Access(Stream):
         self.kept = cast(dict[str, KeptResult], self.tables["kept"])
         self.proposals = cast(dict[str, RecipeProposal], self.tables["proposal"])
         self.secrets_revision = 0
+
+    def descendants(self, token: str) -> list[Token]:
+        """Return the descendants of a token: its children, and theirs."""
+        children: dict[str, list[Token]] = {}
+        for one in self.tokens.values():
+            children.setdefault(one.parent, []).append(one)
+        found: list[Token] = []
+        ahead = [token]
+        while ahead:
+            below = children.pop(ahead.pop(), [])
+            found += below
+            ahead += [one.id for one in below]
+        return found
 
 
 class Demand:

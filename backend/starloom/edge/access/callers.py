@@ -288,6 +288,16 @@ class AccessView:
             default=0,
         )
 
+    def link_used(self, token: str) -> tuple[int, str]:
+        """Return when the link of an invitation was used, 0 if it was not, and the label of the session of it.
+
+        Links are forgotten some days after their end, so the session alone may tell.
+        """
+        used_ms = max((link.used_ms for link in self.sign_ins.values() if link.parent == token), default=0)
+        sessions = [one for one in self.tokens.values() if one.parent == token and one.kind == SESSION]
+        first = min(sessions, key=lambda one: one.created_ms, default=None)
+        return used_ms or (first.created_ms if first else 0), first.label if first else ""
+
     def owner(self) -> Principal | None:
         """Return the first owner, or None before the first run."""
         return next(iter(self._owners()), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ipaddress
 import logging
 import socket
@@ -16,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import psutil
 from starlette.types import ASGIApp
 
-from starloom.edge.access.authority import Authority, Leaf, NotPrivate
+from starloom.edge.access.authority import Authority, Leaf, NotPrivate, is_private
 from starloom.edge.listeners.connections import Places
 from starloom.edge.listeners.serving import SecondListener, server_config
 from starloom.edge.web.problems import Problem
@@ -27,6 +29,7 @@ from starloom_protocol.vocabulary import Code
 
 FOLLOW_EVERY_S = 10.0
 """A laptop that changes its network is reachable again after this time; looking costs one list of addresses."""
+_IP = (socket.AF_INET, socket.AF_INET6)
 FOLDER = Path("keys") / "lan"
 OPENED_FILE = FOLDER / "opened"
 WARNING = (
@@ -92,6 +95,14 @@ def own_address() -> str:
         return str(probe.getsockname()[0])
 
 
+def private_addresses() -> list[str]:
+    """Return this machine's addresses in private networks, in the order of the system."""
+    known = [one for of_interface in psutil.net_if_addrs().values() for one in of_interface if one.family in _IP]
+    # The address of one link is written with its interface after a `%`; no browser opens it.
+    found = [ipaddress.ip_address(one.address) for one in known if "%" not in one.address]
+    return [str(address) for address in found if is_private(address) and not address.is_loopback]
+
+
 @dataclass(frozen=True, slots=True)
 class LanPlace:
     """Where to listen. `host` "" means the machine's own address, looked up when it opens and followed."""
@@ -112,6 +123,7 @@ class LanListener:
         now_ms: Callable[[], int],
         *,
         address: Callable[[], str] = own_address,
+        others: Callable[[], list[str]] = private_addresses,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         places: Places | None = None,
     ) -> None:
@@ -119,6 +131,7 @@ class LanListener:
         self._reach = reach
         self._authority = Authority(place.home / FOLDER, now_ms)
         self._address = address
+        self._others = others
         self._sleep = sleep
         self._places = places
         self._app: ASGIApp | None = None
@@ -208,8 +221,14 @@ class LanListener:
             return self._place.host or self._address()
         except OSError as error:
             raise Problem(
-                Code.CONFLICT, f"this computer is in no network ({error.strerror or error})", hint="Connect it first."
+                Code.CONFLICT,
+                f"this computer is in no network ({error.strerror or error})",
+                hint=f"Connect it first, or start the hub with an address that it has: {self._line()}",
             ) from error
+
+    def _line(self) -> str:
+        """Return the line that starts the hub with another address of this computer."""
+        return f"STARLOOM_LAN_HOST={next(iter(self._others()), 'ADDRESS')} starloom up --lan"
 
     def _url(self, host: str) -> str:
         return f"https://[{host}]:{self._place.port}" if ":" in host else f"https://{host}:{self._place.port}"
@@ -224,7 +243,8 @@ class LanListener:
             raise Problem(
                 Code.CONFLICT,
                 f"{error}, so the hub's own certificate may not be used there",
-                hint="Use a certificate of your own or a proxy: docs/reach.md.",
+                hint="For the address that this computer has in a private network, start the hub with: "
+                f"{self._line()} - elsewhere, use a certificate of your own or a proxy: docs/reach.md.",
             ) from error
         except (OSError, ValueError) as error:
             raise Problem(Code.CONFLICT, f"the certificate cannot be made: {error}") from error
@@ -253,10 +273,11 @@ class LanListener:
             bound.bind((host, port))
         except OSError as error:
             bound.close()
+            hint = "Set STARLOOM_LAN_PORT to a free one and start the hub again."
+            if error.errno == errno.EADDRNOTAVAIL:
+                hint = f"Start the hub with an address that this computer has: {self._line()}"
             raise Problem(
-                Code.CONFLICT,
-                f"port {port} of {host} cannot be listened on: {error.strerror}",
-                hint="Set STARLOOM_LAN_PORT to a free one and start the hub again.",
+                Code.CONFLICT, f"port {port} of {host} cannot be listened on: {error.strerror}", hint=hint
             ) from error
         bound.setblocking(False)
         return bound

@@ -77,6 +77,7 @@ class LiveParts:
     now_ms: Callable[[], int]
     reads: ReadPort
     tickets: Tickets
+    history: str = ""
 
 
 class Snapshots:
@@ -228,7 +229,8 @@ class LiveClient:
         Raises:
             Gone, Refused: as the reason of the end.
         """
-        ready = feed.LiveReady(now_ms=self._parts.now_ms(), protocol=PROTOCOL_VERSIONS[-1])
+        parts = self._parts
+        ready = feed.LiveReady(history=parts.history, now_ms=parts.now_ms(), protocol=PROTOCOL_VERSIONS[-1])
         await self._socket.write(_encode(ready).decode())
         self._parts.fanout.join(self)
         tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]

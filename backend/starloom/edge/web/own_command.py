@@ -1,6 +1,7 @@
-"""The command line of the hub's own program, for callers who are not signed in: shown on the hub's own computer only.
+"""The command line of the hub's own program, for callers who are not signed in on the hub's own computer.
 
-A path names a folder and often a person; a stranger in the network sees the name that documents use.
+It names no folder, which often has a person's name, and not where the hub keeps its data: other users of that computer
+are strangers, too. Elsewhere a caller sees the name that documents use.
 """
 
 from __future__ import annotations

@@ -112,6 +112,7 @@ def param_title(name: str, param: ParamDoc) -> str:
 
 def recipe_row(recipe: Recipe) -> RecipeHead:
     """Return a recipe's head as a JSON value, without its plan."""
+    switches = {param.true_when_named for param in recipe.params.values()}
     return {
         "name": recipe.name,
         "title": recipe.title,
@@ -124,6 +125,7 @@ def recipe_row(recipe: Recipe) -> RecipeHead:
                 "optional": param.optional or param.default is not None,
                 "default": param.default,
                 "needs": list(param.needs),
+                "spoken": param.type == "text" and name in switches,
             }
             for name, param in recipe.params.items()
         },

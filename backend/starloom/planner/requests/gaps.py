@@ -146,11 +146,14 @@ _GAPS: Final = (
     ),
     _Gap(
         _of_named(_WATCH),
-        "no recipe waits for something to happen. A schedule looks again and again, and tells you of a failure or a "
-        "change: `starloom schedule add`",
+        "no recipe waits for something to happen; a schedule looks again and again, and tells you of a failure or a "
+        "change",
         (
+            _Way(
+                '`starloom schedule add "how is {one}" --cron "every hour" --notify change` looks each hour',
+                ("system.info",),
+            ),
             _Way("*how is {one}* looks once", ("system.info",)),
-            _Way("*what fills the disk of {one}* shows its room", ("disk.usage",)),
         ),
     ),
     _Gap(

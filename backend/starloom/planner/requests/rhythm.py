@@ -1,6 +1,7 @@
-"""The rhythm in a request: *every evening*, *each Monday at 7:30*, as the clock of a schedule. Pure.
+"""The rhythm in words: *every evening*, *each Monday at 7:30*, *on the first of the month*, as the clock of a schedule.
 
-A request runs once, so words with a rhythm start nothing: they are offered as a schedule.
+A request runs once, so words with a rhythm start nothing: they are offered as a schedule. A clock alone may be said in
+words too. Pure.
 """
 
 from __future__ import annotations
@@ -11,33 +12,54 @@ from typing import Final
 
 _WEEKDAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _FIELDS: Final = {
-    "hour": "@hourly",
     "morning": "0 7 * * *",
     "day": "0 8 * * *",
     "weekday": "0 8 * * 1-5",
+    "weekend": "0 8 * * 0,6",
     "noon": "0 12 * * *",
     "evening": "0 19 * * *",
     "night": "0 2 * * *",
     "week": "0 8 * * 1",
     "month": "0 8 1 * *",
-    **{name: f"0 8 * * {number}" for number, name in enumerate(_WEEKDAYS)},
 }
 """The clock of each word, where no time of day is said."""
+_ADVERBS: Final = {"daily": "day", "nightly": "night", "weekly": "week", "monthly": "month"}
 _COUNTS: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10, "twelve": 12, "fifteen": 15} | {
     "twenty": 20,
     "thirty": 30,
 }
-_STEPS: Final = re.compile(
-    rf",?\s*\b(?:every|each)\s+(?:(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})\s+)?(?P<unit>minute|hour)s?(?=[\s,.;:!?]|$),?",
-    re.IGNORECASE,
+_EVERY: Final = r"(?:every|each)"
+_ENDS: Final = r"(?=[\s,.;:!?]|$),?"
+_STEP: Final = (
+    rf"{_EVERY}\s+(?:(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})\s+)?(?:(?P<unit>minute)s?|hours?"
+    r"(?:\s+at\s+(?:minute\s+|:)(?P<past>[0-5]?\d))?)"
 )
 _WORDS: Final = "|".join(sorted(_FIELDS, key=len, reverse=True))
-_TIME: Final = r"at\s+(?P<hour{0}>\d{{1,2}})(?::(?P<minute{0}>[0-5]\d))?\s*(?P<half{0}>am|pm)?"
-_SAID: Final = re.compile(
-    rf",?\s*\b(?:{_TIME.format(1)}\s+)?(?:every|each)\s+(?P<word>{_WORDS})"
-    rf"(?:\s+{_TIME.format(2)})?(?=[\s,.;:!?]|$),?",
-    re.IGNORECASE,
+_DAY: Final = f"(?:{'|'.join(_WEEKDAYS)})"
+_AND: Final = r"(?:,?\s+and\s+|,\s*)"
+_DATE: Final = r"the\s+(?P<date{0}>first|last|\d{{1,2}}(?:st|nd|rd|th))(?:\s+day)?"
+_TIME: Final = (
+    r"at\s+(?:(?P<named{0}>noon|midnight)|(?P<hour{0}>\d{{1,2}})(?:[:.](?P<minute{0}>[0-5]\d))?\s*(?P<half{0}>am|pm)?)"
 )
+_IN_REQUEST: Final = (
+    rf"(?:{_EVERY}\s+month\s+on\s+{_DATE.format(1)}|on\s+{_DATE.format(2)}\s+of\s+{_EVERY}\s+month"
+    rf"|{_EVERY}\s+(?P<word>{_WORDS})|{_EVERY}\s+(?P<days1>{_DAY}(?:{_AND}{_DAY})*)"
+    rf"|on\s+(?P<plural>weekday|weekend)s|on\s+(?P<days2>{_DAY}s(?:{_AND}{_DAY}s)*))"
+)
+"""The days in a request, where other words stand around them: a date or a day alone could be a part of the work."""
+_ALONE: Final = (
+    rf"(?:(?:{_EVERY}\s+month|monthly)\s+on\s+{_DATE.format(1)}|(?:on\s+)?{_DATE.format(2)}\s+of\s+(?:the|each|every)\s+month"
+    rf"|{_EVERY}\s+(?P<word>{_WORDS})|(?:{_EVERY}\s+|on\s+)?(?P<days1>{_DAY}s?(?:{_AND}{_DAY}s?)*)"
+    rf"|(?:on\s+)?(?P<plural>weekday|weekend)s|(?P<adverb>{'|'.join(_ADVERBS)}))"
+)
+"""The days of a clock, where nothing else is said."""
+_STEPS_IN_REQUEST: Final = re.compile(rf",?\s*\b{_STEP}{_ENDS}", re.IGNORECASE)
+_DAYS_IN_REQUEST: Final = re.compile(
+    rf",?\s*\b(?:{_TIME.format(1)}\s+)?{_IN_REQUEST}(?:\s+{_TIME.format(2)})?{_ENDS}", re.IGNORECASE
+)
+_STEPS_ALONE: Final = re.compile(rf"(?:hourly|{_STEP})", re.IGNORECASE)
+_DAYS_ALONE: Final = re.compile(rf"(?:{_TIME.format(1)}\s+)?{_ALONE}(?:\s+{_TIME.format(2)})?", re.IGNORECASE)
+_MONTH_DAYS: Final = 31
 
 
 @dataclass(frozen=True)
@@ -51,39 +73,59 @@ class Rhythm:
 def rhythm_in(words: str) -> Rhythm | None:
     """Return the rhythm that words name, or None if they name none or only that."""
     words = " ".join(words.split())  # so that no long run of blanks is searched from each of its signs
-    found = _SAID.search(words)
+    steps = _STEPS_IN_REQUEST.search(words)
+    found = steps or _DAYS_IN_REQUEST.search(words)
     if found is None:
-        return _in_steps(words)
-    rest = _without(words, found)
-    word = found["word"]
-    at = 1 if found["hour1"] else 2
-    cron = _at(_FIELDS[word.casefold()], found[f"hour{at}"], found[f"minute{at}"], found[f"half{at}"])
+        return None
+    rest = " ".join(f"{words[: found.start()]} {words[found.end() :]}".split()).strip(" ,.;:!?")
+    cron = _of_steps(found) if steps else _of_days(found)
     return Rhythm(rest, cron) if rest and cron else None
 
 
-def _in_steps(words: str) -> Rhythm | None:
-    """Return a rhythm such as *every five minutes*; a clock keeps only steps that divide an hour or a day."""
-    found = _STEPS.search(words)
-    if found is None:
-        return None
+def clock_in(words: str) -> str:
+    """Return the five fields of a clock that is said in words and nothing else; empty if it is none."""
+    words = " ".join(words.split()).strip(" ,.;:!?")
+    if steps := _STEPS_ALONE.fullmatch(words):
+        return _of_steps(steps)
+    found = _DAYS_ALONE.fullmatch(words)
+    return _of_days(found) if found else ""
+
+
+def _of_steps(found: re.Match[str]) -> str:
+    """Return a clock such as *every five minutes*, empty where its steps do not divide an hour or a day."""
     said = (found["count"] or "1").casefold()
     count = int(said) if said.isdigit() else _COUNTS[said]
-    minutes = found["unit"].casefold() == "minute"
-    rest = _without(words, found)
-    if not rest or count < 1 or (60 if minutes else 24) % count:
-        return None
+    if count < 1 or (60 if found["unit"] else 24) % count:
+        return ""
     step = f"*/{count}" if count > 1 else "*"
-    return Rhythm(rest, f"{step} * * * *" if minutes else f"0 {step} * * *")
+    return f"{step} * * * *" if found["unit"] else f"{int(found['past'] or 0)} {step} * * *"
 
 
-def _without(words: str, found: re.Match[str]) -> str:
-    return " ".join(f"{words[: found.start()]} {words[found.end() :]}".split()).strip(" ,.;:!?")
+def _of_days(found: re.Match[str]) -> str:
+    """Return the clock of days and of a time of day, empty if there are no such days or no such time."""
+    said = {name: text.casefold() for name, text in found.groupdict().items() if text}
+    if date := said.get("date1") or said.get("date2"):
+        day = {"first": "1", "last": "L"}.get(date) or str(int(date[:-2]))
+        cron = f"0 8 {day} * *" if day == "L" or 1 <= int(day) <= _MONTH_DAYS else ""
+    elif days := said.get("days1") or said.get("days2"):
+        numbers = sorted({number for number, name in enumerate(_WEEKDAYS) if name in days})
+        cron = f"0 8 * * {','.join(map(str, numbers))}"
+    else:
+        word = said.get("word") or said.get("plural") or _ADVERBS[said["adverb"]]
+        cron = _FIELDS[word]
+    at = 1 if said.get("hour1") or said.get("named1") else 2
+    return _at(cron, said, at) if cron else ""
 
 
-def _at(cron: str, hour: str | None, minute: str | None, half: str | None) -> str:
-    """Return the clock at a time of day, empty if there is no such time."""
-    if hour is None or cron.startswith("@"):
-        return cron
-    hours = int(hour) % 12 + (12 if (half or "").casefold() == "pm" else 0) if half else int(hour)
+def _at(cron: str, said: dict[str, str], at: int) -> str:
+    """Return a clock with the time of day that is said first or last, empty if there is no such time."""
     days = cron.split(" ", 2)[2]
-    return f"{int(minute or 0)} {hours} {days}" if hours < 24 else ""
+    if named := said.get(f"named{at}"):
+        return f"0 {12 if named == 'noon' else 0} {days}"
+    if f"hour{at}" not in said:
+        return cron
+    hour, half = int(said[f"hour{at}"]), said.get(f"half{at}")
+    if half and not 1 <= hour <= 12:
+        return ""
+    hours = hour % 12 + (12 if half == "pm" else 0) if half else hour
+    return f"{int(said.get(f'minute{at}', 0))} {hours} {days}" if hours < 24 else ""

@@ -23,7 +23,9 @@ BATCH_ROWS: Final = 500
 BATCH_BYTES_MOST: Final = 256 * 1024 * 1024
 """The largest batch; a larger one is damaged, since 500 commits of the largest size are far below."""
 RESTORED_FILE: Final = Path("run") / "restored"
-"""The mark of a restore in a hub's home, until its engine knows of it: the time of the backup, in ms."""
+"""The mark of a restore in a hub's home, until its engine knows of it: the input that tells it, as JSON."""
+HISTORY_ID_FILE: Final = Path("run") / "history.id"
+"""The name by which open pages know the history of a shard; a restore removes it, and the next start makes another."""
 _LENGTH: Final = struct.Struct(">Q")
 _VERSION_TABLE: Final = "alembic_version"
 

@@ -372,11 +372,12 @@ def raise_incarnation(connection: Connection, term: int, run_id: str) -> int:
     return read_meta(connection).incarnation
 
 
-def begin_new_lives(connection: Connection) -> None:
-    """Raise the incarnation far above any that devices may have seen of this history since it was copied."""
-    connection.execute(
-        update(META).where(META.c.id == META_ID).values(incarnation=META.c.incarnation + LIVES_APART, run_id="")
-    )
+def begin_new_lives(connection: Connection, seen: int = 0) -> None:
+    """Raise the incarnation far above any that devices may have seen of this history since it was copied; `seen` is the
+    highest one that is known.
+    """
+    incarnation = max(read_meta(connection).incarnation, seen) + LIVES_APART
+    connection.execute(update(META).where(META.c.id == META_ID).values(incarnation=incarnation, run_id=""))
 
 
 def read_events(connection: Connection, stream: str, after: int, limit: int) -> tuple[int, list[tuple[int, bytes]]]:

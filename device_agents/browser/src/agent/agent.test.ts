@@ -209,6 +209,23 @@ describe("a reload", () => {
   });
 });
 
+describe("a tap", () => {
+  it("is told to the hub while its attempt waits for it", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([ask]);
+    const taps = () => bench.hub.heard.flatMap((frame) => (frame.t === "condition" ? [frame.facts.tap] : []));
+    expect(taps()).toEqual([""]);
+    bench.hub.send(dispatch("ask", QUESTION));
+    const open = await bench.question(agent);
+    const at = lease("t");
+    await bench.hub.until(() => (taps().length > 1 ? true : undefined));
+    expect(taps()).toEqual(["", `${at.constellation}/t/${at.attempt}`]);
+    open.answer("Tea");
+    await bench.hub.result();
+    expect(taps().at(-1)).toBe("");
+  });
+});
+
 describe("being stopped", () => {
   it("gives a receipt for a cancel and takes the question away", async () => {
     const bench = new Bench();

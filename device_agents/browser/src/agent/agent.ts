@@ -57,6 +57,8 @@ interface Kept {
 const RECENT = 30;
 const DISK_AGAIN_S = 1;
 const NOTICES_MOST = 20;
+/** So many open questions are told to the hub; a person answers them one by one. */
+const TAPS_MOST = 16;
 
 export class Agent implements Peer {
   readonly outbox: Outbox;
@@ -72,7 +74,11 @@ export class Agent implements Peer {
   #halted = false;
   #shown = 0;
   #diskFailed = false;
-  readonly #questions = new Questions(() => this.#showCalls());
+  readonly #questions = new Questions(() => {
+    this.#showCalls();
+    this.#tellTaps();
+  });
+  #taps = "";
   #toBegin: string[] = [];
   #turn: Promise<void> | null = null;
   #http: HttpSession | null = null;
@@ -153,6 +159,20 @@ export class Agent implements Peer {
     for (const listener of this.#listeners) listener();
   }
 
+  /** The attempts that wait for their person, as the hub is told of them. */
+  #tapsNow(): string {
+    const asking = this.#questions.open.slice(0, TAPS_MOST);
+    return [...new Set(asking.map(({ at }) => `${at.constellation}/${at.task}/${at.attempt}`))].join(" ");
+  }
+
+  /** Tell the hub which attempts wait for a tap, where that has changed; a new connection begins with it. */
+  #tellTaps(): void {
+    const now = this.#tapsNow();
+    if (now === this.#taps) return;
+    this.#taps = now;
+    this.#link.push([{ t: "condition", facts: { tap: now } }]);
+  }
+
   #showCalls(): void {
     const running = [...this.#calls.values()]
       .filter((call) => call.running !== null && call.end === null)
@@ -225,7 +245,8 @@ export class Agent implements Peer {
     this.#do({ t: "proved", at: terms.provedAt });
     this.outbox.connected(welcome.received);
     this.#show({ name: welcome.device_name });
-    return [this.#offer(), { t: "condition", facts: { suspending: "false" } }];
+    this.#taps = this.#tapsNow();
+    return [this.#offer(), { t: "condition", facts: { suspending: "false", tap: this.#taps } }];
   }
 
   received(frames: Frame[]): void {
@@ -438,7 +459,7 @@ export class Agent implements Peer {
         pause,
         request,
         http: () => (this.#link.isOpen ? this.#http : null),
-        ask: (question, signal) => this.#questions.ask(call.dispatch.tool, question, signal),
+        ask: (question, signal) => this.#questions.ask(at, call.dispatch.tool, question, signal),
         say: (stream, text) => this.#chatter.said(at, stream, text),
         show: (title, text) => {
           this.#shown += 1;

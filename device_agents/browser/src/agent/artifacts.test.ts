@@ -109,6 +109,18 @@ describe("putting", () => {
     expect(hub.requests.slice(5)).toEqual(["HEAD"]);
   });
 
+  it("tells the share of all files that is sent", async () => {
+    const hub = new Hub();
+    const told: (number | undefined)[] = [];
+    const progress: Terms["progress"] = ({ fraction }) => told.push(fraction);
+    const size = BYTES.length;
+    await put(FILE, terms(hub, { progress }), { before: size, total: 4 * size });
+    await put(FILE, terms(hub, { progress }), { before: 2 * size, total: 4 * size });
+    expect(told.at(-2)).toBe(0.5);
+    expect(told.at(-1)).toBe(0.75);
+    expect(told.slice(0, -1).every((fraction) => (fraction ?? 0) > 0.25 && (fraction ?? 1) <= 0.5)).toBe(true);
+  });
+
   it("sends an empty file too", async () => {
     const hub = new Hub();
     await put({ ...FILE, blob: new Blob([]) }, terms(hub));

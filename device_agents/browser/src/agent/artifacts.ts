@@ -7,7 +7,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { ANSWER_PROOF, answerProof, requestProof } from "../protocol/channel.ts";
 import { hex } from "../protocol/proof.ts";
-import { type FileRef, type LocalFile, ToolFailed } from "../tools/interface.ts";
+import { type FileRef, type LocalFile, type Share, ToolFailed } from "../tools/interface.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 const BACKOFF_S = [0.1, 0.2, 0.4, 0.8, 1.6, 3];
@@ -42,10 +42,17 @@ export async function hashBlob(blob: Blob): Promise<string> {
   return hex(digest.digest());
 }
 
-/** Store a file at the hub, going on where an earlier try was cut; what the hub has already is not sent again. */
-export async function put(file: LocalFile, terms: Terms): Promise<FileRef> {
+/**
+ * Store a file at the hub, going on where an earlier try was cut; what the hub has already is not sent again. The
+ * progress is that of all bytes of `share`.
+ */
+export async function put(
+  file: LocalFile,
+  terms: Terms,
+  share: Share = { before: 0, total: file.blob.size },
+): Promise<FileRef> {
   const hash = await hashBlob(file.blob);
-  await retry(`sending ${file.name}`, terms, () => putOnce(file, hash, terms));
+  await retry(`sending ${file.name}`, terms, () => putOnce(file, hash, terms, share));
   return { artifact: hash, bytes: file.blob.size, name: file.name, media: file.media };
 }
 
@@ -96,10 +103,13 @@ async function call(hash: string, terms: Terms, init: RequestInit & { method: st
   return answer;
 }
 
-async function putOnce({ blob, name }: LocalFile, hash: string, terms: Terms): Promise<void> {
+async function putOnce({ blob, name }: LocalFile, hash: string, terms: Terms, share: Share): Promise<void> {
   const size = blob.size;
+  const { before, total } = share;
+  const sent = (bytes: number) =>
+    terms.progress({ doneBytes: before + bytes, fraction: total > 0 ? (before + bytes) / total : 1, note: name });
   const head = await call(hash, terms, { method: "HEAD" });
-  if (head.status === 200) return terms.progress({ doneBytes: size, fraction: 1, note: `${name}: the hub has it` });
+  if (head.status === 200) return sent(size);
   if (head.status !== 404) await refuse(head, `HEAD ${name}`);
   let offset = offsetOf(head) ?? 0;
   do {
@@ -114,7 +124,7 @@ async function putOnce({ blob, name }: LocalFile, hash: string, terms: Terms): P
     if (answer.status === 204) offset = after ?? offset + body.size;
     else if (answer.status === 409 && after !== null) offset = after;
     else await refuse(answer, `PATCH at ${offset}`);
-    terms.progress({ doneBytes: offset, fraction: size > 0 ? offset / size : 1, note: name });
+    sent(offset);
   } while (offset < size);
 }
 

@@ -8,7 +8,15 @@ import type { Code, Dispatch, EffectSeen, Outcome } from "../generated/protocol.
 import { INLINE_VALUE_BYTES_MAX } from "../generated/shapes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { isWellFormed, type Json, utf8Length } from "../protocol/values.ts";
-import { type Call, type FileRef, type LocalFile, type Question, type Tool, ToolFailed } from "../tools/interface.ts";
+import {
+  type Call,
+  type FileRef,
+  type LocalFile,
+  type Question,
+  type Share,
+  type Tool,
+  ToolFailed,
+} from "../tools/interface.ts";
 import type { HttpSession } from "./artifacts.ts";
 import * as artifacts from "./artifacts.ts";
 import type { Stream } from "./chatter.ts";
@@ -199,9 +207,9 @@ export class RunningCall implements Call {
     return this.#parts.ask(question, this.signal);
   }
 
-  put(file: LocalFile): Promise<FileRef> {
+  put(file: LocalFile, share?: Share): Promise<FileRef> {
     this.#judgeTime();
-    return artifacts.put(file, this.#artifactTerms());
+    return artifacts.put(file, this.#artifactTerms(), share);
   }
 
   fetch(sha256: string): Promise<Blob> {

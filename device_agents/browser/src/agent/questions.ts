@@ -1,8 +1,11 @@
 /** The questions that wait for their person, in the order in which they came; each is answered or declined once. */
+import type { LeaseRef } from "../generated/protocol.ts";
 import type { Question } from "../tools/interface.ts";
 
 export interface OpenQuestion {
   id: string;
+  /** The attempt that asks. */
+  at: LeaseRef;
   tool: string;
   question: Question;
   answer: (value: unknown) => void;
@@ -20,7 +23,7 @@ export class Questions {
   }
 
   /** Ask, and wait for the answer; it is taken back when the signal aborts, and the promise stays open then. */
-  ask(tool: string, question: Question, signal: AbortSignal): Promise<unknown> {
+  ask(at: LeaseRef, tool: string, question: Question, signal: AbortSignal): Promise<unknown> {
     this.#asked += 1;
     const id = `q${this.#asked}`;
     const gone = () => {
@@ -36,7 +39,7 @@ export class Questions {
         gone();
         reject(error);
       };
-      this.open = [...this.open, { id, tool, question, answer, decline }];
+      this.open = [...this.open, { id, at, tool, question, answer, decline }];
       signal.addEventListener("abort", gone, { once: true });
       this.#changed();
     });

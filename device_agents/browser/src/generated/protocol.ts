@@ -5,6 +5,8 @@ export const PROTOCOL_VERSIONS = [2, 3] as const;
 export const AGENT_VERSIONS = [3] as const;
 /** The version that a frame came with, by its tag; any other is of version 1. */
 export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2, "hint": 3, "over": 3, "vitals": 3};
+/** From here on a disk counts as nearly full. */
+export const DISK_NEARLY_FULL_PERCENT = 90;
 export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 
@@ -445,7 +447,7 @@ export const CODES: Record<Code, CodeInfo> = {
   needs_approval: {"code_class": "permanent", "status": 409, "title": "This needs an approval", "hint": "Approve it on the page or with `starloom approve`, or on the device that asks."},
   answered_there: {"code_class": "permanent", "status": 409, "title": "This device takes answers only on itself", "hint": "Type the line there, or let it take answers from here: on the device, `starloom-agent policy --answers hub`."},
   idempotency_mismatch: {"code_class": "permanent", "status": 409, "title": "This key was used with another body", "hint": "Use a new Idempotency-Key for a new request."},
-  bad_schedule: {"code_class": "permanent", "status": 422, "title": "The schedule is not valid", "hint": "Give five fields (minute hour day month weekday), as in \"0 2 * * *\", and a zone such as Europe/Vienna."},
+  bad_schedule: {"code_class": "permanent", "status": 422, "title": "The schedule is not valid", "hint": "Say how often, as in \"every night at 2\", or give five fields (minute hour day month weekday), as in \"0 2 * * *\". The zone is a name such as Europe/Vienna."},
   too_many_recipes: {"code_class": "permanent", "status": 409, "title": "No more recipes can be saved", "hint": "Remove one that is not needed, with `starloom recipe rm`."},
   too_many_secrets: {"code_class": "permanent", "status": 409, "title": "No more secrets are kept", "hint": "Remove one that is not needed: `starloom secret ls`, then `rm`."},
   too_many_schedules: {"code_class": "permanent", "status": 409, "title": "There are as many schedules as the hub keeps", "hint": "Remove one: `starloom schedule ls`, then `rm`."},
@@ -476,7 +478,7 @@ export const CODES: Record<Code, CodeInfo> = {
   overloaded: {"code_class": "transient", "status": 503, "title": "The hub cannot take new work now", "hint": "Try again after the time named; nothing was accepted."},
   store_unavailable: {"code_class": "transient", "status": 503, "title": "The hub's store does not answer", "hint": "Run `starloom doctor`; nothing was accepted."},
   disk_full: {"code_class": "transient", "status": 503, "title": "The disk of the hub is full", "hint": "Free some space in the named folder; the hub then goes on without a restart."},
-  history_corrupt: {"code_class": "permanent", "status": 503, "title": "The history of the hub is corrupt", "hint": "Stop the hub, move `starloom.db*` and `redis/` of its data folder aside and keep them, then restore a backup: `starloom restore FILE` (docs/backup.md)."},
+  history_corrupt: {"code_class": "permanent", "status": 503, "title": "The history of the hub is corrupt", "hint": "Stop the hub, then restore a backup; `starloom restore FILE --replace` keeps the corrupt files aside (docs/backup.md)."},
   internal: {"code_class": "permanent", "status": 500, "title": "The hub has a fault", "hint": "Please report it with the id; the log has the details."},
   hub_unreachable: {"code_class": "transient", "status": 503, "title": "The hub does not answer", "hint": "Start it with `starloom up`, or name it with --hub."},
   tool_failed: {"code_class": "permanent", "status": 422, "title": "The tool failed", "hint": "See its message and the log of the attempt."},

@@ -11,9 +11,11 @@ import type { Capability } from "../tools/interface.ts";
 import { TOOLS } from "../tools/registry.ts";
 import { Pill, Switch } from "./parts.tsx";
 import { QuestionCard } from "./QuestionCard.tsx";
+import { isRemoved, Removed } from "./Removed.tsx";
 
 export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
   const view = useSyncExternalStore(agent.subscribe, agent.view);
+  const removed = view.link.state === "stopped" && isRemoved(view.link.why) ? view.link.why : null;
   const change = async (policy: Policy) => {
     agent.allow(policy);
     try {
@@ -27,17 +29,20 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
       <header>
         <div>
           <h1>{view.name}</h1>
-          <p className="dim">part of the fleet at {location.host}</p>
+          <p className="dim">
+            {removed ? "no longer part" : "part"} of the fleet at {location.host}
+          </p>
         </div>
         <LinkPill view={view} />
       </header>
-      {view.link.state === "stopped" && (
+      {removed && <Removed opened={opened} why={removed} />}
+      {view.link.state === "stopped" && !removed && (
         <section className="card alert" role="alert">
           <p>{view.link.why.reason}.</p>
           {view.link.why.fix && <p>{view.link.why.fix}</p>}
         </section>
       )}
-      {opened.joined !== null && opened.code !== null && (
+      {opened.joined !== null && opened.code !== null && !removed && (
         <section className="card">
           <p>
             The address carried a join code, but this device has joined already. To join anew: forget this hub below,
@@ -115,6 +120,7 @@ function Quiet({ view }: { view: View }) {
       </ul>
     );
   }
+  if (view.link.state === "stopped") return <p className="dim">Nothing.</p>;
   const away = view.link.state === "waiting" ? ` ${view.link.why.reason}; it is tried again by itself.` : "";
   return <p className="dim">Nothing.{away || " Leave this page open, and what others ask for appears here."}</p>;
 }

@@ -1,8 +1,8 @@
 /** Which screen it is: opening, another tab has it, joining, or the device. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Agent } from "../agent/agent.ts";
-import type { Joined } from "../agent/joining.ts";
-import { agentOf, type Opened, open, watchPage } from "../boot.ts";
+import { codeIn, type Joined } from "../agent/joining.ts";
+import { agentOf, type Opened, open, takeCode, watchPage } from "../boot.ts";
 import { Device } from "./Device.tsx";
 import { Joining } from "./Joining.tsx";
 import { Notice } from "./parts.tsx";
@@ -53,6 +53,21 @@ export function Page() {
     void start(false);
   }, [start]);
 
+  // A code that is scanned or pasted into this very tab changes only the part after the #.
+  useEffect(() => {
+    const hear = () => {
+      if (codeIn(location.hash) === null) return;
+      if (stage.is !== "device") {
+        location.reload();
+        return;
+      }
+      // A reload would end what runs here; the page says what the code is good for.
+      setStage({ ...stage, opened: { ...stage.opened, code: takeCode() } });
+    };
+    addEventListener("hashchange", hear);
+    return () => removeEventListener("hashchange", hear);
+  }, [stage]);
+
   switch (stage.is) {
     case "opening":
       return <p className="boot">Opening ...</p>;
@@ -85,7 +100,9 @@ export function Page() {
         </Notice>
       );
     case "joining":
-      return <Joining opened={stage.opened} onJoined={(joined) => serve(stage.opened, joined)} />;
+      return (
+        <Joining opened={stage.opened} onJoined={(joined) => serve({ ...stage.opened, joined, code: null }, joined)} />
+      );
     case "device":
       return <Device opened={stage.opened} agent={stage.agent} />;
   }

@@ -5,10 +5,12 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { JoinRefused, join, nameOf } from "../agent/joining.ts";
 import type { OpenQuestion } from "../agent/questions.ts";
+import type { Opened } from "../boot.ts";
 import { codeHash, fromBase64, shortWords } from "../protocol/proof.ts";
 import { type Question, ToolFailed } from "../tools/interface.ts";
 import { Switch } from "./parts.tsx";
 import { QuestionCard } from "./QuestionCard.tsx";
+import { isRemoved, Removed } from "./Removed.tsx";
 
 configure({ asyncUtilTimeout: 5000 * Number(process.env.TESTS_SLOWER ?? 1) }); // a busy machine draws slowly
 afterEach(() => cleanup());
@@ -17,6 +19,7 @@ function asked(question: Question) {
   const given: unknown[] = [];
   const declined: Error[] = [];
   const open: OpenQuestion = {
+    at: { attempt: 1, constellation: "c", incarnation: 1, task: "t" },
     id: "q1",
     tool: "ask",
     question,
@@ -100,6 +103,38 @@ describe("a switch", () => {
     expect(screen.getByText("Not here: this browser cannot share with other apps")).toBeTruthy();
     await userEvent.setup().click(button);
     expect(changed).not.toHaveBeenCalled();
+  });
+});
+
+describe("a device that was removed", () => {
+  const ended = { reason: "pocket was revoked on this hub", fix: "", retryAfterS: 0, final: true };
+  const drawn = (code: string | null) => {
+    const empty = vi.fn(async () => {});
+    const opened = { code, store: { empty } } as unknown as Opened;
+    render(<Removed opened={opened} why={{ ...ended, code: "device_revoked" }} />);
+    return empty;
+  };
+
+  it("says so, and how it joins again", async () => {
+    const empty = drawn(null);
+    expect(screen.getByText("This device was removed from the fleet")).toBeTruthy();
+    expect(screen.getByText("pocket was revoked on this hub. Nothing is asked of it any more.")).toBeTruthy();
+    expect(screen.getByText(/open Fleet at the hub, choose Add device, and scan the code/)).toBeTruthy();
+    await userEvent.setup().click(screen.getByRole("button", { name: "Join again" }));
+    expect(empty).toHaveBeenCalledOnce();
+  });
+
+  it("joins again with the code of its address", async () => {
+    const empty = drawn("ab-c1");
+    await userEvent.setup().click(screen.getByRole("button", { name: "Join again with this code" }));
+    expect(empty).toHaveBeenCalledOnce();
+    expect(location.hash).toBe("#join=ab-c1");
+    history.replaceState(null, "", location.pathname);
+  });
+
+  it("is not one whose connection another tab has taken", () => {
+    expect(isRemoved({ ...ended, code: "taken_over" })).toBe(false);
+    expect(isRemoved({ ...ended, code: "unknown_key" })).toBe(true);
   });
 });
 

@@ -27,7 +27,12 @@ export const filePick = tool({
       return takenFiles((await call.ask({ kind: "files", text, accept, many })) as LocalFile[]);
     });
     const refs = [];
-    for (const file of files) refs.push({ ...(await call.put(file)) });
+    const total = files.reduce((sum, file) => sum + file.blob.size, 0);
+    let before = 0;
+    for (const file of files) {
+      refs.push({ ...(await call.put(file, { before, total })) });
+      before += file.blob.size;
+    }
     return { files: refs, count: refs.length };
   },
 });

@@ -42,6 +42,12 @@ export interface LocalFile {
   blob: Blob;
 }
 
+/** The place of a file among those that one call sends, in bytes: those before it, and those of all. */
+export interface Share {
+  before: number;
+  total: number;
+}
+
 interface Asked {
   /** What it is for, in the words of the request. */
   text: string;
@@ -66,7 +72,7 @@ export interface Call {
   /** @throws ToolFailed `declined` if the person says no. */
   ask(question: Question): Promise<unknown>;
   /** @throws ToolFailed `network` when the hub was out of reach for too long, `no_space`, `output_too_big`. */
-  put(file: LocalFile): Promise<FileRef>;
+  put(file: LocalFile, share?: Share): Promise<FileRef>;
   /** The bytes of an artifact, checked against their hash. @throws ToolFailed as `put`, and `artifact_corrupt`. */
   fetch(sha256: string): Promise<Blob>;
   /** Put a notice on the page, where it stays until its person takes it away. */

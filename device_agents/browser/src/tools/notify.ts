@@ -6,6 +6,8 @@ const args = z.strictObject({
   text: z.string().min(1).max(1000),
   title: z.string().max(100).default("Starloom"),
   count: z.int().nullish(),
+  // The page shows what the system does not, so there is always a place.
+  unshown: z.enum(["fail", "log"]).default("fail"),
 });
 
 export const notify = tool({

@@ -1,4 +1,4 @@
-"""Small versions of pictures by Pillow, where the agent has it (its extra `pictures`).
+"""Small versions of pictures, and whether they are whole, by Pillow where the agent has it (its extra `pictures`).
 
 Decodes in the process that calls it, which for the tools is a cage of one call. Owns no format: PNG has its own decoder
 (`png`), which needs nothing beside the agent.
@@ -10,6 +10,7 @@ import io
 import warnings
 from typing import Final
 
+from starloom_agent.toolkit.pictures import png
 from starloom_agent.toolkit.pictures.headers import measure
 from starloom_agent.toolkit.pictures.png import NotReadable
 
@@ -53,3 +54,82 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
         raise NotReadable(f"its {kind} data is broken or of a kind that this device does not decode") from None
     except (OSError, SyntaxError, ValueError) as error:
         raise NotReadable(f"its {kind} data is broken or cut short: {error}") from error
+
+
+_RAW: Final = frozenset({"raw", "dng", "cr2", "nef", "arw"})
+"""Endings of files of cameras. Most begin as TIFF does."""
+_BEGINNINGS: Final = (
+    (b"\xff\xd8", "JPEG"),
+    (b"GIF8", "GIF"),
+    (b"BM", "BMP"),
+    (b"II*\0", "TIFF"),
+    (b"MM\0*", "TIFF"),
+    (b"II+\0", "TIFF"),
+    (b"MM\0+", "TIFF"),
+)
+BYTES_MOST: Final = 256 * 1024 * 1024
+_LOOKED_AT_PX: Final = 64
+"""A JPEG is read to its end at any size; a small one costs least."""
+
+
+class NoDecoder(Exception):
+    """This device cannot decode a picture of this kind or size, which says nothing about the picture."""
+
+
+def require_whole(data: bytes, ending: str) -> None:
+    """Decode a picture to its end; `ending` is that of its name, in small letters.
+
+    Raises:
+        NotReadable: it is empty, broken, cut short, or no picture.
+        NoDecoder: nothing here decodes its kind, or it is too large.
+    """
+    if not data:
+        raise NotReadable("it is empty")
+    if len(data) > BYTES_MOST:
+        raise NoDecoder("it is larger than this device decodes")
+    if data.startswith(png.SIGNATURE):
+        width, height = png.size_of(data)
+        if width * height > png.PIXELS_MOST:
+            raise NoDecoder("it has more pixels than this device decodes")
+        png.require_whole(data)
+        return
+    kind = _kind_of(data, ending)
+    try:
+        from PIL import Image, UnidentifiedImageError, features
+    except ImportError:
+        raise NoDecoder(f"it is a {kind}, and this device decodes PNG alone: its agent has no Pillow") from None
+    if kind == "WEBP" and not features.check("webp"):
+        raise NoDecoder("this device has no decoder for WEBP")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
+                picture.draft("RGB", (_LOOKED_AT_PX, _LOOKED_AT_PX))
+                picture.load()
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise NoDecoder("it has more pixels than this device decodes") from None
+    except UnidentifiedImageError:
+        raise NotReadable(f"its {kind} data is broken") from None
+    except (OSError, SyntaxError, ValueError) as error:
+        if "not available" in str(error):
+            raise NoDecoder(f"this device has no decoder for its {kind} data") from None
+        raise NotReadable(f"its {kind} data is broken or cut short") from None
+
+
+def _kind_of(data: bytes, ending: str) -> str:
+    """Return the kind of a picture by its first bytes.
+
+    Raises:
+        NotReadable: it begins like no picture.
+        NoDecoder: it is of a kind that nothing here decodes.
+    """
+    if data[4:8] == b"ftyp":
+        raise NoDecoder("this device has no decoder for HEIC or AVIF")
+    if ending in _RAW or (ending == "svg" and b"<svg" in data):
+        raise NoDecoder(f"this device has no decoder for {ending.upper()}")
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "WEBP"
+    for beginning, kind in _BEGINNINGS:
+        if data.startswith(beginning):
+            return kind
+    raise NotReadable("it does not begin like a picture")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PIXELS_MOST = 60_000_000
+_INFLATED_AT_ONCE = 1024 * 1024
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
 
@@ -98,6 +99,31 @@ def decode(data: bytes) -> Picture:
     return Picture(head.width, head.height, _to_rgb(rows, head, palette, clear))
 
 
+def require_whole(data: bytes) -> None:
+    """Read a PNG of any kind to its end, without making its picture.
+
+    Raises:
+        NotReadable: a part of it is damaged, is missing, or has nothing in it.
+    """
+    width, height = size_of(data)
+    # Four channels of 16 bits, and room for the passes of an interlaced one.
+    most = 2 * (8 * width + 1) * height + 1024
+    inflater, made = zlib.decompressobj(), 0
+    try:
+        for kind, body in _chunks(data):
+            while kind == b"IDAT" and body:
+                made += len(inflater.decompress(body, _INFLATED_AT_ONCE))
+                if made > most:
+                    raise NotReadable("the PNG is damaged: it holds more than its picture")
+                body = inflater.unconsumed_tail
+    except zlib.error:
+        raise NotReadable("the PNG is damaged: its picture cannot be unpacked") from None
+    if not made:
+        raise NotReadable("the PNG has no picture in it")
+    if not inflater.eof:
+        raise NotReadable("the PNG is cut off")
+
+
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     if not data.startswith(SIGNATURE):
         raise NotReadable("it is not a PNG")
@@ -107,7 +133,9 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         kind = data[position + 4 : position + 8]
         body = data[position + 8 : position + 8 + length]
         end = position + 12 + length
-        if end > len(data) or struct.pack(">I", zlib.crc32(kind + body)) != data[end - 4 : end]:
+        if end > len(data):
+            break
+        if struct.pack(">I", zlib.crc32(kind + body)) != data[end - 4 : end]:
             raise NotReadable("the PNG is damaged: a part of it does not match its checksum")
         yield kind, body
         if kind == b"IEND":

@@ -11,7 +11,7 @@ import shutil
 import sys
 import urllib.parse
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import msgspec
 
@@ -25,11 +25,14 @@ NO_NOTICE = "this device has no desktop to show a notice on"
 
 
 class Notify(Args, frozen=True, kw_only=True):
-    """`count`, where given, is put behind the text."""
+    """`count`, where given, is put behind the text. With `unshown: log` a device that has nothing to show a notice on
+    keeps it in its log, and the call succeeds; else it fails there.
+    """
 
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
     title: str = "Starloom"
     count: int | None = None
+    unshown: Literal["fail", "log"] = "fail"
 
 
 def _notice_argv(title: str, text: str) -> list[str] | None:
@@ -57,13 +60,16 @@ def notify(context: ToolContext, args: Notify) -> Notice:
     context.log(f"{args.title}: {text}")
     argv = _notice_argv(args.title, text)
     if argv is None:
-        if context.lab:
-            # A device of the demonstration has nobody before it; its log is where its notices are looked at.
+        # A device of the demonstration has nobody before it; its log is where its notices are looked at.
+        if context.lab or args.unshown == "log":
             return {"text": text, "shown": "log", "reason": NO_NOTICE}
         raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{NO_NOTICE}: nobody saw {quoted(text)}", effect=False)
     ran = run_program(argv, timeout_s=10, environment=display.environment())
     if ran.exit_code:
-        raise ToolFailed(Code.TOOL_FAILED, f"the notice was not shown: {argv[0]} failed: {said_by(ran)}", effect=False)
+        reason = f"the notice was not shown: {argv[0]} failed: {said_by(ran)}"
+        if args.unshown == "log":
+            return {"text": text, "shown": "log", "reason": reason}
+        raise ToolFailed(Code.TOOL_FAILED, reason, effect=False)
     return {"text": text, "shown": argv[0], "reason": ""}
 
 

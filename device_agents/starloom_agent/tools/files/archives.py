@@ -119,7 +119,7 @@ def pack(context: ToolContext, args: Pack) -> Packed:
     count = skipped + len(written.unreadable)
     parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
     name = "-".join(part for part in parts if part) + ".tar.gz"
-    kept = context.put(made, name=name, media="application/gzip")
+    kept = context.put_last(made, name=name, media="application/gzip")
     named: Named = {"device": args.device_name} if args.device_name else {}
     return {
         "archives": [{**kept, **named}],

@@ -11,7 +11,7 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
-from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.interface import Args, Sent, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, media_of
 from starloom_agent.toolkit.results import Added, LeftOut, StoredFrom
 from starloom_agent.tools.files.write import OnClash, settle
@@ -63,15 +63,25 @@ def put(context: ToolContext, args: Put) -> StoredFiles:
     done = 0
     kept: list[KeptFile] = []
     for file, path, before in there:
-        row, why = _send_unless_changed(context, args, file, path, before) if args.skip_changing else (None, "")
+        sent = _told(context, done, total, file.shown_name)
+        row, why = _send_unless_changed(context, args, file, path, before, sent) if args.skip_changing else (None, "")
+        done += before.st_size
         if why:
             left_out.append(_left_out_row(args, file, why))
             continue
-        row = row or _send(context, args, file, path)
-        done += row["bytes"]
-        context.progress(done_bytes=done, fraction=done / total if total else 1.0, note=file.shown_name)
-        kept.append(row)
-    return {"files": kept, "bytes": done, "left_out": left_out}
+        kept.append(row or _send(context, args, file, path, sent))
+    return {"files": kept, "bytes": sum(row["bytes"] for row in kept), "left_out": left_out}
+
+
+def _told(context: ToolContext, before: int, total: int, name: str) -> Sent:
+    """Return the listener for one file, which tells the share of all bytes; `before` are those of the files before."""
+
+    def told(done: int) -> None:
+        # A file may have grown since its size was read.
+        fraction = min(1.0, (before + done) / total) if total else None
+        context.progress(done_bytes=before + done, fraction=fraction, note=name)
+
+    return told
 
 
 _CHANGED = "it changed while it was sent; send it again when nothing writes it"
@@ -92,7 +102,7 @@ def _left_out_row(args: Put, file: FileRef, why: str) -> LeftOut:
 
 
 def _send_unless_changed(
-    context: ToolContext, args: Put, file: FileRef, path: Path, before: os.stat_result
+    context: ToolContext, args: Put, file: FileRef, path: Path, before: os.stat_result, sent: Sent
 ) -> tuple[KeptFile | None, str]:
     """Send a file as it is now, whatever its hash was; return its row, or none and the reason if it changed meanwhile.
 
@@ -101,7 +111,7 @@ def _send_unless_changed(
     """
     row, failure = None, None
     try:
-        row = _send(context, args, msgspec.structs.replace(file, sha256=""), path)
+        row = _send(context, args, msgspec.structs.replace(file, sha256=""), path, sent)
     except ToolFailed as failed:
         failure = failed
     after = _status(context, path)
@@ -118,14 +128,14 @@ def _state_of(about: os.stat_result) -> tuple[int, int, int]:
     return about.st_ino, about.st_size, about.st_mtime_ns
 
 
-def _send(context: ToolContext, args: Put, file: FileRef, path: Path) -> KeptFile:
+def _send(context: ToolContext, args: Put, file: FileRef, path: Path, sent: Sent) -> KeptFile:
     """Send a file and return its row.
 
     Raises:
         ToolFailed: it is not as it was hashed, or it could not be sent.
     """
     name = file.shown_name
-    stored = context.put(path, name=name, media=file.media or media_of(name))
+    stored = context.put(path, name=name, media=file.media or media_of(name), sent=sent)
     if file.sha256 and file.sha256 != stored["artifact"]:
         raise ToolFailed(
             Code.ARTIFACT_CORRUPT, f"{file.path} changed since it was hashed; list it again and then retry"

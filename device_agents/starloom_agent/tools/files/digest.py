@@ -54,6 +54,7 @@ class HashedFile(TypedDict):
     bytes: int
     device: NotRequired[str]
     mode: NotRequired[int]
+    mtime_s: NotRequired[int]
     name: str
     path: str
     same: NotRequired[bool]
@@ -111,6 +112,8 @@ def _hash_files(context: ToolContext, files: Sequence[FileRef], meter: _Meter) -
             row["device"] = file.device
         if file.mode:
             row["mode"] = file.mode
+        if file.mtime_s:
+            row["mtime_s"] = file.mtime_s
         rows.append(row)
     return rows
 

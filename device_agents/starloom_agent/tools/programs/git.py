@@ -279,7 +279,7 @@ def archive(context: ToolContext, args: Archive) -> PackedVersion:
         count = _pack(context, repository, sorted(filter(None, names.split("\0"))), made)
     if not count:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} has no files in {commit}", effect=False)
-    stored = context.put(made, name=name, media="application/x-tar")
+    stored = context.put_last(made, name=name, media="application/x-tar")
     return {"files": [{**stored, "path": name}], "commit": commit, "count": count}
 
 

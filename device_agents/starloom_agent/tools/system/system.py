@@ -15,7 +15,7 @@ from starloom_agent.platforms.batteries import own_battery
 from starloom_agent.toolkit.files import filling
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_agent.toolkit.results import Finding, Named
-from starloom_protocol.vocabulary import Effect, Repeatability
+from starloom_protocol.vocabulary import DISK_NEARLY_FULL_PERCENT, Effect, Repeatability
 
 _PROC = Path("/proc")
 
@@ -83,8 +83,9 @@ def trouble(facts: Mapping[str, Any]) -> list[tuple[str, int, str]]:
     """
     found: list[tuple[str, int, str]] = []
     used = facts.get("disk_used_percent", 0)
-    if used >= 90:
-        found.append(("disk", 3 if used >= 97 else 2, f"disk {used} % full"))
+    if used >= DISK_NEARLY_FULL_PERCENT:
+        why = f"disk {used} % full (nearly full from {DISK_NEARLY_FULL_PERCENT} % on)"
+        found.append(("disk", 3 if used >= 97 else 2, why))
     total, free = facts.get("memory_total_bytes", 0), facts.get("memory_available_bytes", 0)
     if total and free * 100 < total * 8:
         found.append(("memory", 2, f"memory {100 - free * 100 // total} % used"))

@@ -150,8 +150,9 @@ class Table(Args, frozen=True, kw_only=True):
     """Show rows as a table: chosen `columns` with titles, in the order `by` (as in `data.sort`), and as a CSV file.
     `mark_differences` names a field whose most frequent value is the usual one; rows with another are marked. `lead`
     makes one line of the rows whose `fields` all say something: with `fine`, said if none does, of each, else of the
-    first; `empty`: no row; with `differs`, it is said of each row that `mark_differences` marks. The line begins with
-    what the rows in `unseen` say under that name: what could not be looked at.
+    first, with the number of the others; `empty`: no row; with `differs`, it is said of each row that
+    `mark_differences` marks. The line begins with what the rows in `unseen` say under that name: what could not be
+    looked at.
     """
 
     class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -191,7 +192,7 @@ def _usual(rows: list[Row], field: str) -> str:
 
 
 def lead_of(rows: list[Row], lead: Table.Lead, *, unseen: bool = False) -> str:
-    """Return the one line about the rows: each that says something, or without `fine` the first, which is earliest.
+    """Return the one line about the rows: each that says something, or without `fine` the first and how many follow.
 
     Where something is `unseen`, it speaks of the rest.
     """
@@ -203,7 +204,8 @@ def lead_of(rows: list[Row], lead: Table.Lead, *, unseen: bool = False) -> str:
     for name, *rest in filter(all, told):
         alike.setdefault(tuple(rest), {})[name] = None
     parts = [": ".join([_few(list(names)), *rest]) for rest, names in alike.items()]
-    more = f"; and {len(parts) - _LED_MOST} more" if len(parts) > _LED_MOST else ""
+    left = len(parts) - _LED_MOST if lead.fine else len(rows) - 1
+    more = f"; and {left} more" if left > 0 else ""
     return "; ".join(parts[:_LED_MOST]) + more if parts else fine
 
 

@@ -289,7 +289,7 @@ def copy(context: ToolContext, args: Copy) -> DatabaseCopy:
         target.execute("PRAGMA journal_mode = DELETE")
         examined = _examine(target)
     name = args.name or real.name
-    stored = context.put(made, name=name, media="application/vnd.sqlite3")
+    stored = context.put_last(made, name=name, media="application/vnd.sqlite3")
     return {"files": [{**stored, "path": name}], "tables": examined["rows"], "ok": examined["ok"]}
 
 

@@ -16,7 +16,7 @@ import msgspec
 from starloom_agent.policy.allowance import Allowance
 from starloom_agent.policy.policy import SHELL_RUN
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
-from starloom_agent.toolkit.interface import Folders, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.interface import Folders, Sent, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.messages import CallSpec, Ended
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.work.calls.process_reuse import may_reuse, reuse_key
@@ -34,8 +34,10 @@ class _Nothing:
     def fetch(self, sha256: str, into: Path) -> Path:
         raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({sha256}, {into})", effect=False)
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
-        raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({file}, {name}, {media})")
+    def put(self, file: BinaryIO, *, name: str, media: str, sent: Sent | None = None) -> Stored:
+        raise ToolFailed(
+            Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({file}, {name}, {media}, {sent})"
+        )
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
         """Instant tools have no progress."""

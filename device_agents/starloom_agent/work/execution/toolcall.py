@@ -31,6 +31,7 @@ from starloom_agent.toolkit.interface import (
     Folders,
     OutputPort,
     PermissionPort,
+    Sent,
     Tool,
     ToolContext,
     ToolFailed,
@@ -148,8 +149,8 @@ class _Artifacts:
     def fetch(self, sha256: str, into: Path) -> Path:
         return self._store.fetch(sha256, into)
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
-        return self._store.put(file, name=name, media=media)
+    def put(self, file: BinaryIO, *, name: str, media: str, sent: Sent | None = None) -> Stored:
+        return self._store.put(file, name=name, media=media, sent=sent)
 
 
 def find_tool(module: str, name: str, settings: str = "") -> Tool:

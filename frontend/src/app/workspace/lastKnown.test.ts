@@ -26,7 +26,7 @@ describe("what a tab last knew", () => {
   it("comes back with its streams and lists, and without the session's secret", () => {
     noteList("home", { items: [1] });
     noteList("c-1/secret-log/1", "a line");
-    save(SESSION, 5, [stream("fleet"), stream("c-1")], 1000);
+    save(SESSION, { offsetMs: 5, history: "h-1" }, [stream("fleet"), stream("c-1")], 1000);
     expect(stored()).not.toContain("the-secret");
     expect(stored()).not.toContain("a line");
     const known = read(2000);
@@ -38,17 +38,22 @@ describe("what a tab last knew", () => {
   });
 
   it("leaves out a stream that is too large, and keeps those after it", () => {
-    save(SESSION, 0, [stream("fleet"), stream("c-huge", "x".repeat(3_000_000)), stream("c-1")], 1000);
+    save(
+      SESSION,
+      { offsetMs: 0, history: "h-1" },
+      [stream("fleet"), stream("c-huge", "x".repeat(3_000_000)), stream("c-1")],
+      1000,
+    );
     expect(read(1000)?.streams.map((one) => one.stream)).toEqual(["fleet", "c-1"]);
   });
 
   it("ends with the session by the hub's clock, and with a day at the latest", () => {
     const ends = (ms: number) => ({ ...SESSION, expires_at: new Date(ms).toISOString() });
-    save(ends(HOUR_MS), HOUR_MS / 2, [], 0);
+    save(ends(HOUR_MS), { offsetMs: HOUR_MS / 2, history: "h-1" }, [], 0);
     expect(read(HOUR_MS / 2 - 1)).not.toBeNull();
     expect(read(HOUR_MS / 2)).toBeNull();
     expect(stored()).toBe("{}");
-    save(ends(90 * HOUR_MS), 0, [], 0);
+    save(ends(90 * HOUR_MS), { offsetMs: 0, history: "h-1" }, [], 0);
     expect(read(24 * HOUR_MS - 1)).not.toBeNull();
     expect(read(24 * HOUR_MS)).toBeNull();
   });

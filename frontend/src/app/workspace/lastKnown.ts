@@ -34,6 +34,8 @@ export interface LastKnown {
   endsMs: number;
   /** Hub time minus the time of this computer. */
   offsetMs: number;
+  /** The hub's name for the history that the streams belong to. */
+  history: string;
   session: SessionRow;
   streams: KeptStream[];
   lists: [key: string, value: unknown][];
@@ -75,7 +77,7 @@ export function keptStream(
 /** Writes what this tab knows. Streams come in the order of their weight; one that does not fit is left out. */
 export function save(
   session: SessionRow,
-  offsetMs: number,
+  { offsetMs, history }: Pick<LastKnown, "offsetMs" | "history">,
   streams: Iterable<KeptStream>,
   nowMs: number = Date.now(),
 ): void {
@@ -85,6 +87,7 @@ export function save(
     savedMs: nowMs,
     endsMs: Math.min(ends, nowMs + AGE_MAX_MS),
     offsetMs,
+    history,
     session: { ...open, csrf: "" },
     lists: [...new Map([...restored, ...lists])],
   };

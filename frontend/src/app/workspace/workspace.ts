@@ -11,7 +11,7 @@ import { boardOf } from "../../model/tasks/board.ts";
 import type { SessionRow } from "../../model/types.ts";
 import { setProgram } from "../../ui/typed.ts";
 import { Changes } from "./changes.ts";
-import { type KeptStream, keptStream, type LastKnown, save } from "./lastKnown.ts";
+import { forget, type KeptStream, keptStream, type LastKnown, save } from "./lastKnown.ts";
 import { keepPersonal } from "./personal.ts";
 
 const FLEET = "fleet";
@@ -37,7 +37,7 @@ export class Workspace {
   constructor(onSignedOut: () => void) {
     const rest = new Rest({ onSignedOut, onUnreachable: this.doubt });
     this.hub = new Hub(rest);
-    this.live = new LiveLink({ ticket: () => this.ticket(), open: () => openSocket() });
+    this.live = new LiveLink({ ticket: () => this.ticket(), open: () => openSocket(), onOtherHistory: this.startOver });
     this.live.onStatus(this.followLink);
     this.fleet = this.acquire(FLEET);
   }
@@ -59,6 +59,13 @@ export class Workspace {
     document.addEventListener("visibilitychange", this.pageSeen);
   }
 
+  /** Streams, lists and answers of a history that the hub no longer has: all of the page is read again. */
+  private readonly startOver = (): void => {
+    removeEventListener("pagehide", this.save);
+    forget();
+    location.reload();
+  };
+
   private readonly doubt = (): void => this.live.doubt();
 
   private readonly networkBack = (): void => this.live.retryNow();
@@ -71,7 +78,7 @@ export class Workspace {
   beginFrom(known: LastKnown): void {
     for (const stream of known.streams) this.known.set(stream.stream, stream);
     this.restore(this.fleet);
-    this.live.beginOffline(known.savedMs, known.offsetMs);
+    this.live.beginOffline(known.savedMs, known.offsetMs, known.history);
     this.begin(known.session);
   }
 
@@ -104,7 +111,7 @@ export class Workspace {
     const streams = held.map(({ model }) =>
       keptStream({ stream: model.stream, seq: model.seq, entities: model.entities() }, model.events),
     );
-    save(this.session, this.live.offsetMs, [...streams, ...this.known.values()]);
+    save(this.session, this.live, [...streams, ...this.known.values()]);
   };
 
   private restore(model: StreamModel): void {

@@ -10,11 +10,11 @@ import { callsNamed } from "../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import type { ActivityRow, ChainCheck } from "../../model/types.ts";
 import { msOf } from "../../model/words/times.ts";
-import { age, author } from "../../model/words/words.ts";
+import { age } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
 import { Choose, SearchField } from "../../ui/Search.tsx";
-import { deedText, type Stretch, stretches, stretchText } from "./deeds.ts";
+import { deedText, filesText, type Stretch, stretches, stretchText, whoDid } from "./deeds.ts";
 
 const SUBJECTS = [
   ["", "Everything"],
@@ -129,6 +129,7 @@ function StretchLines({ run, fleet, now, onPerson }: LineProps & { run: Stretch 
   const [open, setOpen] = useState(false);
   const [newest] = run;
   const { glyph, tone, text, who } = stretchText(run, deviceNames(fleet));
+  const files = filesText(run);
   return (
     <>
       <li>
@@ -136,7 +137,8 @@ function StretchLines({ run, fleet, now, onPerson }: LineProps & { run: Stretch 
         <Glyph name={glyph} tone={tone} />
         <span className="dim cut">{who}</span>
         <span className="what">
-          {text}{" "}
+          {text}
+          {files && <span className="dim">; {files}</span>}{" "}
           <button type="button" className="link small" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Hide its lines" : `Show its ${run.length} lines`}
           </button>
@@ -170,7 +172,8 @@ function Opening({ stream }: { stream: string }) {
 
 function DeedLine({ deed, fleet, now, onPerson }: LineProps & { deed: ActivityRow }) {
   const nameOf = deviceNames(fleet);
-  const who = deed.by.startsWith("device:") ? nameOf(deed.by.slice(7)) : author(deed.by);
+  const who = whoDid(deed, nameOf);
+  const files = filesText([deed]);
   const { glyph, tone, text } = deedText(deed, nameOf);
   return (
     <li>
@@ -186,6 +189,7 @@ function DeedLine({ deed, fleet, now, onPerson }: LineProps & { deed: ActivityRo
       <span className="what">
         {callsNamed(fleet, text)}
         {deed.note && <span className="dim">: {callsNamed(fleet, deed.note)}</span>}
+        {files && <span className="dim">; {files}</span>}
       </span>
       <Opening stream={deed.stream} />
     </li>

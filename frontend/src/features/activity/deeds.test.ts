@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ActivityRow } from "../../model/types.ts";
-import { deedText, stretches, stretchText } from "./deeds.ts";
+import { deedText, filesText, stretches, stretchText, whoDid } from "./deeds.ts";
 
 const deed = (more: Partial<ActivityRow>): ActivityRow => ({
   pos: 1,
@@ -15,6 +15,8 @@ const deed = (more: Partial<ActivityRow>): ActivityRow => ({
   about_name: "",
   note: "",
   stream_name: "",
+  files: [],
+  files_count: 0,
   ...more,
 });
 const names = (id: string) => (id === "d-1" ? "wolke7" : id);
@@ -25,6 +27,17 @@ describe("a deed in words", () => {
     expect(said({})).toBe("finished \u201ctell\u201d");
     expect(said({ kind: "task_retried", by: "engine" })).toBe("retried \u201ctell\u201d");
     expect(said({ kind: "task_failed" })).toBe("failed at \u201ctell\u201d");
+  });
+  it("names its author by name, and the parts of the hub as the hub", () => {
+    expect(whoDid(deed({}), names)).toBe("wolke7");
+    expect(whoDid(deed({ by: "expand", by_name: "the hub" }), names)).toBe("the hub");
+    expect(whoDid(deed({ by: "person:ines#t-1", by_name: "ines" }), names)).toBe("ines");
+  });
+  it("names a few of the files that it changed", () => {
+    expect(filesText([deed({})])).toBe("");
+    expect(filesText([deed({ files: ["a", "b"], files_count: 2 })])).toBe("changed a, b");
+    const many = [deed({ files: ["a", "b"], files_count: 9 }), deed({ files: ["c", "d"], files_count: 2 })];
+    expect(filesText(many)).toBe("changed a, b, c and 8 more");
   });
   it("puts the name of a task in quotes, and no device or person", () => {
     expect(said({ kind: "task_skipped", about: "after", by: "engine" })).toBe("skipped \u201cafter\u201d");

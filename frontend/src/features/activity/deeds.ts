@@ -50,7 +50,7 @@ export function stretchText(run: Stretch, nameOf: (device: string) => string): D
   );
   const done = told.join(", ") || (begun > 0 ? `${plural(begun, "task")} begun` : "tasks");
   const text = where.length > 1 ? `${done}, on ${where.sort().join(", ")}` : done;
-  const who = where.length > 1 ? plural(where.length, "device") : (where[0] ?? author(run[0].by));
+  const who = where.length > 1 ? plural(where.length, "device") : (where[0] ?? whoDid(run[0], nameOf));
   const worst = ended[0]?.end;
   return worst ? { ...look(worst), text, who } : { glyph: "pen", tone: "grey", text, who };
 }
@@ -77,6 +77,20 @@ export function deedText(deed: ActivityRow, nameOf: (device: string) => string):
   const said = OF_TASKS.has(deed.category) && !deed.about.startsWith("d-") ? `\u201c${about}\u201d` : about;
   const text = !named ? bare : told.includes("%") ? told.replace("%", () => said) : own ? told : `${told}: ${said}`;
   return { ...mark(deed), text };
+}
+
+/** The author of a deed in words: a device by the name that the page knows, any other as the hub tells it. */
+export const whoDid = (deed: ActivityRow, nameOf: (device: string) => string): string =>
+  deed.by.startsWith("device:") ? nameOf(deed.by.slice(7)) : deed.by_name || author(deed.by);
+
+const FILES_NAMED_MOST = 3;
+
+/** The files that work has changed, a few by name; empty where it changed none. */
+export function filesText(deeds: readonly ActivityRow[]): string {
+  const named = [...new Set(deeds.flatMap((deed) => deed.files))].slice(0, FILES_NAMED_MOST);
+  const count = deeds.reduce((sum, deed) => sum + deed.files_count, 0);
+  if (named.length === 0) return "";
+  return `changed ${named.join(", ")}${count > named.length ? ` and ${count - named.length} more` : ""}`;
 }
 
 function mark(deed: ActivityRow): Omit<DeedText, "text"> {

@@ -202,8 +202,9 @@ function FleetCard({ all, ready }: { all: readonly DeviceView[]; ready: boolean 
         </p>
       )}
       {list.map((view) => {
-        const load = linesOf(vitals, view.id).find((line) => line.vital === "load_percent");
-        const shown = withLoad(shownOf(view), load ? [load] : []);
+        const lines = linesOf(vitals, view.id);
+        const load = lines.find((line) => line.vital === "load_percent");
+        const shown = withLoad(shownOf(view), lines);
         return (
           <Link key={view.id} className="deviceline" href={`/devices/${view.id}`}>
             <span className="row">
@@ -298,7 +299,7 @@ function Running({ row, nowMs }: { row: ConstellationRow; nowMs: number }) {
       <span className="row">
         <b className="strong cut">{row.name || row.request || row.id}</b>
         <span className="dim nowrap">
-          {tally.size ? `${tally.settled} of ${tally.size}, ` : ""}
+          {tally.size ? `${tally.in("succeeded")} of ${tally.size}, ` : ""}
           {clock(nowMs - createdMs(row))}
         </span>
       </span>

@@ -9,9 +9,11 @@ import { outputWords, type Sample, shortWords } from "../../model/rows/sample.ts
 import { labelOf } from "../../model/rows/schema.ts";
 import { fits, type Where, whereKey, whereWords } from "../../model/rows/where.ts";
 import type { TaskPreviewRow } from "../../model/types.ts";
+import { plural } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { plain } from "../../ui/Said.tsx";
+import { isTold } from "./form/RowFaults.tsx";
 
 interface RowLineProps {
   row: Row;
@@ -191,8 +193,15 @@ function Check({ row, tool, faults, sample, preview, locked, trying, rows }: Row
   );
   if (locked) return show("ring", "grey", locked);
   if (trying) return show("turning_arc", "blue", "being tried");
-  if (wrong)
-    return show(wrong.open ? "dotted_ring" : "cross", wrong.open ? "violet" : "vermilion", plain(wrong.reason));
+  if (wrong) {
+    const alike = faults.filter((fault) => fault.open === wrong.open && isTold(fault)).length;
+    const said = wrong.open ? "to fill in" : plural(alike, "fault");
+    return show(
+      wrong.open ? "dotted_ring" : "cross",
+      wrong.open ? "violet" : "vermilion",
+      isTold(wrong) ? said : plain(wrong.reason),
+    );
+  }
   if (preview && preview.missing.length > 0)
     return show("hand", "violet", `needs ${preview.missing[0]?.grant} on ${preview.missing[0]?.device}`);
   if (tool && able(tool).length === 0) return show("barrier", "amber", "no device can do it now");

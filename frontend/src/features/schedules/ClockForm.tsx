@@ -12,7 +12,7 @@ const RHYTHMS: [Rhythm, string][] = [
   ["weekdays", "Monday to Friday"],
   ["weekly", "every week"],
   ["monthly", "every month"],
-  ["cron", "by a cron expression"],
+  ["cron", "in words, or by a cron expression"],
 ];
 const OVERLAPS: [Terms["overlap"], string][] = [
   ["skip", "leave the new one out"],
@@ -87,7 +87,7 @@ export function ClockForm({ terms, clock, onChange }: ClockFormProps) {
         </Labelled>
       )}
       {clock.rhythm === "cron" ? (
-        <Labelled label="minute hour day month weekday">
+        <Labelled label="every weekday at 7, or minute hour day month weekday">
           {(id) => (
             <input
               id={id}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Vitals } from "../types.ts";
-import { figure, gaps, keptWords, linesOf, runs, sentenceOf, tableOf } from "./vitals.ts";
+import { figure, gaps, keptWords, linesOf, runs, sentenceOf, tableOf, withLoad } from "./vitals.ts";
 
 const UNTIL = 1_790_000_000_000;
 const vitals = (lines: Vitals["items"][number]["lines"], more: Partial<Vitals> = {}): Vitals => ({
@@ -60,6 +60,17 @@ describe("words of a line", () => {
     expect(sentenceOf(line([10, 718]), 30)).toContain("Load 718 % (more than its processors can do at once)");
     expect(figure(1200, "ms")).toBe("1.2 s");
     expect(figure(null, "%")).toBe("not heard");
+  });
+
+  it("say the bound and the figure of a disk that is nearly full", () => {
+    const idle = { word: "Idle" };
+    const full = linesOf(vitals({ disk_percent: [88, 93] } as never), "d");
+    expect(sentenceOf(full[0] as never, 30)).toContain("Disk 93 % (nearly full from 90 % on)");
+    expect(withLoad(idle, full).word).toBe("Idle, disk 93 % full");
+    expect(withLoad(idle, linesOf(vitals({ disk_percent: [93, 89] } as never), "d"))).toBe(idle);
+    const both = linesOf(vitals({ disk_percent: [93], load_percent: [700] } as never), "d");
+    expect(withLoad(idle, both).word).toBe("Idle, but loaded, disk 93 % full");
+    expect(withLoad({ word: "Busy, 1 of 4" }, both).word).toBe("Busy, 1 of 4");
   });
 
   it("say since when figures are kept, and by which of two hubs", () => {

@@ -3,6 +3,7 @@
  * heard stays a gap here: no value is made up between two others.
  */
 
+import { DISK_NEARLY_FULL_PERCENT } from "../../generated/protocol.ts";
 import type { Vital, Vitals } from "../types.ts";
 import { IDLE } from "./fleet.ts";
 
@@ -92,10 +93,22 @@ export function figure(value: number | null, unit: string): string {
 export const overFull = (line: Pick<Line, "vital" | "now">): boolean =>
   line.vital === "load_percent" && line.now !== null && line.now > 100;
 
-/** An idle device whose processors other programs keep busy says so, beside the figure that shows it. */
+/** Whether so much of the disk is used that it counts as nearly full. */
+export const nearlyFull = (line: Pick<Line, "vital" | "now">): boolean =>
+  line.vital === "disk_percent" && line.now !== null && line.now >= DISK_NEARLY_FULL_PERCENT;
+
+/** An idle device whose processors other programs keep busy says so, and one with a nearly full disk its figure. */
 export function withLoad<T extends { word: string }>(shown: T, lines: readonly Line[]): T {
-  const full = shown.word === IDLE && lines.some(overFull);
-  return full ? { ...shown, word: `${IDLE}, but loaded` } : shown;
+  if (shown.word !== IDLE) return shown;
+  const disk = lines.find(nearlyFull);
+  const loaded = lines.some(overFull) ? ", but loaded" : "";
+  return loaded || disk ? { ...shown, word: `${IDLE}${loaded}${disk ? `, disk ${disk.now} % full` : ""}` } : shown;
+}
+
+/** The sense of a figure that is out of the usual, in brackets; empty for any other. */
+function senseOf(line: Line): string {
+  if (overFull(line)) return " (more than its processors can do at once)";
+  return nearlyFull(line) ? ` (nearly full from ${DISK_NEARLY_FULL_PERCENT} % on)` : "";
 }
 
 /** A line in one sentence, for whoever does not see it. */
@@ -104,7 +117,7 @@ export function sentenceOf(line: Line, stepS: number): string {
   if (!heard.length) return `${line.title}: not heard in the last hour`;
   const silent = gaps(line.points).reduce((sum, [first, last]) => sum + last - first + 1, 0);
   const said = [
-    `${line.title} ${line.now === null ? "not heard now" : figure(line.now, line.unit)}${overFull(line) ? " (more than its processors can do at once)" : ""}`,
+    `${line.title} ${line.now === null ? "not heard now" : figure(line.now, line.unit)}${senseOf(line)}`,
     `from ${figure(Math.min(...heard), line.unit)} to ${figure(Math.max(...heard), line.unit)} in ${minutes(heard.length + silent, stepS)}`,
   ];
   if (silent) said.push(`nothing was heard for ${minutes(silent, stepS)} of it`);

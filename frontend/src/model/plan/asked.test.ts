@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RecipeRow } from "../types.ts";
 import { ordered, paramsInOrder, wordsWith } from "./asked.ts";
 
-const param = (optional: boolean) => ({ type: "text", title: "", optional, default: null, needs: [] });
+const param = (optional: boolean) => ({ type: "text", title: "", optional, default: null, needs: [], spoken: false });
 const BACKUP = {
   params: { folder: param(false), into: param(true), keep: param(true), source: param(false), target: param(false) },
   phrases: ["back up {folder} of {source} to {target}", "back up {folder} of {source} to {target}, keep {keep}"],

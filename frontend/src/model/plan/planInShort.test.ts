@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { StreamModel } from "../stream/stream.ts";
 import type { StreamEvent, TaskSpec } from "../types.ts";
-import { changingCalls, goneDevices, planInShort, planLineText } from "./planInShort.ts";
+import { changingCalls, goneDevices, planInShort, planLineText, shownEffects } from "./planInShort.ts";
 
 const tools = [
   { name: "fs.find", effects: ["read"] },
@@ -54,6 +54,16 @@ describe("a plan in short", () => {
     expect(told(copy({ name: "attic-nas" }))).toEqual(["writes: /srv/backup"]);
     expect(told(copy({ id: "d1" }))).toEqual(["writes: /srv/backup"]);
     expect(told(copy({ name: "vm" }))).toEqual(["writes"]);
+  });
+
+  it("calls a trash what it is", () => {
+    const model = fleet();
+    const tools = [{ name: "fs.trash", effects: ["write"], grant: "files:write" }];
+    const puts = { "offer/d1": { digest: "y", tools, facts: {} } };
+    model.readEvents([{ seq: 2, puts, kind: "k", stream: "fleet" }] as unknown as StreamEvent[]);
+    const clear = task("clear", { tool: "fs.trash", device: { id: "d1" }, args: '{"paths":["Projects"]}' });
+    expect(planInShort([clear], model).map(planLineText)).toEqual(["moves to the trash: Projects"]);
+    expect(shownEffects("fs.copy", ["read", "write"])).toEqual(["read", "write"]);
   });
 
   it("says how many places it leaves out, and turns nothing around", () => {

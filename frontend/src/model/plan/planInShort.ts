@@ -42,6 +42,8 @@ const VERBS: Record<string, string> = {
   destroy: "may destroy",
   reach: "reaches the network",
 };
+/** The effect of a call whose write can be taken back from the trash. */
+export const TO_THE_TRASH = "moves to the trash";
 const EACH = "Each device";
 
 export function planInShort(specs: Iterable<TaskSpec>, fleet: StreamModel): PlanLine[] {
@@ -85,11 +87,15 @@ function namesIn({ id, name, any }: NonNullable<TaskSpec["device"]>, fleet: Stre
   return each.every((names) => names.length > 0) ? [...new Set(each.flat())] : [];
 }
 
+/** The effects of a call as a person reads them: a write that is a move to the trash is called that. */
+export const shownEffects = (tool: string | null | undefined, effects: readonly string[]): string[] =>
+  effects.map((effect) => (tool === "fs.trash" && effect === "write" ? TO_THE_TRASH : effect));
+
 function effectsOf(tool: string, device: string | null, offers: ReadonlyMap<string, Offer>): string[] {
   const own = device ? offers.get(device) : undefined;
   for (const offer of own ? [own] : offers.values()) {
     const found = offer.tools?.find((one) => one.name === tool);
-    if (found) return found.effects ?? [];
+    if (found) return shownEffects(tool, found.effects ?? []);
   }
   return [];
 }

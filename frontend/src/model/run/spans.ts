@@ -25,6 +25,7 @@ function phaseOf(record: TaskRecord, run: Head["state"]): Phase | null {
     return (record.reason ? PHASE_OF_REASON[record.reason] : PHASE_OF_RUN[run]) ?? "queue";
   }
   if (record.absent_since_ms && (record.state === "leased" || record.state === "running")) return "away";
+  if (record.state === "running" && record.reason === "tap") return "person";
   return PHASE_OF_STATE[record.state] ?? null;
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { StreamModel } from "../stream/stream.ts";
 import type { StreamEvent } from "../types.ts";
 import { groupTally } from "./groups.ts";
+import { restOf } from "./tally.ts";
 
 function modelOf(): StreamModel {
   const model = new StreamModel("s");
@@ -30,6 +31,20 @@ const told = (model: StreamModel, fleet: StreamModel, group: string) =>
   groupTally(model, fleet, group)
     .counts()
     .map(({ shown, count }) => `${count} ${shown.word}`);
+
+it("counts nothing as to go that has ended another way", () => {
+  const model = modelOf();
+  put(model, { ...child("a", "g", "succeeded"), ...child("b", "g", "waiting"), ...child("c", "g", "cancelled") });
+  const rest = () => {
+    const tally = groupTally(model, model, "g");
+    return restOf(tally.counts(), tally.size);
+  };
+  expect(rest()).toBe("1 to go");
+  put(model, { "task/b": { state: "cancelled", since_ms: 2 } });
+  expect(rest()).toBe("2 cancelled");
+  put(model, { "task/b": { state: "succeeded", since_ms: 3 }, "task/c": { state: "succeeded", since_ms: 3 } });
+  expect(rest()).toBe("all done");
+});
 
 it("counts of a group of 5,000 the one child that an event touched", () => {
   const [model, fleet] = [modelOf(), modelOf()];

@@ -45,7 +45,6 @@ const figures = (tally: Tally) => ({
   counts: tally.counts(),
   trouble: tally.counts(inTrouble),
   done: tally.in("succeeded"),
-  settled: tally.settled,
   works: tally.works,
   stuck: tally.stuck,
   whole: tally.wholeChecked,

@@ -65,15 +65,6 @@ export class Tally {
     return this.some((shown) => shown.tone === "blue");
   }
 
-  /** How many are done or were left out. */
-  get settled(): number {
-    let count = 0;
-    for (const one of this.shown.values()) {
-      if (one.shown.tone === "teal" || one.shown.glyph === "chevrons") count += one.count;
-    }
-    return count;
-  }
-
   /** The first task that is stuck, as it is shown. */
   get stuck(): Shown | undefined {
     if (!this.some((shown) => shown.stuck)) return undefined;
@@ -172,4 +163,16 @@ function more<K>(held: Map<K, number>, key: K, by: number): void {
   const count = (held.get(key) ?? 0) + by;
   if (count) held.set(key, count);
   else held.delete(key);
+}
+
+const DONE: ReadonlySet<string> = new Set(["tick", "double_tick"]);
+const ENDED: ReadonlySet<string> = new Set([...DONE, "cross", "chevrons", "square"]);
+
+/** The rest of a group in words: `2 to go`, or how those ended that were not done: `1 cancelled`, `3 skipped`. */
+export function restOf(counts: readonly Count[], size: number): string {
+  const ended = counts.filter(({ shown }) => ENDED.has(shown.glyph));
+  const open = size - ended.reduce((sum, { count }) => sum + count, 0);
+  if (open > 0) return `${open} to go`;
+  const others = ended.filter(({ shown }) => !DONE.has(shown.glyph));
+  return others.map(({ shown, count }) => `${count} ${shown.word.toLowerCase()}`).join(", ") || "all done";
 }

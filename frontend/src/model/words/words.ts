@@ -39,6 +39,7 @@ const FOR_YOU: ReadonlySet<Attention> = new Set<Attention>([
   "missing_grant",
   "missing_secret",
   "owner_asked",
+  "waits_for_a_tap",
   "budget",
   "history_restored",
 ]);
@@ -48,8 +49,11 @@ export const waitsForYou = (row: { state: Head["state"]; attention?: readonly At
   row.state === "awaiting_approval" || (row.attention ?? []).some((one) => FOR_YOU.has(one));
 
 /** The state of a constellation in a list: one that waits for a person has no turning arc. */
-export const rowShown = (row: { state: Head["state"]; attention?: readonly Attention[] }): Shown =>
-  row.state === "active" && waitsForYou(row) ? presentation("ready", "person") : constellationShown(row.state);
+export const rowShown = (row: { state: Head["state"]; attention?: readonly Attention[] }): Shown => {
+  if (row.state !== "active" || !waitsForYou(row)) return constellationShown(row.state);
+  const byTap = row.attention?.includes("waits_for_a_tap") && row.attention.length === 1;
+  return byTap ? presentation("running", "tap") : presentation("ready", "person");
+};
 
 export const ATTENTION: Record<Attention, string> = {
   question_open: "A question waits for you",
@@ -63,6 +67,7 @@ export const ATTENTION: Record<Attention, string> = {
   missing_grant: "A device lacks a grant",
   missing_secret: "A secret is not set",
   owner_asked: "A device asks its owner first",
+  waits_for_a_tap: "A task waits for a tap on its device",
   undo_failed: "Something could not be undone",
   budget: "Its budget is used up: resume it to allow as much again",
   history_restored: "Restored from a backup: look at what ran since, then resume it",

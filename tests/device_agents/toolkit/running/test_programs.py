@@ -262,6 +262,23 @@ def test_a_notice_that_nobody_can_see_is_a_failure(
     assert device.said.lines == ["Starloom: Your pictures are safe (21)"]
 
 
+def test_a_notice_of_courtesy_is_kept_in_the_log(
+    device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "notify-send"
+    monkeypatch.setenv("PATH", f"{tmp_path}")
+    monkeypatch.setattr(sys, "platform", "linux")
+    no_desktop(monkeypatch)
+    kept = device.call("notify", text="Safe", unshown="log")
+    assert (kept["shown"], kept["reason"]) == ("log", "this device has no desktop to show a notice on")
+    program.write_text('#!/bin/sh\necho "no notification daemon" >&2\nexit 1\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("DISPLAY", ":9")
+    failed = device.call("notify", text="Safe", unshown="log")
+    assert (failed["shown"], device.said.lines) == ("log", ["Starloom: Safe"] * 2)
+    assert "notify-send failed: no notification daemon" in failed["reason"]
+
+
 def test_a_demo_device_shows_its_notices_in_its_log(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     no_desktop(monkeypatch)
     monkeypatch.setattr(sys, "platform", "linux")

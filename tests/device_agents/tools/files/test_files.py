@@ -416,3 +416,10 @@ def test_a_comparison_names_what_it_could_not_read(device: Device, monkeypatch: 
     assert [row["path"] for row in found["unread"]] == ["in/b.txt", r"in/nur\xe9.txt", "in/locked"]
     assert "may not touch" in found["unread"][0]["reason"]
     assert found["unread"][2]["reason"] == "it cannot be read: Permission denied"
+
+
+def test_the_progress_of_sending_is_a_share_of_all_files(device: Device) -> None:
+    for number, size in enumerate((10, 30, 60)):
+        (device.folder / f"{number}.bin").write_bytes(bytes(size))
+    device.call("artifact.put", paths=["0.bin", "1.bin", "2.bin"])
+    assert device.said.fractions == [0.05, 0.1, 0.25, 0.4, 0.7, 1.0]

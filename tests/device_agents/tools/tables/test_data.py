@@ -132,7 +132,17 @@ def test_a_lead_with_a_fine_end_names_each_row_that_says_something(device: Devic
     assert led(full, ("nas", "full")) == "vm and nas: full"
     assert led(*((f"n{at}", "full") for at in range(5))) == "n0, n1, n2 and 2 more: full"
     assert led(*((f"n{at}", f"full {at}") for at in range(5))) == "n0: full 0; n1: full 1; n2: full 2; and 2 more"
-    assert led(full, old, fine="") == "vm: full"
+    assert led(full, old, fine="") == "vm: full; and 1 more"
+
+
+def test_a_lead_of_the_first_row_counts_the_others(device: Device) -> None:
+    lead = {"fields": ["device", "path"], "empty": "No file was found."}
+    rows = [{"device": "nas", "path": f"{number}.jpg"} for number in range(3)]
+
+    def led(count: int) -> str:
+        return str(device.call("data.table", rows=rows[:count], lead=lead)["lead"])
+
+    assert [led(count) for count in (0, 1, 3)] == ["No file was found.", "nas: 0.jpg", "nas: 0.jpg; and 2 more"]
 
 
 def test_a_lead_names_few_things_and_counts_the_rest(device: Device) -> None:

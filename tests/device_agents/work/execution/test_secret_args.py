@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from starloom_agent.toolkit.interface import ToolContext, ToolFailed, takes_secrets
+from starloom_agent.toolkit.interface import Sent, ToolContext, ToolFailed, takes_secrets
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.work import registry
 from starloom_agent.work.execution.secret_args import filled_args, misplaced, name_of, shown_args
@@ -62,7 +62,7 @@ class _Sent:
     def fetch(self, sha256: str, into: Path) -> Path:
         raise AssertionError(sha256, into)
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
+    def put(self, file: BinaryIO, *, name: str, media: str, sent: Sent | None = None) -> Stored:
         self.names.append(name)
         return {"artifact": str(file), "bytes": 0, "name": name, "media": media}
 

@@ -7,11 +7,13 @@ from typing import Any, cast
 
 import msgspec
 
+from starloom.edge.routes.people.activity import FILES_TOLD_MOST
 from starloom.store.sql.history import PastCommit
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, category_of
 from starloom_protocol.stream.feed import decode_event, encode_event
+from starloom_protocol.wire.frames import Dispatch
 from tests.edge.routes.work.test_forks import done, get
-from tests.edge.world import World, chain, settle
+from tests.edge.world import World, an_offer, chain, settle
 from tests.store.memory import MemoryStore
 
 A = "/api/v1/audit"
@@ -47,6 +49,24 @@ async def test_deeds_are_listed_newest_first_and_filtered(world: World) -> None:
     assert {item["by"] for item in of_person} == {who}
     assert await kinds(world, q="no such words anywhere") == []
     assert agent.id in {item["about"] for item in (await get(world, A, kind="devices"))["items"]}
+
+
+async def test_a_deed_names_its_author_and_the_files_that_it_changed(world: World) -> None:
+    added = [{"path": f"Pictures/{number}.jpg", "wrote": "0" * 64} for number in range(7)]
+    value = json.dumps({"added": [*added, {"folder": True, "path": "Pictures"}]})
+    agent = await world.join("one")
+    await agent.connect(world, offer=an_offer("t.one"))
+    made = await world.submit(chain("t.one"))
+    await agent.done(await agent.next(Dispatch), value)
+    await settle()
+    await durable(world)
+    found = (await get(world, A, constellation=made["id"], limit=200))["items"]
+    (finished,) = (item for item in found if item["kind"] == "task_succeeded")
+    assert (finished["by_name"], finished["files_count"]) == ("one", 7)
+    assert finished["files"] == [f"Pictures/{number}.jpg" for number in range(FILES_TOLD_MOST)]
+    others = [item for item in found if item is not finished]
+    assert {item["files_count"] for item in others} == {0}
+    assert {item["by_name"] for item in others if ":" not in item["by"]} == {"the hub"}
 
 
 async def test_a_join_code_is_listed_by_its_name(world: World) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from starloom.edge import first_run
+from starloom.edge.live import entity_json
 from tests.edge.world import URL, World, a_world, settle
 
 COOKIE = "starloom-8470"
@@ -216,6 +217,9 @@ async def test_another_person_is_invited_with_their_own_rights(world: World) -> 
         assert (people["anna"]["role"], people["anna"]["sessions"], people["anna"]["tokens"]) == ("approver", 1, 0)
         assert (await owner.delete(f"/api/v1/tokens/{made.json()['token']}")).status_code == 200
         assert (await page.get("/api/v1/session")).status_code == 401
+        people = {item["name"]: item for item in (await owner.get("/api/v1/people")).json()["items"]}
+        assert people["anna"]["revoked_at"] == entity_json.iso(world.clock.ms)
+        assert people["anna"]["last_used_at"] == people["anna"]["revoked_at"]
 
 
 async def test_an_invitation_is_listed_as_one_while_its_link_is_good(world: World) -> None:
@@ -231,6 +235,10 @@ async def test_an_invitation_is_listed_as_one_while_its_link_is_good(world: Worl
         identity, _, secret = made["url"].rpartition("/")[2].partition(".")
         assert (await page.post("/api/v1/sign-in", json={"id": identity, "secret": secret})).status_code == 200
         assert await shown() == ("invitation", None)
+        items = (await owner.get("/api/v1/tokens")).json()["items"]
+        (used,) = [item for item in items if item["id"] == made["token"]]
+        assert used["link_used_at"] == entity_json.iso(world.clock.ms)
+        assert used["link_used_with"].startswith("python-httpx")
 
 
 async def test_a_role_that_is_lowered_ends_what_had_more_rights(world: World) -> None:

@@ -70,6 +70,41 @@ async def test_words_that_say_how_often_are_the_clock(tmp_path: Path) -> None:
         assert "every night at 2" in refused["hint"]
 
 
+async def test_a_clock_beside_the_work_may_be_said_in_words(world: World) -> None:
+    made = await make(world, name="Look", cron="every weekday at 7")
+    assert (made["cron"], made["next"][0][11:16]) == ("0 7 * * 1-5", "07:00")
+    status, seen = await post(world, "/schedule-preview", {"cron": "on the first of the month at 9", "zone": "UTC"})
+    assert (status, {moment[8:16] for moment in seen["next"]}) == (200, {"01T09:00"})
+    async with world.client() as http:
+        changed = await http.patch("/api/v1/schedules/Look", json={"cron": "every 2 hours"})
+        assert (changed.status_code, changed.json()["cron"]) == (200, "0 */2 * * *")
+        refused = (await http.patch("/api/v1/schedules/Look", json={"cron": "every 7 minutes"})).json()
+    assert refused["code"] == "bad_schedule"
+    assert "words that say how often" in refused["reason"]
+
+
+async def test_a_change_of_words_may_say_the_clock(tmp_path: Path) -> None:
+    async with a_world(tmp_path, planner=Planning(load_catalogue(), PlannersFleet)) as world:
+        body = {"request": "how are my machines", "cron": "@daily", "zone": "UTC", "name": "Look"}
+        assert (await post(world, "/schedules", body))[0] == 201
+        async with world.client() as http:
+            words = {"request": "how are my machines on Mondays at 6"}
+            changed = (await http.patch("/api/v1/schedules/Look", json=words)).json()
+    assert (changed["cron"], changed["request"]) == ("0 6 * * 1", "how are my machines")
+
+
+async def test_a_value_that_words_do_not_take_is_refused(tmp_path: Path) -> None:
+    async with a_world(tmp_path, planner=Planning(load_catalogue(), PlannersFleet)) as world:
+        body = {"request": "how are my machines", "params": {"colour": "red"}}
+        for path, more in (
+            ("/schedules", {"cron": "@daily"}),
+            ("/constellations", {}),
+            ("/constellations/preview", {}),
+        ):
+            status, refused = await post(world, path, body | more)
+            assert (status, refused["code"]) == (422, "unknown_param"), path
+
+
 async def test_a_firing_that_ends_is_shown_with_its_moment(world: World) -> None:
     agent = await world.join("one")
     await agent.connect(world)

@@ -347,3 +347,26 @@ def shut_cause(constellation: Constellation, task: str) -> tuple[Reason, str]:
         if record.state == "cancelled":
             found = found or (Reason.UPSTREAM_CANCELLED, source)
     return found or (Reason.NOT_CHOSEN, "not_chosen")
+
+
+_SOUGHT_MOST: Final = 64
+"""The tasks before a skipped one that are looked at: an answer tells of thousands of skips."""
+
+
+def skipped_by_person(constellation: Constellation, task: str) -> str:
+    """Return the task or group on the way to a skipped task that a person has skipped; empty if none is near."""
+    seen, ahead = {task}, [task]
+    for name in ahead:
+        if len(seen) > _SOUGHT_MOST:
+            break
+        record = constellation.tasks.get(name) or constellation.groups.get(name)
+        if record is None or record.state != "skipped":
+            continue
+        if name != task and record.reason is Reason.SKIPPED_BY_PERSON:
+            return name
+        more = [dependency.source for dependency in constellation.incoming.get(name, {}).values()]
+        group = constellation.specs[name].group if name in constellation.specs else None
+        unseen = [one for one in dict.fromkeys([*more, *([group] if group else [])]) if one not in seen]
+        seen.update(unseen)
+        ahead.extend(unseen)
+    return ""

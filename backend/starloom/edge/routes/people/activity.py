@@ -9,7 +9,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from hashlib import sha256
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 from fastapi import APIRouter, Query
@@ -25,15 +25,21 @@ from starloom.store.chain import ChainedCommit, Pruning, Walk
 from starloom.store.port import ActivityFilter
 from starloom_protocol.api.history import ActivityRow, ChainCheck, PrunedParts, Replayed
 from starloom_protocol.api.service import Items
-from starloom_protocol.stream.authors import name_of
+from starloom_protocol.records.entities import Attempt, decode_entity
+from starloom_protocol.stream.authors import name_of, told_name
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
-from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
+from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
+from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
 PAGE_COMMITS = 500
 PAGE_PRUNINGS = 200
 WALKS_MOST = 3
 """A walk is repeated if the history was pruned during it; three in a row mean that it is pruned without pause."""
+FILES_TOLD_MOST = 5
+PATH_CHARS_MOST = 200
+RESULT_CHARS_MOST = 256 * 1024
+"""Of a longer result no files are told: a page of the record reads fifty of them."""
 _A = V1 + "/audit"
 Words = Annotated[str, Query(max_length=200)]
 
@@ -95,12 +101,13 @@ class Activity:
             "about": event.about,
             "about_name": await self._proposed(event.about) or self._name_of(event.stream, event.about),
             "note": event.note,
+            "files": (files := _changed_files(event))[:FILES_TOLD_MOST],
+            "files_count": len(files),
         }
 
     def _author_name(self, author: str) -> str:
-        name = name_of(author)
-        device = self._hub.fleet.devices.get(name)
-        return device.name if device is not None else name
+        device = self._hub.fleet.devices.get(name_of(author))
+        return device.name if device is not None else told_name(author)
 
     async def _proposed(self, about: str) -> str:
         """Return the title of a proposed recipe, which is the name of its constellation; empty for other ids."""
@@ -200,6 +207,33 @@ class Activity:
                 raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}") from nothing
         fields = msgspec.structs.asdict(found)
         return json_reply(cast("Replayed", {**fields, "same": not found.differences}))
+
+
+def _changed_files(event: Event) -> list[str]:
+    """Return the paths that a finished task changed on its device, as its result lists them for an undo."""
+    if event.kind != EventKind.TASK_SUCCEEDED:
+        return []
+    found: list[str] = []
+    for key, raw in event.puts.items():
+        attempt = decode_entity(key, raw) if raw is not None and key.startswith("attempt/") else None
+        if isinstance(attempt, Attempt) and attempt.value and len(attempt.value) <= RESULT_CHARS_MOST:
+            found += _paths_in(parse(attempt.value))
+    return list(dict.fromkeys(found))
+
+
+def _paths_in(result: object) -> list[str]:
+    """Return the paths that a result says were added, moved or put into the trash."""
+    if not isinstance(result, dict):
+        return []
+    items = [*_dicts(result.get("added")), *(item for item in _dicts(result.get("items")) if "ticket" in item)]
+    if result.get("moved") is True:
+        items.append(result)
+    paths = [item["path"] for item in items if isinstance(item.get("path"), str) and not item.get("folder")]
+    return [path[:PATH_CHARS_MOST] for path in paths]
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _pruned_shape(prunings: list[Pruning]) -> PrunedParts:

@@ -51,15 +51,16 @@ class Persons:
 
     def _shape(self, principal: Principal) -> RoleRow:
         access = self._hub.access
-        held = [
-            token for token in access.tokens.values() if token.principal == principal.id and access.is_valid(token.id)
-        ]
-        used = max((access.last_used_ms.get(token.id, 0) for token in held), default=0)
+        had = [token for token in access.tokens.values() if token.principal == principal.id]
+        held = [token for token in had if access.is_valid(token.id)]
+        used = max((access.last_used_ms.get(token.id, 0) for token in had), default=0)
+        revoked = 0 if held else max((token.revoked_ms for token in had), default=0)
         return {
             "id": principal.id,
             "kind": principal.kind,
             "last_used_at": entity_json.iso(used),
             "name": principal.name,
+            "revoked_at": entity_json.iso(revoked),
             "role": principal.role,
             "sessions": sum(token.kind == SESSION for token in held),
             "tokens": sum(token.kind == BEARER for token in held),

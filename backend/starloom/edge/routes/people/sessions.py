@@ -223,9 +223,16 @@ class Sessions:
         shape = entity_json.token_shape(token, access.last_used_ms.get(token.id, 0))
         principal = access.principals.get(token.principal)
         holder: Holder | None = {"name": principal.name, "kind": principal.kind} if principal else None
-        until = access.link_until_ms(token.id) if token.kind == INVITATION else 0
-        ends_asker = token.id in (caller.token, *access.ancestors(caller.token))
-        return {**shape, "for": holder, "link_until": entity_json.iso(until), "ends_asker": ends_asker}
+        invited = token.kind == INVITATION
+        used_ms, used_with = access.link_used(token.id) if invited else (0, "")
+        return {
+            **shape,
+            "for": holder,
+            "link_until": entity_json.iso(access.link_until_ms(token.id) if invited else 0),
+            "link_used_at": entity_json.iso(used_ms),
+            "link_used_with": used_with,
+            "ends_asker": token.id in (caller.token, *access.ancestors(caller.token)),
+        }
 
     async def new_token(self, request: Request, body: NewToken) -> JsonReply[IssuedToken]:
         """Make a bearer token for oneself, or for a person, program or assistant by name; its text is shown this once.

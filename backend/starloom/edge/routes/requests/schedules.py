@@ -32,7 +32,7 @@ from starloom.edge.routes.work.report import TREND_RUNS_MOST, ReportRoute
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, json_reply
-from starloom.planner.requests.rhythm import rhythm_in
+from starloom.planner.requests.rhythm import clock_in, rhythm_in
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.api.schedules import RemovedSchedule, ScheduledWork, SchedulePreview, ScheduleRow
 from starloom_protocol.api.service import Items
@@ -47,7 +47,7 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, Gate,
 
 Action = Literal["pause", "resume", "run", "seen"]
 _S = V1 + "/schedules"
-_Body = TypeVar("_Body", bound=ClockAsked)
+_Body = TypeVar("_Body", ClockAsked, NewSchedule, PatchSchedule)
 _plan_decoder = msgspec.json.Decoder(LoweredPlan)
 
 
@@ -178,6 +178,7 @@ class Schedules:
     async def patch(self, request: Request, schedule: str, body: PatchSchedule) -> JsonReply[ScheduleRow]:
         """Change a schedule; fields that are not given stay. Who changes more than its name owns it from then on."""
         caller, found = caller_of(request), self._find(schedule)
+        body = _with_clock_of_words(body)
         given = body.model_dump(exclude_unset=True, exclude={"request", "plan", "recipe", "params", "plan_hash"})
         work = await self._changed_work(request, found, body, len(await request.body()))
         if "notify_device" in given:
@@ -332,16 +333,19 @@ def _token(request: Request) -> str | None:
 
 
 def _with_clock_of_words(body: _Body) -> _Body:
-    """Return what is asked for with the clock that its words say; a clock beside the words stays."""
-    rhythm = rhythm_in(body.request) if body.request and not body.cron else None
+    """Return what is asked for with the five fields of its clock.
+
+    A clock may be said in words, beside the request or, where none is given, within it.
+    """
+    if body.cron:
+        said = clock_in(body.cron)
+        return body.model_copy(update={"cron": said}) if said else body
+    rhythm = rhythm_in(body.request) if body.request else None
     return body if rhythm is None else body.model_copy(update={"cron": rhythm.cron, "request": rhythm.rest})
 
 
 def _missing_clock() -> Problem:
-    hint = "Say how often, as in `every night at 2`, or give a cron line: `0 2 * * *`."
-    return Problem(
-        Code.BAD_SCHEDULE, "a schedule needs a clock", hint=hint, errors=[clock_fault("cron", "it is missing")]
-    )
+    return Problem(Code.BAD_SCHEDULE, "a schedule needs a clock", errors=[clock_fault("cron", "it is missing")])
 
 
 def _refused(faults: list[Fault], more: Mapping[str, Any]) -> Problem:

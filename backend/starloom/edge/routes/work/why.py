@@ -30,6 +30,7 @@ from starloom.process.program import line_giving, on_device
 from starloom_protocol.api.constellations import AskedRow, WhyAll, WhyRow
 from starloom_protocol.records.entities import GroupRecord, Selector
 from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.text.wording import listed
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
@@ -72,6 +73,7 @@ _ATTENTION = {
     Attention.HISTORY_RESTORED: "This history was restored from a backup, and work may have run since it was made. See "
     "that the devices are back and what they have done, then resume it or cancel it.",
     Attention.OWNER_ASKED: "A device asks its owner before it does this; the answer is typed there.",
+    Attention.WAITS_FOR_A_TAP: "A task waits for a tap on its device, in the page of Starloom there.",
 }
 _GIVEN = (Reason.MISSING_GRANT, Reason.MISSING_SECRET)
 """Causes that a person ends by a line to type."""
@@ -195,9 +197,21 @@ def _attention(shard: Shard, constellation: Constellation, reason: Attention) ->
     if reason is Attention.STALLED:
         told = invariants.stall_sentence(constellation)
         return f"{told[0].upper()}{told[1:]}."
+    if reason is Attention.WAITS_FOR_A_TAP and constellation.tapped:
+        return _waits_for_tap(shard, constellation)
     if reason is Attention.WAITS_LONG:
         return _waits_long(shard, constellation) or _ATTENTION[reason]
     return _ATTENTION[reason]
+
+
+def _waits_for_tap(shard: Shard, constellation: Constellation) -> str:
+    """Return the sentence about the tasks that wait for a tap, with the devices on which somebody has to tap."""
+    tasks = list(constellation.tapped)[:NAMED_MOST]
+    places = (constellation.tasks[task].device or "" for task in tasks)
+    devices = sorted({device_name(shard.fleet, place) or place for place in places})
+    names = listed([called(constellation, shard.fleet, task) for task in tasks])
+    waits = "waits" if len(tasks) == 1 else "wait"
+    return f"{names} {waits} for a tap on {listed(devices)}, in the page of Starloom there."
 
 
 def _waits_long(shard: Shard, constellation: Constellation) -> str:

@@ -20,6 +20,7 @@ import {
 import { boardOf } from "../../../model/tasks/board.ts";
 import { groupTally } from "../../../model/tasks/groups.ts";
 import { itemLabel, taskView } from "../../../model/tasks/selectors.ts";
+import { restOf } from "../../../model/tasks/tally.ts";
 import type { Item, TaskSpec } from "../../../model/types.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { StateBar } from "../../../ui/parts.tsx";
@@ -164,11 +165,7 @@ function MemberHead({ column, root, folded }: { column: Column; root: string; fo
   const now = of("vermilion") ?? (folded ? of("amber") : undefined) ?? of("blue");
   const limit = spec?.for_each?.max_parallel ? `${spec.for_each.max_parallel} at once` : "";
   const place = places[0]?.device.name ?? spec?.device?.name ?? "";
-  const note = now
-    ? `${now.count} ${now.shown.word.toLowerCase()}`
-    : done === size
-      ? "all done"
-      : `${size - done} to go`;
+  const note = now ? `${now.count} ${now.shown.word.toLowerCase()}` : restOf(all, size);
   return (
     <button
       type="button"

@@ -72,7 +72,7 @@ function Pill({ run }: { run: Run }) {
   return (
     <StatePill shown={shown}>
       {shown.word}
-      {counted ? `${shown.tone === "blue" ? "" : ","} ${tally.settled} of ${tally.size}` : ""}
+      {counted ? `${shown.tone === "blue" ? "" : ","} ${tally.in("succeeded")} of ${tally.size}` : ""}
     </StatePill>
   );
 }

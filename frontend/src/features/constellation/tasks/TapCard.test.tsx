@@ -9,11 +9,11 @@ const used = [
   { id: "d-2", os: "linux" },
 ] as unknown as Device[];
 
-const view = (device: string, deviceName: string, state = "running") =>
+const view = (device: string, deviceName: string, state = "running", reason?: string) =>
   ({
     name: "take",
     deviceName,
-    record: { state, device },
+    record: { state, device, reason },
     attempt: { leased_ms: 1_000, started_ms: 1_000, ended_ms: 0 },
     asOfMs: 0,
   }) as unknown as TaskView;
@@ -24,6 +24,14 @@ it("names the device on which a tap may be needed, once its call takes long", ()
   expect(screen.queryByRole("region", { name: "Waits for a tap" })).toBeNull();
   rerender(<TapCard views={views} used={used} nowMs={5_000} />);
   expect(screen.getByRole("region", { name: "Waits for a tap" }).textContent).toContain("Look at handy: a tap");
+});
+
+it("is sure, and at once, where the tab itself says that it waits", () => {
+  const views = [view("d-1", "handy", "running", "tap"), view("d-1", "tab two")];
+  render(<TapCard views={views} used={used} nowMs={5_000} />);
+  const said = screen.getByRole("region", { name: "Waits for a tap" }).textContent;
+  expect(said).toContain("It waits for a tap on handy.");
+  expect(said).not.toContain("tab two");
 });
 
 it("looks at no task of a constellation that no browser has a task of", () => {

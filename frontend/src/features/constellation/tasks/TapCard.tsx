@@ -23,18 +23,25 @@ export function TapCard({ views, used, nowMs }: Props) {
     (view) =>
       view.record?.state === "running" &&
       tabs.has(view.record.device ?? "") &&
-      (elapsedMs(view, nowMs) ?? 0) > AFTER_MS,
+      (view.record.reason === "tap" || (elapsedMs(view, nowMs) ?? 0) > AFTER_MS),
   );
-  const names = [...new Set(waiting.map((view) => view.deviceName))];
+  // A tab of before says nothing of it, so there it only may be so.
+  const sure = waiting.filter((view) => view.record?.reason === "tap");
+  const told = sure.length > 0 ? sure : waiting;
+  const names = [...new Set(told.map((view) => view.deviceName))];
   if (names.length === 0) return null;
   return (
     <section className="card asked" aria-label="Waits for a tap">
       <p className="item">
         <Glyph name="hand" tone="violet" />
-        <b className="strong">Look at {names.join(" and ")}: a tap may be needed there.</b>
+        <b className="strong">
+          {sure.length > 0
+            ? `It waits for a tap on ${names.join(" and ")}.`
+            : `Look at ${names.join(" and ")}: a tap may be needed there.`}
+        </b>
         <span className="sub">
-          {waiting.map((view) => view.name).join(", ")} runs in its Starloom page, where a picture, a file or the
-          clipboard needs a tap. <a href="/tab/">Is it this device? Open that page.</a>
+          {told.map((view) => view.name).join(", ")} runs in its Starloom page, where a picture, a file or the clipboard
+          needs a tap. <a href="/tab/">Is it this device? Open that page.</a>
         </span>
       </p>
     </section>

@@ -1,6 +1,6 @@
 /** A small line over the last hour. A time at which nothing was heard is left open; a lone value is a dot. */
 import type { Line } from "../../../model/fleet/vitals.ts";
-import { figure, overFull, runs, sentenceOf } from "../../../model/fleet/vitals.ts";
+import { figure, nearlyFull, overFull, runs, sentenceOf } from "../../../model/fleet/vitals.ts";
 
 const WIDTH = 72;
 const HEIGHT = 20;
@@ -19,7 +19,10 @@ export function Spark({ line, stepS }: { line: Line; stepS: number }) {
         <line className="base" x1="0" x2={WIDTH} y1={HEIGHT - 1} y2={HEIGHT - 1} />
         <Runs line={line} width={WIDTH} height={HEIGHT} edge={EDGE} />
       </svg>
-      <span className={`small num nowrap ${overFull(line) ? "tone-amber word" : ""}`} aria-hidden="true">
+      <span
+        className={`small num nowrap ${overFull(line) || nearlyFull(line) ? "tone-amber word" : ""}`}
+        aria-hidden="true"
+      >
         {line.now === null ? "?" : figure(line.now, line.unit)}
       </span>
     </span>

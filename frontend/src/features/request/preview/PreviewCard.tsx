@@ -2,6 +2,7 @@
 
 import { devices } from "../../../model/fleet/fleet.ts";
 import { about } from "../../../model/plan/estimate.ts";
+import { shownEffects, TO_THE_TRASH } from "../../../model/plan/planInShort.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { GrantLine, RequestPreview, TaskPreviewRow } from "../../../model/types.ts";
 import { plural } from "../../../model/words/words.ts";
@@ -111,7 +112,7 @@ function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
       </span>
       <span className="small dim why">{task.why}</span>
       <span className="effects">
-        {task.effects.map((effect) => (
+        {shownEffects(task.tool, task.effects).map((effect) => (
           <span key={effect} className="chip out">
             {effect}
           </span>
@@ -139,7 +140,10 @@ function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
  * A tool that writes may replace or remove files, so only a plan that writes nothing is said to delete nothing.
  */
 export function Facts({ preview, approvedBy = "Starting" }: { preview: RequestPreview; approvedBy?: string }) {
-  const effects = preview.effects ?? [...new Set(preview.tasks.flatMap((task) => task.effects))];
+  const ofTasks = new Set(preview.tasks.flatMap((task) => shownEffects(task.tool, task.effects)));
+  const effects = preview.effects
+    ? [...preview.effects, ...(ofTasks.has(TO_THE_TRASH) ? [TO_THE_TRASH] : [])]
+    : [...ofTasks];
   const changing = effects.filter((effect) => effect !== "read" && effect !== "reach");
   return (
     <span className="row wrap dim">

@@ -28,7 +28,7 @@ export function textOf(value: unknown): string {
 }
 
 export function Slots({ params, types, onChange }: SlotsProps) {
-  const names = [...new Set([...Object.keys(params), ...Object.keys(types ?? {})])];
+  const names = shownNames(params, types ?? {});
   const labels = labelsOf(names, types ?? {});
   return (
     <>
@@ -75,6 +75,10 @@ export function labelOf(name: string, row: SlotType | undefined): string {
   const title = row?.title || plain.charAt(0).toUpperCase() + plain.slice(1);
   return row?.type === "device" && JOINING.test(title) ? `${title} the device` : title;
 }
+
+/** The parameters with a field; a word that only turns a switch on has that switch. */
+export const shownNames = (params: Record<string, unknown>, types: Record<string, SlotType>): string[] =>
+  [...new Set([...Object.keys(params), ...Object.keys(types)])].filter((name) => !types[name]?.spoken);
 
 /** The labels of fields that stand together: those with one title have the names of their parameters, too. */
 export function labelsOf(names: readonly string[], types: Record<string, SlotType>): Record<string, string> {

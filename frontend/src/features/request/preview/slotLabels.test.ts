@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { draftOf } from "../../../model/rows/document.ts";
 import { proposals } from "../../../model/rows/params.ts";
-import { labelsOf, textOf } from "./Slots.tsx";
+import { labelsOf, shownNames, textOf } from "./Slots.tsx";
 
 describe("the fields of a recipe", () => {
   it("have the names of their parameters where their titles are the same", () => {
@@ -21,6 +21,14 @@ describe("the fields of a recipe", () => {
       ["path", "Path of scan"],
       ["path_2", "Path of copy"],
     ]);
+  });
+
+  it("are switches where words only turn them on", () => {
+    const types = {
+      trash: { type: "boolean" as const, title: "Offer to trash" },
+      extras: { type: "text" as const, title: "The extra ones", spoken: true },
+    };
+    expect(shownNames({ extras: "the extra ones", where: "nas" }, types)).toEqual(["where", "trash"]);
   });
 
   it("say a choice of devices in words, not as it is sent", () => {

@@ -3,6 +3,9 @@ import type { RowFault } from "../../../model/rows/faults.ts";
 import { Button } from "../../../ui/parts.tsx";
 import { Said } from "../../../ui/Said.tsx";
 
+/** Whether a fault has its words below the row, beside what mends it; the form of the row tells of the others. */
+export const isTold = (fault: RowFault): boolean => !fault.open || fault.fixes.length > 0;
+
 const OUTDATED = "The plan has changed; it is being checked again.";
 
 export function RowFaults({
@@ -12,7 +15,7 @@ export function RowFaults({
   faults: readonly RowFault[];
   onFix: (fault: RowFault, at: number) => void;
 }) {
-  const told = faults.filter((fault) => !fault.open || fault.fixes.length > 0);
+  const told = faults.filter(isTold);
   if (told.length === 0) return null;
   return (
     <ul className="rowfaults" aria-label="Faults of this row">

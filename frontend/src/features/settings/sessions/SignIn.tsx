@@ -57,7 +57,10 @@ export function SignInPage({ problem, ended, spoiled, working, onRetry }: SignIn
                   {ended ? "To go on, sign in by a new link; a" : "A"} link works once. If somebody invited you, ask
                   that person for a new link.
                 </p>
-                <p>To sign in with your own hub, run this on its computer. It opens this page signed in.</p>
+                <p>
+                  To sign in with your own hub, run this on its computer, in the folder where you started it. It opens
+                  this page signed in.
+                </p>
                 <CopyLine line="starloom open" label="the command" />
                 <p className="small dim">For a phone: {typed("starloom open --qr")}</p>
               </>

@@ -1,0 +1,158 @@
+"""Commands for the archive of a hub's data: `backup`, and `restore` with what it says about rights."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.machine.service import HomeOption
+from starloom.client.problems import usage
+from starloom.client.terminal.escaping import tell
+from starloom.client.terminal.style import clock
+from starloom.client.terminal.typed import say, typed
+from starloom_protocol.text.wording import counted, size_words
+
+if TYPE_CHECKING:
+    from starloom.host.backup import Manifest, Restored
+    from starloom.process.settings import Settings
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    hub_command(app, "backup")(backup)
+    hub_command(app, "restore")(restore)
+
+
+def backup(run: Invocation, file: FileArgument, home: HomeOption = None) -> None:
+    """Write history, keys and files of this computer's hub into one archive; the service may run meanwhile."""
+    from starloom.host.backup import back_up
+    from starloom.host.supervisor import home_of_the_hub
+
+    manifest = back_up(_settings(home or home_of_the_hub(run.hub)), file)
+    if run.as_json:
+        run.emit(_figures(manifest))
+        return
+    _tell_archive(f"wrote {file}", manifest)
+    print("It holds the hub's keys: keep it where you keep other keys.")
+
+
+def restore(
+    run: Invocation,
+    file: FileArgument,
+    home: HomeOption = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Move the history that is there aside; who was revoked stays revoked.")
+    ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option("--until", metavar="FOLDER", help="The history until now is elsewhere: its data folder or URL."),
+    ] = None,
+) -> None:
+    """Restore an archive into a data folder; `starloom up` continues from there."""
+    from starloom.host.backup import restore as put_back
+    from starloom.host.supervisor import holding
+
+    settings = _settings(home)
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with holding(settings.home):
+        made = put_back(settings, file, replace=replace, until=until)
+    ended, held = list(_ended(made)), list(_held(made))
+    if run.as_json:
+        until_now = made.until.place if made.until.shard is not None else None
+        rights = {"ended": [what for what, _ in ended], "held": [row for row, _ in held], "until": until_now}
+        run.emit({**_figures(made.manifest), "aside": str(made.aside) if made.aside else None, "rights": rights})
+        return
+    _tell_archive(f"restored {settings.home}", made.manifest)
+    if made.aside is not None:
+        print(f"The history until now is in {made.aside}. It holds what the hub knew: keep or delete it as such.")
+    _tell_rights(made, [line for _, line in ended], [line for _, line in held])
+
+
+def _settings(home: Path | None) -> Settings:
+    from starloom.process.settings import SettingsInvalid, load
+
+    try:
+        return load({"home": home} if home is not None else {}).settings
+    except SettingsInvalid as invalid:
+        raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
+
+
+def _figures(manifest: Manifest) -> dict[str, Any]:
+    rows = sum(table.rows for table in manifest.dump.tables)
+    figures = {"commits": manifest.dump.watermark, "rows": rows, "files": len(manifest.files)}
+    return {**figures, "bytes": manifest.bytes, "made_ms": manifest.made_ms, "schema": manifest.dump.schema}
+
+
+def _tell_archive(done: str, manifest: Manifest) -> None:
+    """Print the content of an archive."""
+    files = f"{counted(len(manifest.files), 'file')} of {size_words(manifest.bytes)}"
+    print(f"{done}: {counted(manifest.dump.watermark, 'commit')}, {files}")
+
+
+def _tell_rights(made: Restored, ended: list[str], held: list[str]) -> None:
+    """Say which rights of the backup end at the first start and, where nobody knows who was revoked, who has others."""
+    if made.until.shard is not None:
+        say("Who was revoked since the backup stays revoked. These rights of the backup end at the first start:")
+        for line in ended or ["  none: nobody was revoked since"]:
+            tell(line)
+        return
+    say(f"The history until now was not read: {made.until.why}. So it is not known who was revoked since the backup.")
+    say("All sessions of the page, invitations and join codes of the backup end at the first start; `starloom open`")
+    say(
+        "signs you in again. These have rights as in the backup. As soon as the hub runs, a line beside each ends them:"
+    )
+    for line in held or ["  nobody"]:
+        tell(line)
+
+
+def _ended(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
+    """Yield each right of the backup that ends, as a row and as a line."""
+    access, fleet, ended = made.backup.access, made.backup.fleet, made.ended
+    for name in ended.tokens:
+        token = access.tokens[name]
+        kind = "token" if token.kind == "bearer" else token.kind
+        principal = access.principals.get(token.principal)
+        who = principal.name if principal is not None else "nobody"
+        yield {"what": kind, "id": name, "name": who}, f"  {kind:<11} {who}  {token.label}".rstrip()
+    for name, role in ended.roles.items():
+        who = access.principals[name].name
+        yield {"what": "role", "id": name, "name": who}, f"  role        {who} is {role}"
+    for name, how in ended.devices.items():
+        device = fleet.devices[name]
+        yield {"what": "device", "id": name, "name": device.name}, f"  device      {device.name}, which {_went(how)}"
+    for name in ended.standing:
+        tool = fleet.standing[name].tool
+        yield {"what": "permission", "id": name, "name": tool}, f"  permission  {tool}, which had been allowed for good"
+    for name in ended.enrollments:
+        yield {"what": "join code", "id": name, "name": ""}, "  join code"
+
+
+def _went(how: str) -> str:
+    return "has left" if how == "left" else "was revoked"
+
+
+def _held(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
+    """Yield each token and device that keeps its rights, as a row and as a line with the command that ends them."""
+    from starloom.core.rights.restored_rights import holders
+
+    found = holders(made.backup, made.ended, int(time.time() * 1000))
+    for token, below in found.tokens:
+        principal = made.backup.access.principals[token.principal]
+        line = f"starloom token revoke {token.id}"
+        also = f", and {counted(below, 'token')} made with it" if below else ""
+        who = f"{principal.name} ({principal.kind}, {token.role})"
+        since = f"since {clock(token.created_ms)}"
+        row = {"what": "token", "id": token.id, "name": principal.name, "role": str(token.role), "line": line}
+        yield row, f"  {who:<34} {token.label or 'token'} {since}{also}: {typed(line)}"
+    for device in found.devices:
+        line = f"starloom device revoke {shlex.quote(device.name)}"
+        row = {"what": "device", "id": device.id, "name": device.name, "role": str(device.profile), "line": line}
+        yield row, f"  {f'device {device.name} ({device.profile})':<34} since {clock(device.joined_ms)}: {typed(line)}"

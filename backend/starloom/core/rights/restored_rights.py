@@ -1,0 +1,114 @@
+"""The rights of a backup that a restore does not bring back. Compares two states; changes nothing.
+
+Nobody has more rights after a restore than in the backup and than in the history until then. Where that history cannot
+be read, nobody knows who was revoked: what only a browser or a message holds ends, and a person looks at the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from starloom.core.state.inputs import EndedRights
+from starloom.core.state.model import Shard
+from starloom_protocol.records.entities import Device, Enrollment, Token
+from starloom_protocol.vocabulary import ROLE_RANK
+
+_KEPT_BY_PROGRAMS: Final = "bearer"
+"""Sessions of pages and invitations are the other kinds of tokens."""
+
+
+class Holders(NamedTuple):
+    """Who has rights: tokens that are good, each with the number of those that come from it, and devices."""
+
+    tokens: list[tuple[Token, int]]
+    devices: list[Device]
+
+
+def same_hub(backup: Shard, until: Shard) -> bool:
+    """Tell whether two histories are of one hub: its first owner is in both."""
+    return not backup.access.principals.keys().isdisjoint(until.access.principals)
+
+
+def ended_since(backup: Shard, until: Shard) -> EndedRights:
+    """Return what ended between a backup and the last moment of the history that it replaces."""
+    then, now = backup.access, until.access
+    used = {one.parent for one in now.signins.values() if one.used_ms} - {
+        one.parent for one in then.signins.values() if one.used_ms
+    }
+    ended = {}
+    for token in _open(backup):
+        known = now.tokens.get(token.id)
+        if known is None or known.revoked_ms:
+            # Of a token that ended more than some days before, the history keeps no more.
+            ended[token.id] = known.revoked_ms if known is not None else 0
+        elif token.id in used and token.kind not in (_KEPT_BY_PROGRAMS, "session"):
+            # Its session is not in the backup, so nobody can use it.
+            ended[token.id] = 0
+    roles = {
+        one.id: now.principals[one.id].role
+        for one in then.principals.values()
+        if one.id in now.principals and ROLE_RANK[now.principals[one.id].role] < ROLE_RANK[one.role]
+    }
+    found = until.fleet.devices
+    return EndedRights(
+        devices={
+            one.id: "left" if found[one.id].left else "revoked"
+            for one in backup.fleet.devices.values()
+            if not one.revoked and one.id in found and found[one.id].revoked
+        },
+        enrollments=[one.id for one in _codes(backup) if _differs(one, until.fleet.enrollments.get(one.id))],
+        roles=roles,
+        signins=[one.id for one in then.signins.values() if not one.used_ms and _used(until, one.id)],
+        standing=[name for name in backup.fleet.standing if name not in until.fleet.standing],
+        tokens=_with_descendants(backup, ended),
+    )
+
+
+def ended_unseen(backup: Shard) -> EndedRights:
+    """Return what ends where the history until now cannot be read: sessions, invitations, links and join codes."""
+    ended = {token.id: 0 for token in _open(backup) if token.kind != _KEPT_BY_PROGRAMS}
+    return EndedRights(
+        enrollments=[one.id for one in _codes(backup)],
+        signins=[one.id for one in backup.access.signins.values() if not one.used_ms],
+        tokens=_with_descendants(backup, ended),
+    )
+
+
+def holders(backup: Shard, ended: EndedRights, now_ms: int) -> Holders:
+    """Return who has rights once `ended` has ended, the newest token first."""
+    access = backup.access
+    good = {
+        one.id: one
+        for one in _open(backup)
+        if one.id not in ended.tokens and not 0 < one.expires_ms <= now_ms and one.principal in access.principals
+    }
+    tokens = [(one, sum(below.id in good for below in access.descendants(one.id))) for one in good.values()]
+    devices = [one for one in backup.fleet.devices.values() if not one.revoked and one.id not in ended.devices]
+    return Holders(
+        tokens=sorted(tokens, key=lambda row: (-row[0].created_ms, row[0].id)),
+        devices=sorted(devices, key=lambda one: (one.name, one.id)),
+    )
+
+
+def _open(shard: Shard) -> Iterator[Token]:
+    return (token for token in shard.access.tokens.values() if not token.revoked_ms)
+
+
+def _codes(shard: Shard) -> Iterator[Enrollment]:
+    return (one for one in shard.fleet.enrollments.values() if one.state in ("open", "asking"))
+
+
+def _differs(then: Enrollment, now: Enrollment | None) -> bool:
+    return now is None or (now.state, now.used) != (then.state, then.used)
+
+
+def _used(until: Shard, signin: str) -> bool:
+    known = until.access.signins.get(signin)
+    return known is None or known.used_ms > 0
+
+
+def _with_descendants(shard: Shard, ended: dict[str, int]) -> dict[str, int]:
+    """Return the tokens with those that end with them."""
+    below = {one.id: 0 for token in ended for one in shard.access.descendants(token) if not one.revoked_ms}
+    return {**below, **ended}

@@ -1,0 +1,109 @@
+"""`image.check`: pictures that are empty or broken, found by decoding each one.
+
+A kind that this device has no decoder for is said to be not opened, never to be broken.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypedDict
+
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.pictures import decoding
+from starloom_agent.toolkit.pictures.png import NotReadable
+from starloom_agent.toolkit.refs import FileRef, extension
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.vocabulary import Code, Repeatability
+
+_ROWS_MOST: Final = 1000
+_NAMED_MOST: Final = 3
+"""The sentence is the beginning of an answer; the rows have the others."""
+_NAME_CHARS_MOST: Final = 50
+
+
+class Check(Args, frozen=True, kw_only=True):
+    """Open each of `files`, which are artifacts or paths of this device, as a picture, and say which cannot be."""
+
+    files: list[FileRef]
+
+
+class PictureFault(TypedDict):
+    """`path` is where the picture was found first, which may be on another device."""
+
+    name: str
+    path: str
+    why: str
+
+
+class Unseen(TypedDict):
+    """A sentence on pictures, as `data.table` takes it."""
+
+    unseen: str
+
+
+class CheckedPictures(TypedDict):
+    """`bad` are empty or broken; `unopened` have no decoder here. Their first rows, and the number of all."""
+
+    bad: list[PictureFault]
+    bad_count: int
+    files: int
+    unopened: list[PictureFault]
+    unopened_count: int
+    unseen: list[Unseen]
+
+
+def check(context: ToolContext, args: Check) -> CheckedPictures:
+    bad: list[PictureFault] = []
+    unopened: list[PictureFault] = []
+    for number, file in enumerate(args.files):
+        data = _data_of(context, file)
+        try:
+            decoding.require_whole(data, extension(file.shown_name))
+        except NotReadable as fault:
+            bad.append({"name": file.shown_name, "path": file.source or file.path, "why": str(fault)})
+        except decoding.NoDecoder as reason:
+            unopened.append({"name": file.shown_name, "path": file.source or file.path, "why": str(reason)})
+        context.progress(fraction=(number + 1) / len(args.files), note=file.shown_name)
+    total = len(args.files)
+    said = [
+        _said(bad, total, "empty or cannot be opened as pictures"),
+        _said(unopened, total, "not opened, so nobody knows whether they are whole"),
+    ]
+    return {
+        "files": total,
+        "bad": bad[:_ROWS_MOST],
+        "bad_count": len(bad),
+        "unopened": unopened[:_ROWS_MOST],
+        "unopened_count": len(unopened),
+        "unseen": [{"unseen": words} for words in said if words],
+    }
+
+
+def _data_of(context: ToolContext, file: FileRef) -> bytes:
+    if not file.path and not file.artifact:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has neither an artifact nor a path", effect=False)
+    path = context.resolve_read(file.path) if file.path else context.fetch(file.artifact)
+    with plain(path, "reading"), context.files.open(path) as opened:
+        return opened.read(decoding.BYTES_MOST + 1)
+
+
+def _said(rows: list[PictureFault], total: int, what: str) -> str:
+    """Return how many pictures have a fault, with the first names and reasons; empty where none has."""
+    if not rows:
+        return ""
+    named = [f"{quoted(row['name'][-_NAME_CHARS_MOST:])} ({row['why']})" for row in rows[:_NAMED_MOST]]
+    more = f" and {len(rows) - _NAMED_MOST} more" if len(rows) > _NAMED_MOST else ""
+    return f"{len(rows)} of {total} {'is' if len(rows) == 1 else 'are'} {what}: {', '.join(named)}{more}"
+
+
+TOOLS = (
+    Tool(
+        name="image.check",
+        title="Find pictures that are empty or broken",
+        args=Check,
+        run=check,
+        effects=(),
+        repeatability=Repeatability.PURE,
+        confined=True,
+    ),
+)

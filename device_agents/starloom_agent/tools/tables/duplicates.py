@@ -1,0 +1,194 @@
+"""`data.duplicates`: of files with the same contents, the one that stays, with the reason, and the others.
+
+Pure, as the other `data` tools. Nothing is moved here: `fs.trash` takes the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import Final, TypedDict
+
+import msgspec
+
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import Sha256
+from starloom_protocol.text.wording import counted, few, quoted, size_words
+from starloom_protocol.vocabulary import Code, Repeatability
+
+_COPY_WORDS: Final = r"(?:copy|copies|backups?|bak|duplicates?|kopien?|copias?|cópias?|copie|sicherung(?:en)?)"
+_SAYS_COPY: Final = re.compile(
+    rf"(?<![^\W\d_]){_COPY_WORDS}\d{{0,3}}(?![^\W_])|.\(\d{{1,3}}\)(?=(?:\.[^./]*)?(?:/|$))|.~(?=/|$)", re.IGNORECASE
+)
+"""*IMG_1 (copy).jpg*, *Copy of IMG_1.jpg*, *IMG_1 - Kopie 2.jpg*, *IMG_1 (1).jpg*, *notes.txt~*."""
+_NAMED_MOST: Final = 5
+"""They stand in a question, which a person reads whole."""
+_NAME_CHARS_MOST: Final = 60
+_OTHERS_MOST: Final = 20
+
+
+class Equal(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as `fs.hash` gives it; `mtime_s` is 0 where the time of its last change is not known."""
+
+    bytes: int
+    device: str = ""
+    mtime_s: int = 0
+    path: str
+    sha256: Sha256
+
+
+class Duplicates(Args, frozen=True, kw_only=True):
+    """Of `files` with the same contents on the same device one stays: the first one in the folder `keep_in`, if it is
+    given; whose path does not say that it is a copy (*copy*, *backup*, *(1)*); that was changed longest ago; with the
+    shortest path; by name. `rows` has one row for each such file, the largest room first: its `path`, `why` it stays,
+    and the `others`. `rest` are the others, as `fs.trash` takes them. `lines` are for the question before it: how many
+    go and how large they are on each device, and the first ones.
+    """
+
+    files: list[Equal]
+    keep_in: str = ""
+
+
+class _OfDevice(TypedDict, total=False):
+    device: str
+
+
+class KeptFile(_OfDevice):
+    """`count` is the number of all files with these contents; `extra_bytes` is the room that the others take."""
+
+    bytes: int
+    count: int
+    extra_bytes: int
+    others: str
+    path: str
+    sha256: str
+    why: str
+
+
+class ExtraFile(_OfDevice):
+    """`kept` is the path of the file with the same contents that stays."""
+
+    bytes: int
+    kept: str
+    path: str
+
+
+class Line(_OfDevice):
+    """A line of the question before the extra copies go: the first one of a device is about all of them."""
+
+    into_the_trash: str
+    stays: str
+
+
+class FoundDuplicates(TypedDict):
+    count: int
+    extra_bytes: int
+    lines: list[Line]
+    rest: list[ExtraFile]
+    rows: list[KeptFile]
+
+
+_Reason = tuple[Callable[[Equal], object], str]
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return PurePosixPath(path).is_relative_to(PurePosixPath(folder))
+
+
+def _reasons(keep_in: str) -> list[_Reason]:
+    """Return the order in which files with one content are taken: keys, the smallest first, and why each decides.
+
+    A person or a program that copied wrote *copy* into a name. The time says less: many programs give a copy the time
+    of its original, and an original that was restored is newer than its copy.
+    """
+    named = [(lambda file: not _lies_in(file.path, keep_in), f"it lies in {quoted(keep_in)}")] if keep_in else []
+    return [
+        *named,
+        (lambda file: _SAYS_COPY.search(PurePosixPath(file.path).name) is not None, "its name does not say copy"),
+        (lambda file: _SAYS_COPY.search(file.path) is not None, "its folder does not say copy"),
+        (lambda file: file.mtime_s, "it was changed longest ago"),
+        (lambda file: (len(PurePosixPath(file.path).parts), len(file.path)), "its path is the shortest"),
+        (lambda file: file.path, "it is the first by name"),
+    ]
+
+
+def _ranked(files: list[Equal], reasons: list[_Reason]) -> tuple[Equal, list[Equal], str]:
+    """Return the file that stays, the others, and why it does: the first key in which it differs from the next one."""
+    if not all(file.mtime_s for file in files):
+        files = [msgspec.structs.replace(file, mtime_s=0) for file in files]
+    kept, *others = sorted(files, key=lambda file: tuple(key(file) for key, _ in reasons))
+    why = next(words for key, words in reasons if key(kept) != key(others[0]))
+    return kept, others, why
+
+
+def duplicates(_context: ToolContext, args: Duplicates) -> FoundDuplicates:
+    by_content: dict[tuple[str, str], dict[str, Equal]] = {}
+    for file in args.files:
+        if not file.sha256:
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(file.path)} has no hash to be compared by", effect=False)
+        by_content.setdefault((file.device, file.sha256), {})[file.path] = file
+    reasons = _reasons(args.keep_in)
+    found: list[tuple[KeptFile, list[ExtraFile]]] = []
+    for (device, digest), files in by_content.items():
+        if len(files) > 1:
+            found.append(_choice(device, digest, *_ranked(list(files.values()), reasons)))
+    found.sort(key=lambda one: (one[0].get("device", ""), -one[0]["extra_bytes"], one[0]["path"]))
+    of_devices = groupby(found, key=lambda one: one[0].get("device", ""))
+    return {
+        "rows": [row for row, _ in found],
+        "count": len(found),
+        "rest": [extra for _, extras in found for extra in extras],
+        "extra_bytes": sum(row["extra_bytes"] for row, _ in found),
+        "lines": [line for device, part in of_devices for line in _lines(device, list(part), args.keep_in)],
+    }
+
+
+def _choice(device: str, digest: str, kept: Equal, others: list[Equal], why: str) -> tuple[KeptFile, list[ExtraFile]]:
+    of_device: _OfDevice = {"device": device} if device else {}
+    row: KeptFile = {
+        **of_device,
+        "path": kept.path,
+        "why": why,
+        "count": 1 + len(others),
+        "bytes": kept.bytes,
+        "extra_bytes": sum(file.bytes for file in others),
+        "others": few([file.path for file in others], _OTHERS_MOST),
+        "sha256": digest,
+    }
+    return row, [{**of_device, "path": file.path, "bytes": file.bytes, "kept": kept.path} for file in others]
+
+
+def _lines(device: str, found: list[tuple[KeptFile, list[ExtraFile]]], keep_in: str) -> list[Line]:
+    """Return how many extra copies one device has, their room, and the first ones with the files that stay."""
+    of_device: _OfDevice = {"device": device} if device else {}
+    extras = [(extra["path"], row) for row, part in found for extra in part]
+    copies = "1 extra copy" if len(extras) == 1 else f"{len(extras):,} extra copies"
+    size = size_words(sum(row["extra_bytes"] for row, _ in found))
+    nowhere = bool(keep_in) and not any(_lies_in(row["path"], keep_in) for row, _ in found)
+    stays = f"one of each; none of them lies in {quoted(keep_in)}" if nowhere else "one of each"
+    lines = [(f"{copies} of {counted(len(found), 'file')}, {size}", stays)]
+    lines += [(_named(path), f"{_named(row['path'])}, as {row['why']}") for path, row in extras[:_NAMED_MOST]]
+    if len(extras) > _NAMED_MOST:
+        lines.append((f"and {len(extras) - _NAMED_MOST:,} more", ""))
+    return [{**of_device, "into_the_trash": goes, "stays": kept} for goes, kept in lines]
+
+
+def _named(path: str) -> str:
+    """Return a path in quotes, a long one by its end, which has the name."""
+    return quoted(path if len(path) <= _NAME_CHARS_MOST else f"...{path[-_NAME_CHARS_MOST:]}")
+
+
+TOOLS = (
+    Tool(
+        name="data.duplicates",
+        title="Choose which of equal files stays",
+        args=Duplicates,
+        run=duplicates,
+        effects=(),
+        repeatability=Repeatability.PURE,
+        confined=True,
+        reusable=True,
+    ),
+)

@@ -1,0 +1,141 @@
+"""Rights after a restore: nobody has more than in the backup, and nobody has more than in the history until then."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.rights.restored_rights import ended_since, ended_unseen, holders, same_hub
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import put
+from starloom.core.state.model import Shard
+from starloom_protocol.records.approvals import Standing
+from starloom_protocol.records.entities import Enrollment, Principal, SignIn, Token
+from starloom_protocol.vocabulary import Role
+from tests.core.watched import WatchedDriver
+
+NOW_MS = 1_000_000
+
+
+def token(name: str, kind: str = "bearer", **fields: object) -> Token:
+    known = {"created_ms": 1, "expires_ms": 0, "id": name, "kind": kind, "principal": "p-ann", "role": Role.OWNER}
+    return Token(secret_hash="0" * 64, **{**known, **fields})  # type: ignore[arg-type]
+
+
+def person(name: str, role: Role) -> Principal:
+    return Principal(created_ms=1, id=f"p-{name}", name=name, role=role)
+
+
+def signin(name: str, parent: str, used_ms: int = 0) -> SignIn:
+    return SignIn(
+        created_ms=1, expires_ms=9, id=name, parent=parent, principal="p-bea", secret_hash="0" * 64, used_ms=used_ms
+    )
+
+
+def filled() -> WatchedDriver:
+    """Return a hub with a page, a program made from it, an invited person, a link, a code and an allowance."""
+    driver = WatchedDriver("nas", "desk")
+    access, fleet = driver.shard.access, driver.shard.fleet
+    records: list[tuple[str, Principal | Token | SignIn]] = [
+        ("principal", person("ann", Role.OWNER)),
+        ("principal", person("bea", Role.APPROVER)),
+        ("token", token("root")),
+        ("token", token("page", "session", parent="root")),
+        ("token", token("script", parent="page")),
+        ("token", token("clock", parent="root")),
+        ("token", token("invited", "invitation", parent="root", principal="p-bea")),
+        ("signin", signin("link", "invited")),
+    ]
+    for kind, record in records:
+        put(driver.shard, access, kind, record.id, record)
+    code = Enrollment(code_hash="x", created_ms=1, expires_ms=9, id="code", owner="p-ann", state="open")
+    put(driver.shard, fleet, "enrollment", "code", code)
+    allowed = Standing(action="a", at_ms=1, by="person:ann", constellation="c", id="s-1", tool="t.never")
+    put(driver.shard, fleet, "standing", "s-1", allowed)
+    driver.shard.journal.clear()
+    return driver
+
+
+def restored(driver: WatchedDriver, ended: i.EndedRights) -> None:
+    driver.do(i.HistoryRestored(id="r", by="engine", made_ms=1, ended=ended))
+
+
+def test_what_has_not_changed_keeps_its_rights() -> None:
+    assert ended_since(filled().shard, filled().shard) == i.EndedRights()
+
+
+def test_what_was_revoked_since_ends_with_what_came_from_it() -> None:
+    driver, until = filled(), filled()
+    until.do(i.TokenRevoked(id="x", by="person:ann", token="page"))
+    until.do(i.DeviceControlled(id="y", by="person:ann", device="d-nas", action="revoke"))
+    until.do(i.DeviceControlled(id="z", by="device:d-desk", device="d-desk", action="leave"))
+    until.do(i.StandingRevoked(id="w", by="person:ann", standing="s-1"))
+    ended = ended_since(driver.shard, until.shard)
+    assert ended.tokens.keys() == {"page", "script"}
+    restored(driver, ended)
+    access, fleet = driver.shard.access, driver.shard.fleet
+    assert sorted(one.id for one in access.tokens.values() if not one.revoked_ms) == ["clock", "invited", "root"]
+    assert (fleet.devices["d-nas"].revoked, fleet.devices["d-nas"].left) == (True, False)
+    assert (fleet.devices["d-desk"].revoked, fleet.devices["d-desk"].left) == (True, True)
+    assert not fleet.standing
+
+
+def test_a_token_that_the_history_has_forgotten_has_ended() -> None:
+    driver, until = filled(), filled()
+    put(until.shard, until.shard.access, "token", "clock", None)
+    assert ended_since(driver.shard, until.shard).tokens == {"clock": 0}
+
+
+def test_a_used_invitation_and_a_used_code_are_used() -> None:
+    driver, until = filled(), filled()
+    put(until.shard, until.shard.access, "signin", "link", signin("link", "invited", used_ms=7))
+    code = until.shard.fleet.enrollments["code"]
+    put(until.shard, until.shard.fleet, "enrollment", "code", replace(code, state="approved"))
+    ended = ended_since(driver.shard, until.shard)
+    assert (ended.signins, ended.enrollments, ended.tokens) == (["link"], ["code"], {"invited": 0})
+    restored(driver, ended)
+    assert not driver.shard.access.signins
+    assert driver.shard.fleet.enrollments["code"].state == "denied"
+
+
+def test_a_lowered_role_stays_low_but_an_owner_is_left() -> None:
+    driver, until = filled(), filled()
+    put(until.shard, until.shard.access, "principal", "p-bea", person("bea", Role.VIEWER))
+    put(until.shard, until.shard.access, "principal", "p-ann", person("ann", Role.VIEWER))
+    restored(driver, ended_since(driver.shard, until.shard))
+    principals = driver.shard.access.principals
+    assert (principals["p-bea"].role, principals["p-ann"].role) == (Role.VIEWER, Role.OWNER)
+
+
+def test_unseen_only_tokens_of_programs_and_devices_are_kept() -> None:
+    driver = filled()
+    ended = ended_unseen(driver.shard)
+    restored(driver, ended)
+    access = driver.shard.access
+    assert sorted(one.id for one in access.tokens.values() if not one.revoked_ms) == ["clock", "root"]
+    assert not access.signins
+    assert driver.shard.fleet.enrollments["code"].state == "denied"
+    assert not any(device.revoked for device in driver.shard.fleet.devices.values())
+    found = holders(filled().shard, ended, NOW_MS)
+    assert [(one.id, below) for one, below in found.tokens] == [("clock", 0), ("root", 1)]
+    assert [one.name for one in found.devices] == ["desk", "nas"]
+
+
+def test_a_second_word_of_the_same_restore_ends_nothing_more() -> None:
+    driver = filled()
+    ended = ended_unseen(driver.shard)
+    restored(driver, ended)
+    before = len(driver.events)
+    restored(driver, ended)
+    assert len(driver.events) == before
+
+
+def test_a_record_of_an_earlier_version_changes_no_rights() -> None:
+    driver = filled()
+    driver.do(i.HistoryRestored(id="r", by="engine", made_ms=1))
+    assert not driver.events or all(event.stream != "access" for event in driver.events)
+    assert not any(one.revoked_ms for one in driver.shard.access.tokens.values())
+
+
+def test_a_history_without_a_person_in_common_is_of_another_hub() -> None:
+    assert same_hub(filled().shard, filled().shard)
+    assert not same_hub(filled().shard, Shard())
