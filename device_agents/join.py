@@ -70,8 +70,8 @@ class Hub:
                 fail(f"{self.url} has another key than the line names: something stands between, or the line is old")
         return opened
 
-    def get(self, path):
-        """Download one small file, or say why not."""
+    def get(self, path, sha256=None):
+        """Download one small file, with the hash that the hub named if it named one, or say why not."""
         try:
             with contextlib.closing(http.client.HTTPConnection(self.at.netloc)) as link:
                 link.sock = self.connect()
@@ -82,16 +82,9 @@ class Hub:
         if answer.status != 200 or len(data) > MOST_BYTES:
             said = json.loads(data) if data.startswith(b"{") else {}
             fail(f"{self.url}{path}: {said.get('reason', f'status {answer.status}')}. {said.get('hint', '')}")
+        if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+            fail(f"{self.url}{path} has another hash than the hub named, {sha256}: nothing was installed")
         return data
-
-
-def download(hub, wheel, folder):
-    """Put one wheel into the folder, if its bytes have the hash that the hub named."""
-    data, path = hub.get(f"/agent/wheels/{quote(wheel['file'])}"), Path(folder) / wheel["file"]
-    if hashlib.sha256(data).hexdigest() != wheel["sha256"]:
-        fail(f"{wheel['file']} has another hash than the hub named, {wheel['sha256']}: nothing was installed")
-    path.write_bytes(data)
-    return path
 
 
 def run(*argv):
@@ -134,15 +127,21 @@ def main():
         print("then      " + " ".join(map(str, join)))
         return
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    quiet, trials = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}, ("pip", "starloom_agent")
-    if not python.exists() or any(subprocess.call([python, "-Pm", name, "--version"], **quiet) for name in trials):
-        run(sys.executable, "-Pm", "venv", "--clear", home / "venv")  # there is none, or an earlier try was cut short
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    if not python.exists() or subprocess.call([python, "-Pm", "starloom_agent", "--version"], **quiet):
+        # There is none, or an earlier try was cut short. The pip of this Python installs, as a copy takes seconds.
+        run(sys.executable, "-Pm", "venv", "--clear", "--without-pip", home / "venv")
+    pip = [sys.executable, "-Pm", "pip", "--python", python]
+    if subprocess.call([*pip, "--version"], **quiet):  # it has no pip, or one older than 22.3
+        pip = [python, "-Pm", "pip"]
+        run(sys.executable, "-Pm", "venv", home / "venv")
     with tempfile.TemporaryDirectory() as folder:
         for wheel in (item for item in listed if item in own.values() or item["sha256"] in pins):
-            path = download(hub, wheel, folder)
+            path = Path(folder) / wheel["file"]
+            path.write_bytes(hub.get(f"/agent/wheels/{quote(wheel['file'])}", wheel["sha256"]))
             pins += f"{path.as_uri()} --hash=sha256:{wheel['sha256']}\n" if wheel in own.values() else ""
         (chosen := Path(folder) / "pins.txt").write_text(pins)
-        run(python, "-P", "-m", "pip", "install", "-qqU", "--require-hashes", "--find-links", folder, "-r", chosen)
+        run(*pip, "install", "-qqU", "--require-hashes", "--find-links", folder, "-r", chosen)
     run(*join)
 
 

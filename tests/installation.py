@@ -7,6 +7,7 @@ here is ended here, by process id; nothing is looked for by name outside of the 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.host.ports import free_port
 from starloom.lab.installation import left_over
+from starloom_agent.cli import main as agent_command
 from starloom_agent.platforms.processes import die_with_parent
 from tests.waiting import SLOWER, until
 
@@ -176,6 +178,18 @@ class Installation:
             yield
         finally:
             self.supervisor.send_signal(signal.SIGCONT)
+
+
+def type_at_agent(home: Path, *words: str) -> str:
+    """Carry out `starloom-agent WORDS` at the home of an agent, and return what it prints.
+
+    In this process: a process of its own computes for 0.2 s to start, and an installation types several.
+    """
+    command, *rest = words
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = agent_command([command, "--home", str(home), *rest])
+    assert code == 0, said.getvalue()
+    return said.getvalue()
 
 
 def end_process(process: subprocess.Popen[bytes], within_s: float) -> None:

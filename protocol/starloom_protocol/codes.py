@@ -182,7 +182,8 @@ CODES: dict[Code, CodeInfo] = {
         _P,
         422,
         "No recipe fits these words exactly",
-        "Pick a candidate and fill in what it lacks, or say it another way.",
+        "Pick a candidate and fill in what it lacks, or say it another way. By hand: on the page *New "
+        "request*, *Build*; in a terminal `starloom submit -f PLAN.yaml` (docs/plans.md).",
     ),
     Code.RECIPE_ON_TRIAL: CodeInfo(
         _P,
@@ -194,7 +195,8 @@ CODES: dict[Code, CodeInfo] = {
         _P,
         422,
         "No recipe fits these words",
-        "Pick a recipe (`starloom recipes`), or write a plan (docs/plans.md).",
+        "Pick a recipe (`starloom recipes`), or make a plan by hand: on the page *New request*, *Build*; in a terminal "
+        "`starloom submit -f PLAN.yaml` (docs/plans.md).",
     ),
     Code.MODEL_NOT_SET: CodeInfo(_P, 422, "No model is set up", "Set one (docs/models.md), or use a recipe."),
     Code.MODEL_UNREACHABLE: CodeInfo(_T, 502, "The model does not answer", "Test it in Settings > Model."),

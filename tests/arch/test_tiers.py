@@ -15,7 +15,7 @@ from tests.sharing import SHARED_FOLDERS
 from tests.tiers import TIERS
 
 AGENTS = "tests/chaos/test_agents.py::test_"
-WORKER = "tests/chaos/test_worker.py::test_"
+HUB = WORKER = "tests/chaos/test_hub_and_worker.py::test_"
 LINE = "tests/chaos/test_bad_line.py::test_"
 DISK = "tests/chaos/test_full_disk.py::test_"
 PROOF_MOST = 0.12
@@ -24,8 +24,8 @@ PROOF_MOST = 0.12
 KILLS = {
     "an agent killed": AGENTS + "a_killed_agent_retries_what_may_be_repeated_and_finishes_it_once",
     "an agent frozen": AGENTS + "work_of_a_silent_agent_is_moved_and_its_runner_ends_it_by_the_fence",
-    "the hub killed": "tests/chaos/test_hub.py::test_a_hub_killed_mid_run_finishes_and_redoes_nothing",
-    "the hub frozen": "tests/chaos/test_hub.py::test_a_hub_that_was_stopped_for_longer_than_its_leases_goes_on",
+    "the hub killed": HUB + "a_hub_killed_mid_run_finishes_and_redoes_nothing",
+    "the hub frozen": HUB + "a_hub_that_was_stopped_for_longer_than_its_leases_goes_on",
     "Redis killed": "tests/chaos/test_redis.py::test_redis_killed_under_a_live_hub",
     "Redis killed and its log cut": "tests/chaos/test_redis.py::test_redis_killed_and_its_log_cut_under_a_live_hub",
     "hub and Redis killed": "tests/chaos/test_redis.py::test_hub_and_redis_killed_and_the_log_cut",

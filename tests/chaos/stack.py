@@ -34,7 +34,7 @@ from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile
 from tests.chaos.sql_log import read_log
 from tests.chaos.work import Place
-from tests.installation import Installation, end_process, kill
+from tests.installation import Installation, end_process, kill, type_at_agent
 from tests.waiting import PATIENCE_S, REDIS_WAITS, SLOWER, until
 
 TIME_SCALE = 10 / SLOWER
@@ -108,9 +108,8 @@ class Stack(Installation):
         home = self.home / "agents" / name
         agent = LocalAgent(home, name, url, Profile.FILES, (self.home / "folders" / name,), lab=True)
         asyncio.run(join(self.client, agent))
-        grant = [sys.executable, "-m", "starloom_agent", "grant", "--home", str(home)]
-        grant += ["--effects", "read,write", "shell:run", "--"]
-        subprocess.run([*grant, *self.place.command, "{.*...}"], check=True, capture_output=True, timeout=PATIENCE_S)
+        grant = ("grant", "--effects", "read,write", "shell:run", "--")
+        type_at_agent(home, *grant, *self.place.command, "{.*...}")
         self._agents[name] = agent
 
     def end(self) -> None:

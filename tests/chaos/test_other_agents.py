@@ -25,6 +25,7 @@ from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import plan
 from tests.device_agents.toolkit.clients.other_agents import AGENT
 from tests.device_agents.tools.agents.test_remote_agent import serving
+from tests.installation import type_at_agent
 from tests.models.server import Say
 from tests.models.threaded import a_model
 from tests.waiting import SLOWER, until
@@ -52,10 +53,6 @@ def configure(stack: Stack) -> Iterator[Configure]:
     home = stack.home / "agents" / DEVICE
     folder = stack.home / "folders" / DEVICE
 
-    def typed(*words: str) -> None:
-        argv = [sys.executable, "-m", "starloom_agent", *words, "--home", str(home)]
-        subprocess.run(argv, check=True, capture_output=True, timeout=60 * SLOWER)
-
     def offers() -> bool:
         items = stack.client.get("/devices")["items"]
         return any("agent.helper" in json.dumps(item["tools"]) for item in items if item["link"] == "online")
@@ -66,8 +63,8 @@ def configure(stack: Stack) -> Iterator[Configure]:
         text = f"[agents.helper]\n{toml_of(given)}" + (f"[agents.helper.env]\n{toml_of(env)}" if env else "")
         (home / "agents.toml").write_text(text)
         (home / "agents.toml").chmod(0o600)
-        typed("policy", "--answers", "hub")
-        typed("grant", "agent:helper")
+        type_at_agent(home, "policy", "--answers", "hub")
+        type_at_agent(home, "grant", "agent:helper")
         stack.stop_agent(DEVICE)
         stack.start_agent(DEVICE)
         until(offers, f"{DEVICE} offers agent.helper")

@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 from starloom.cli import commands, main
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.exits import Exit
+from starloom.host.supervisor import fault_of_model
+from starloom.process.settings import load
 
 HEAVY = {"asyncio", "importlib.metadata", "psutil", "pydantic", "sqlalchemy", "starloom_protocol.plan", "yaml"}
 
@@ -23,6 +25,33 @@ def test_no_command_waits_for_the_language_of_plans() -> None:
     code = f"import sys; from starloom.cli import commands; commands.build(); print({HEAVY!r} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_a_service_starts_without_the_language_of_plans_where_no_model_is_set(tmp_path: Path) -> None:
+    code = (
+        "import sys; from starloom.host.supervisor import fault_of_model; from starloom.process.settings import load;"
+        "print(fault_of_model(load().settings), {'starloom_protocol.plan', 'yaml', 'sqlalchemy'} & sys.modules.keys())"
+    )
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
+    environment = {**clean, "STARLOOM_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.strip() == "None set()"
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_service_says_that_its_model_is_set_wrongly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, kept: bool
+) -> None:
+    monkeypatch.setenv("STARLOOM_HOME", str(tmp_path))
+    monkeypatch.delenv("STARLOOM_SHARED", raising=False)
+    if kept:
+        (tmp_path / "model").mkdir()
+        (tmp_path / "model" / "model.json").write_text("{")
+    else:
+        monkeypatch.setenv("STARLOOM_LLM_URL", "ftp://x")
+    fault = fault_of_model(load().settings)
+    assert fault is not None
+    assert ("what the page has set cannot be read" if kept else "STARLOOM_LLM_URL must be http") in fault.reason
 
 
 def test_a_command_that_is_interrupted_before_it_begins_says_nothing(

@@ -29,6 +29,7 @@ _RUN_AXE = """async () => {
   return found.violations.map((one) => one.id + ": " + one.nodes.map((node) => node.html.slice(0, 140) + " " +
     (node.any[0]?.message ?? "")).join(" | "));
 }"""
+_DRAWN = "() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn())))"
 _WIDER = """() => {
   const most = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= most) return [];
@@ -65,6 +66,13 @@ class Screens:
             page.emulate_media(color_scheme=theme)
             self._picture(page, name, state, theme, width)
         page.emulate_media(color_scheme="light")
+
+    def snap(self, page: Page, file: str, *, whole: bool = False) -> None:
+        """Wait until the page is drawn as it is now, and photograph it for people: its window, or the whole of it."""
+        page.evaluate(_DRAWN)
+        if self.with_pictures:
+            FOLDER.mkdir(exist_ok=True)
+            page.screenshot(path=FOLDER / file, timeout=PICTURE_MS, full_page=whole)
 
     def _picture(self, page: Page, name: str, state: str, theme: str, width: str) -> None:
         if not self.with_pictures:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, StorageState, expect
 
 from tests.e2e.conftest import NewContext
 from tests.e2e.pointer import Hand
-from tests.e2e.screens import FOLDER, Screens, axe_violations
+from tests.e2e.screens import Screens, axe_violations
 from tests.e2e.stack import SERVER, Stack
 from tests.e2e.windows import clipped
 from tests.e2e.witness import Seen
@@ -131,7 +131,7 @@ def test_what_a_hub_forgot_is_not_drawn_and_the_page_says_since_when_it_listens(
 
 @pytest.mark.parametrize("size", list(SIZES))
 def test_fleet_page_and_home_fit_every_window(
-    size: str, session: StorageState, sample: Seen, new_context: NewContext, stack: Stack
+    size: str, session: StorageState, sample: Seen, new_context: NewContext, stack: Stack, screens: Screens
 ) -> None:
     del sample
     context = new_context("phone" if size in ("phone", "sideways", "narrow") else "wide", session)
@@ -140,13 +140,11 @@ def test_fleet_page_and_home_fit_every_window(
     page.set_viewport_size({"width": wide, "height": high})
     device = stack.devices()[stack.desktop]["id"]
     faults: list[str] = []
-    FOLDER.mkdir(exist_ok=True)
     for path, ready in (("/devices", ".sparks"), (f"/devices/{device}", ".hour canvas"), ("/", ".deviceline .spark")):
         page.goto(path)
         page.locator(ready).first.wait_for()
-        page.screenshot(
-            path=FOLDER / f"alive-{path.split('/')[1] or 'home'}{'-one' if device in path else ''}-{size}.png",
-            full_page=True,
+        screens.snap(
+            page, f"alive-{path.split('/')[1] or 'home'}{'-one' if device in path else ''}-{size}.png", whole=True
         )
         faults += [f"{path}: {one}" for one in clipped(page)]
         faults += [f"{path}: axe {one}" for one in axe_violations(page)]

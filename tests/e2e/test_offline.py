@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import NewContext
 from tests.e2e.large import layered
-from tests.e2e.screens import FOLDER
+from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 from tests.waiting import SLOWER, until
@@ -81,7 +81,7 @@ def test_a_reload_without_the_hub_shows_what_was_known(stack: Stack, sample: See
 
 
 def test_a_new_request_without_the_hub_says_so_and_nothing_else(
-    stack: Stack, sample: Seen, new_context: NewContext
+    stack: Stack, sample: Seen, new_context: NewContext, screens: Screens
 ) -> None:
     del sample  # it is the first that its hub is asked for
     page = _signed_in(new_context, stack)
@@ -93,8 +93,7 @@ def test_a_new_request_without_the_hub_says_so_and_nothing_else(
         expect(page.locator(".linkpill")).to_contain_text("Offline since")
         words.fill("how are my machines")
         expect(main.get_by_role("alert")).to_contain_text("The hub cannot be reached.")
-        FOLDER.mkdir(exist_ok=True)
-        page.screenshot(path=FOLDER / "new-without-hub.png")
+        screens.snap(page, "new-without-hub.png")
         expect(main).not_to_contain_text("No recipe fits")
         expect(main).not_to_contain_text("faults")
         expect(main).not_to_contain_text("/constellations/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.e2e.screens import FOLDER
+from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.e2e.windows import clipped
 from tests.e2e.witness import Seen
@@ -47,8 +47,7 @@ def bar_height(page: Page) -> float:
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
-def test_home_sideways_keeps_names_and_the_input(page: Page, stack: Stack) -> None:
-    FOLDER.mkdir(exist_ok=True)
+def test_home_sideways_keeps_names_and_the_input(page: Page, stack: Stack, screens: Screens) -> None:
     ask = {"id": "ask", "person": "Shall the letters be read?", "choices": [{"value": "go", "label": "Go"}]}
     made = [
         stack.submit({"starloom": 1, "name": NAME, "tasks": [ask, stack.gated("look", "sideways")]}),
@@ -65,7 +64,7 @@ def test_home_sideways_keeps_names_and_the_input(page: Page, stack: Stack) -> No
         box = names.nth(at).bounding_box()
         assert box
         assert box["width"] > 150, box
-    page.screenshot(path=FOLDER / "sideways-home.png")
+    screens.snap(page, "sideways-home.png")
     assert page.evaluate(OVERPRINTED) == []
     box = page.get_by_label("What should happen?").bounding_box()
     assert box
@@ -76,14 +75,14 @@ def test_home_sideways_keeps_names_and_the_input(page: Page, stack: Stack) -> No
         page.set_viewport_size(size)
         page.goto(f"/constellations/{made[0]}?lens=graph")
         page.get_by_role("button", name="Cancel").first.wait_for()
-        page.screenshot(path=FOLDER / f"sideways-running-{size['width']}.png")
+        screens.snap(page, f"sideways-running-{size['width']}.png")
         assert one_line(page), size
         assert bar_height(page) < 52, size
         assert clipped(page) == [], size
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
-def test_graph_is_fitted_again_when_the_window_turns(page: Page, sample: Seen) -> None:
+def test_graph_is_fitted_again_when_the_window_turns(page: Page, sample: Seen, screens: Screens) -> None:
     page.set_viewport_size(DESK)
     page.goto(f"/constellations/{sample.constellation}?lens=graph&answer=none")
     zoom = page.locator(".zoom span")
@@ -93,13 +92,13 @@ def test_graph_is_fitted_again_when_the_window_turns(page: Page, sample: Seen) -
     page.reload()
     page.locator(".flow:not(.unfitted)").wait_for()
     expect(page.locator(".dock.shut")).to_be_visible()
-    page.screenshot(path=FOLDER / "sideways-graph.png")
+    screens.snap(page, "sideways-graph.png")
     low = zoom.inner_text()
     assert int(low.split()[0]) >= 30
     page.set_viewport_size(DESK)
     expect(page.locator(".dock:not(.shut)")).to_be_visible()
     expect(zoom).not_to_have_text(low)
-    page.screenshot(path=FOLDER / "sideways-turned.png")
+    screens.snap(page, "sideways-turned.png")
     page.set_viewport_size(LOW)
     expect(zoom).to_have_text(low)
     page.get_by_title("Zoom in (+)").click()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.e2e import answers
-from tests.e2e.screens import FOLDER
+from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.e2e.windows import SIZES, broken_words, clipped, room, suffices
 from tests.e2e.witness import Seen
@@ -36,9 +36,8 @@ COVERED = """() => {
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
-def test_every_size_leaves_room_for_the_work(page: Page, sample: Seen) -> None:
+def test_every_size_leaves_room_for_the_work(page: Page, sample: Seen, screens: Screens) -> None:
     faults: list[str] = []
-    FOLDER.mkdir(exist_ok=True)
     for wide, high in SIZES:
         page.set_viewport_size({"width": wide, "height": high})
         for lens, selector in (("list", ".tasklist"), ("graph", ".flow")):
@@ -48,7 +47,7 @@ def test_every_size_leaves_room_for_the_work(page: Page, sample: Seen) -> None:
             if not suffices(found):
                 faults.append(f"{wide}x{high} {lens}: {found}")
             faults += [f"{wide}x{high} {lens}: {one}" for one in clipped(page)]
-            page.screenshot(path=FOLDER / f"size-{wide}x{high}-{lens}.png")
+            screens.snap(page, f"size-{wide}x{high}-{lens}.png")
         page.goto(f"/constellations/{sample.constellation}/t/send.3?lens=list")
         page.locator(".inspector .tabbody").wait_for()
         body = room(page, ".inspector .tabbody")
@@ -59,17 +58,16 @@ def test_every_size_leaves_room_for_the_work(page: Page, sample: Seen) -> None:
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
-def test_every_size_leaves_room_for_the_table_of_an_answer(page: Page, stack: Stack) -> None:
+def test_every_size_leaves_room_for_the_table_of_an_answer(page: Page, stack: Stack, screens: Screens) -> None:
     rows = [{"machine": f"machine-{at}", **WIDE_ROW} for at in range(8)]
     made = stack.submit(answers.of_values("Machines in small", {"Machines": ("table", rows), "Words": ("text", "x")}))
     assert stack.until_state(made, "succeeded", "failed", "partial") == "succeeded"
     faults: list[str] = []
-    FOLDER.mkdir(exist_ok=True)
     for wide, high in SIZES:
         page.set_viewport_size({"width": wide, "height": high})
         page.goto(f"/constellations/{made}")
         page.locator(".stage table").wait_for()
-        page.screenshot(path=FOLDER / f"size-{wide}x{high}-answer.png")
+        screens.snap(page, f"size-{wide}x{high}-answer.png")
         for part in (".stage > .body", ".stage .scroll"):
             found = room(page, part)
             if not suffices(found):
@@ -82,18 +80,17 @@ def test_every_size_leaves_room_for_the_table_of_an_answer(page: Page, stack: St
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
-def test_the_bar_above_a_list_covers_nothing_on_a_phone(page: Page, stack: Stack) -> None:
+def test_the_bar_above_a_list_covers_nothing_on_a_phone(page: Page, stack: Stack, screens: Screens) -> None:
     plan = answers.of_many("Two versions that run", 2)
     made = stack.submit({**plan, "tasks": [*plan["tasks"], stack.gated("late", "bar")]})
     until(lambda: stack.task_state(made, "second.0") == "succeeded", "its list has made the second version")
-    FOLDER.mkdir(exist_ok=True)
     for wide, high in PHONES:
         page.set_viewport_size({"width": wide, "height": high})
         for more in ("", "&q=second", "&v=1", "&q=second&v=1"):
             page.goto(f"/constellations/{made}?lens=list{more}")
             page.get_by_label("Version of the plan").wait_for()
             page.locator(".tasklist, .canvas > .empty").wait_for()
-            page.screenshot(path=FOLDER / f"bar-{wide}x{high}{more.replace('&', '-')}.png")
+            screens.snap(page, f"bar-{wide}x{high}{more.replace('&', '-')}.png")
             assert page.evaluate(COVERED) <= 0, f"{wide}x{high} {more}"
             assert clipped(page) == [], f"{wide}x{high} {more}"
 

@@ -111,6 +111,18 @@ def tasks_of(stack: Stack, constellation: str) -> dict[str, Any]:
     return {task["id"]: task for task in stack.client.get(f"/constellations/{constellation}")["tasks"]}
 
 
+def test_my_phone_is_the_browser_that_has_joined(tab: Page, stack: Stack) -> None:
+    """Its name has no word for a phone in it, and the sample's phone is there as well."""
+    for words, recipe in (
+        ("back up the pictures of my phone to demo-server", "picked-pictures"),
+        (f"take a picture with my phone and put it on {stack.desktop}", "picture-to-desk"),
+    ):
+        understood = stack.client.create("/constellations/preview", {"request": words})["understood"]
+        assert understood["outcome"] == "exact", understood
+        meant = understood["candidates"][0]
+        assert (meant["recipe"], meant["params"]["phone"]) == (recipe, {"name": NAME})
+
+
 def test_a_picture_goes_from_the_phone_over_a_server_to_the_desktop_once(
     tab: Page, stack: Stack, screens: Screens
 ) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.conftest import ON_BOTH
 from tests.e2e.pointer import Hand
-from tests.e2e.screens import ELEMENTS_MOST, FOLDER, Screens
+from tests.e2e.screens import ELEMENTS_MOST, Screens
 from tests.e2e.stack import Stack
 from tests.e2e.test_sideways import DESK, LOW
 from tests.e2e.windows import clipped, room
@@ -175,21 +175,19 @@ def test_two_fingers_zoom(page: Page, hand: Hand, sample: Seen) -> None:
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
-def test_the_timeline_has_room_sideways(page: Page, sample: Seen) -> None:
-    FOLDER.mkdir(exist_ok=True)
+def test_the_timeline_has_room_sideways(page: Page, sample: Seen, screens: Screens) -> None:
     for size in (LOW, DESK):
         page.set_viewport_size(size)
         page.goto(f"/constellations/{sample.constellation}?lens=timeline&answer=none")
         expect(reading(page).get_by_role("option").first).to_be_attached()
         until(lambda: (drawing(page).bounding_box() or {"height": 0.0})["height"] > 150, "the bars have room")
-        page.screenshot(path=FOLDER / f"timeline-sideways-{size['width']}.png")
+        screens.snap(page, f"timeline-sideways-{size['width']}.png")
         assert clipped(page) == [], size
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
-def test_the_lanes_are_in_sight_at_twice_the_size(page: Page, sample: Seen) -> None:
+def test_the_lanes_are_in_sight_at_twice_the_size(page: Page, sample: Seen, screens: Screens) -> None:
     """A desk or a laptop at 200 %, with and without the answer of the run: two lanes are seen before any scroll."""
-    FOLDER.mkdir(exist_ok=True)
     faults = []
     for wide, high in ((640, 400), (720, 450), (960, 540)):
         page.set_viewport_size({"width": wide, "height": high})
@@ -197,7 +195,7 @@ def test_the_lanes_are_in_sight_at_twice_the_size(page: Page, sample: Seen) -> N
             page.goto(f"/constellations/{sample.constellation}?lens=timeline{answer}")
             expect(reading(page).get_by_role("option").first).to_be_attached()
             until(lambda: (drawing(page).bounding_box() or {"height": 0.0})["height"] > 150, "the bars have room")
-            page.screenshot(path=FOLDER / f"timeline-zoomed-{wide}x{high}{answer[1:7]}.png")
+            screens.snap(page, f"timeline-zoomed-{wide}x{high}{answer[1:7]}.png")
             found = room(page, ".timeline > .bars")
             if found["first"] < LANES_LEAST:
                 faults.append(f"{wide}x{high}{answer}: {found}")
@@ -206,7 +204,7 @@ def test_the_lanes_are_in_sight_at_twice_the_size(page: Page, sample: Seen) -> N
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
-def test_five_thousand_bars_are_one_canvas(page: Page, hand: Hand, sample: Seen) -> None:
+def test_five_thousand_bars_are_one_canvas(page: Page, hand: Hand, sample: Seen, screens: Screens) -> None:
     """The report of a large run, in place of the sample's: the page stays small, and is painted and answers."""
 
     def large(route: Route) -> None:
@@ -218,8 +216,7 @@ def test_five_thousand_bars_are_one_canvas(page: Page, hand: Hand, sample: Seen)
     page.goto(f"/constellations/{sample.constellation}?lens=timeline&answer=none")
     expect(reading(page).get_by_role("option").first).to_have_attribute("aria-setsize", "5000")
     until(lambda: page.evaluate(PAINTED), "the bars are painted")
-    FOLDER.mkdir(exist_ok=True)
-    page.screenshot(path=FOLDER / "timeline-large.png")
+    screens.snap(page, "timeline-large.png")
     x, y = hand.middle(drawing(page))
     page.mouse.move(x, y)
     page.keyboard.down("Control")

@@ -129,13 +129,13 @@ class NoRecipes:
 
     fleet = PlannersFleet()
 
-    def understand(self, words: str, params: Any, shown_to: str = "") -> Matched:
+    def understand(self, words: str, params: Any, by: str, *, shown: bool = False) -> Matched:
         return Matched(Match.NONE, ())
 
     def refused(self, found: Matched) -> Fault:
         return refused(found, PlannersFleet())
 
-    def examples(self) -> tuple[str, ...]:
+    def examples(self, found: Matched) -> tuple[str, ...]:
         return ()
 
     def plan_recipe(self, name: str, params: Any) -> PlanCheck:
@@ -163,7 +163,7 @@ class NoRecipes:
         return planning_parts(words, PlannersFleet(), today=today)
 
     def first_prompt(
-        self, words: str, params: Any, *, before: Sequence[str], today: str, sharing: Sharing
+        self, words: str, params: Any, *, by: str, before: Sequence[str], today: str, sharing: Sharing
     ) -> list[PromptPart]:
         asking = Asking(words=words, params=params, fleet=PlannersFleet(), before=before, today=today)
         return first_prompt(asking, sharing)[1]

@@ -91,8 +91,12 @@ def read_corpus() -> Corpus:
 
 
 def _fleet(described: list[dict[str, Any]]) -> FleetSnapshot:
-    """Return a fleet whose phones have a camera besides the tools of every agent; `tools` are all that a device has."""
-    devices = [device(**{key: value for key, value in item.items() if key != "tools"}) for item in described]
+    """Return a fleet whose phones have a camera besides the tools of every agent.
+
+    `tools` are all that a device has, `browser` is what one says of itself.
+    """
+    of_offer = ("browser", "tools")
+    devices = [device(**{key: value for key, value in item.items() if key not in of_offer}) for item in described]
     everyone = offer()
     capture = ToolOffer(
         name="camera.capture", title="Take a picture", effects=[Effect.CONTROL], repeatability=Repeatability.NEVER
@@ -104,7 +108,8 @@ def _fleet(described: list[dict[str, Any]]) -> FleetSnapshot:
     for item in described:
         if only := item.get("tools"):
             tools = [tool for tool in (*phone.tools, pick, save) if tool.name in only]
-            offers[item["name"]] = msgspec.structs.replace(phone, tools=tools)
+            facts = {"browser": item["browser"]} if "browser" in item else {}
+            offers[item["name"]] = msgspec.structs.replace(phone, tools=tools, facts=facts)
     return fleet(*devices, offers=offers)
 
 

@@ -7,16 +7,39 @@ from collections.abc import Iterable
 from starloom.planner.fleet import FleetSnapshot
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.entities import Device, Offer, ToolOffer
-from starloom_protocol.vocabulary import DeviceLink
+from starloom_protocol.vocabulary import DeviceLink, Repeatability
 
 GRANTS = ("files:read", "files:write", "net:reach", "python:run", "shell:run")
 
 
 def device(
-    name: str, *, labels: Iterable[str] = (), os: str = "linux", demo: bool = False, online: bool = True
+    name: str,
+    *,
+    labels: Iterable[str] = (),
+    os: str = "linux",
+    demo: bool = False,
+    online: bool = True,
+    let_in_by: str = "",
 ) -> Device:
     link = DeviceLink.ONLINE if online else DeviceLink.OFFLINE
-    return Device(id=f"d-{name}", joined_ms=1, key="k", labels=list(labels), link=link, name=name, os=os, demo=demo)
+    return Device(
+        id=f"d-{name.replace(' ', '-')}",
+        joined_ms=1,
+        key="k",
+        labels=list(labels),
+        let_in_by=let_in_by,
+        link=link,
+        name=name,
+        os=os,
+        demo=demo,
+    )
+
+
+def tab_offer(browser: str) -> Offer:
+    """Return the offer of a browser's page; `browser` is what it says of itself."""
+    names = ("ask", "camera.capture", "file.pick", "file.save", "notify")
+    tools = [ToolOffer(name=name, title=name, effects=[], repeatability=Repeatability.NEVER) for name in names]
+    return Offer(digest="tab", facts={"browser": browser} if browser else {}, grants=[], slots=4, tools=tools)
 
 
 def offer(*, grants: Iterable[str] = GRANTS, without: Iterable[str] = ()) -> Offer:

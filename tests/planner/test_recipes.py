@@ -127,10 +127,13 @@ def test_a_phrase_of_the_recipe_alone_is_understood(name: str, tmp_path: Path) -
     words |= {"extras": "the extra ones", "repo": "shop", "port": "8080", "script": "count.py", "data": "data/*.csv"}
     words |= {"file": "shop.sqlite", "live": "site/app.txt", "builder": "the laptop", "phone": "my phone"}
     words |= {"desk": "the laptop", "count": "three"}
+    words |= {"one": "the laptop", "other": "the nas", "other_folder": "Copy", "pixels": "800", "text": '"tax"'}
+    if "where" in recipe.params and not recipe.params["where"].takes_many:
+        words |= {"where": "the nas"}
     if name in ("photo-backup", "picked-pictures"):
         words |= {"source": "my phone", "target": "the server"}
     for phrase in recipe.phrases:
-        said = phrase
+        said = phrase.replace('"{text}"', "{text}")
         for slot in recipe.params:
             said = said.replace("{" + slot + "}", words.get(slot, slot))
         found = match(said, list(RECIPES.values()), view)

@@ -35,7 +35,7 @@ from starloom.client.view import View
 from starloom.host.agents import LocalAgent, join
 from starloom_protocol.records.entities import Attempt, Job, TaskRecord
 from starloom_protocol.vocabulary import Profile
-from tests.installation import Installation, end_process
+from tests.installation import Installation, end_process, type_at_agent
 from tests.waiting import PATIENCE_S, SLOWER, until
 
 PROFILES = {"laptop": Profile.WORK, "server": Profile.OPERATE, "phone": Profile.FILES}
@@ -85,10 +85,8 @@ class Device:
         self._type("ungrant", *words)
 
     def _type(self, command: str, *words: str) -> None:
-        argv = [sys.executable, "-m", "starloom_agent", command, "--home", str(self.home), *words]
         policy, told = (self.home / "policy.toml").read_bytes(), self._policies_told()
-        typed = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        assert typed.returncode == 0, typed.stdout + typed.stderr
+        type_at_agent(self.home, command, *words)
         if (self.home / "policy.toml").read_bytes() != policy:
             until(lambda: self._policies_told() > told, f"{self.name} has noticed its policy")
         if command == "grant":

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
@@ -14,9 +12,10 @@ import pytest
 
 from starloom_agent.policy.file import read_policy, write_policy
 from starloom_agent.policy.policy import Policy, with_grant
+from tests.installation import type_at_agent
 from tests.recipes.fleet import Device, Fleet
 from tests.served import Quiet, Served
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import until
 
 # A service manager of one service, whose state is a file in the device's home; `broken` there keeps it down.
 SYSTEMCTL = """#!/bin/sh
@@ -43,10 +42,7 @@ date +%s.%N >> patched
 
 def owner(device: Device, *words: str) -> str:
     """Type `starloom-agent WORDS` on a device."""
-    argv = [sys.executable, "-m", "starloom_agent", words[0], "--home", str(device.home), *words[1:]]
-    typed = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    assert typed.returncode == 0, typed.stdout + typed.stderr
-    return typed.stdout
+    return type_at_agent(device.home, *words)
 
 
 def touched(fleet: Fleet, path: str) -> list[str]:

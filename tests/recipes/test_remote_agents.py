@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +13,9 @@ import pytest
 from starloom.host.agents import LocalAgent, join
 from starloom_protocol.vocabulary import Profile
 from tests.device_agents.tools.agents.test_remote_agent import serving
-from tests.installation import end_process
+from tests.installation import end_process, type_at_agent
 from tests.recipes.fleet import Fleet
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import until
 
 NAME = "travel"
 LABEL = "remote-agent"
@@ -30,8 +29,7 @@ def travel(fleet: Fleet, tmp_path: Path) -> Iterator[dict[str, Any]]:
         asyncio.run(join(fleet.client, LocalAgent(home, NAME, fleet.client.address.url, Profile.OBSERVE)))
         (home / "agents.toml").write_text(f'[agents.{NAME}]\nurl = "{url}"\neffects = ["read"]\n')
         (home / "agents.toml").chmod(0o600)
-        grant = [sys.executable, "-m", "starloom_agent", "grant", "--home", str(home), f"agent:{NAME}"]
-        subprocess.run(grant, check=True, capture_output=True, timeout=PATIENCE_S)
+        type_at_agent(home, "grant", f"agent:{NAME}")
         process = fleet.spawn([sys.executable, "-m", "starloom_agent", "run", "--home", str(home)], f"agent-{NAME}")
 
         def device() -> dict[str, Any] | None:

@@ -31,7 +31,6 @@ from starloom.host.processes import Child, Program, log_tail
 from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import HubLook, Keeper
 from starloom.jobs.broker import broker_url_of
-from starloom.planner.model.transport.connecting import unusable
 from starloom.process.settings import PORT_FILE, Settings, SettingsInvalid, load
 from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
@@ -41,6 +40,7 @@ from starloom_protocol.vocabulary import CODES, Profile
 
 if TYPE_CHECKING:
     from starloom_protocol.api.service import LanRow
+    from starloom_protocol.records.entities import Fault
 
 STOP_S = 8.0
 """How long a part may take to end before it is killed."""
@@ -230,7 +230,7 @@ class Service:
             child = await self._keep(hub)
             await self._keep(worker)
             await self._until_ready(child)
-        if (fault := unusable(self._settings.llm_variables, self._settings.model_folder)) is not None:
+        if (fault := fault_of_model(self._settings)) is not None:
             self._say(f"\nThe model that is set cannot be asked: {fault.reason}.\n  {fault.hint}")
         told = SampleStart(self._home)
         if sample is not None:
@@ -388,6 +388,18 @@ class Service:
     def _say_if_heard(self, text: str) -> None:
         with suppress(OSError):  # the terminal or the reader of a pipe may be gone, and every part has to end
             self._say(text)
+
+
+def fault_of_model(settings: Settings) -> Fault | None:
+    """Return why the model that is set cannot be asked; None where it can be, or where none is set.
+
+    What reads a model's settings loads the language of plans, a fifth of a start, so only a set model has it loaded.
+    """
+    if not settings.llm_variables and not settings.model_folder.exists():
+        return None
+    from starloom.planner.model.transport.connecting import unusable
+
+    return unusable(settings.llm_variables, settings.model_folder)
 
 
 def _exit_of(demo: Child) -> int:

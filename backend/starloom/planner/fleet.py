@@ -42,6 +42,18 @@ _KINDS: dict[str, frozenset[str]] = {
     "mac": frozenset({"macbook", "imac"}),
 }
 
+# what a browser says of itself in its offer, by how it begins -> the class of the device; "" is a computer
+_BROWSERS = {
+    "android phone": "phone",
+    "iphone": "phone",
+    "android tablet": "tablet",
+    "ipad": "tablet",
+    "mac": "",
+    "windows": "",
+}
+PERSONAL = frozenset({"phone", "tablet"})
+"""Classes of devices that people carry: each is one person's own."""
+
 
 def singular(word: str) -> str:
     """Return `server` for `servers`."""
@@ -62,12 +74,30 @@ class DeviceSnapshot:
     grants: frozenset[str] = frozenset()
     slots: int = 1
     tools: Mapping[str, ToolOffer] = field(default_factory=dict)
+    browser: str = ""
+    """The name that a browser gives itself, whose page is the device, such as *Android phone Chrome*."""
+    let_in_by: str = ""
+    """The author whose code it joined with; empty if that is not known."""
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words by which people may call it: its labels and the parts of its name, in lower case and singular."""
+        """The words by which people may call it, in lower case and singular: its labels, the parts of its name, and the
+        class that its browser says it is of.
+        """
         parts = _WORD.findall(self.name.casefold())
-        return frozenset({*(label.casefold() for label in self.labels), *map(singular, parts)})
+        said = {self.kind} if self.kind else set()
+        return frozenset({*(label.casefold() for label in self.labels), *map(singular, parts), *said})
+
+    @cached_property
+    def kind(self) -> str | None:
+        """The class that its browser says it is of, empty for a computer; None where none says so."""
+        said = self.browser.casefold() if self.is_browser else ""
+        return next((kind for words, kind in _BROWSERS.items() if said.startswith(words)), None)
+
+    @property
+    def is_browser(self) -> bool:
+        """Whether a page in a browser is the device."""
+        return self.os == "browser"
 
     def can(self, needs: tuple[str, ...]) -> bool:
         """Return whether it offers all these tools; a device that has never sent an offer may."""
@@ -109,6 +139,8 @@ class FleetSnapshot:
     spendings: Mapping[str, Spending] = field(default_factory=dict)
     gone: tuple[Device, ...] = ()
     """Devices that left or were revoked and that lists still show, the latest first; no plan can use them."""
+    asked_by: str = ""
+    """The author whose words are read, who may say *my phone*; empty: nobody's in particular."""
 
     @staticmethod
     def of(
@@ -227,22 +259,35 @@ def name_pattern(name: str) -> re.Pattern[str]:
 
 def of_class(kind: str, devices: Sequence[DeviceSnapshot], *, guess: bool = True) -> list[DeviceSnapshot]:
     """Return the devices of a class. `guess` False: a bare word names a device, so nobody is taken for it."""
-    named = DEVICE_CLASSES.get(_class_of(kind), (frozenset({kind}), frozenset[str]()))
-    words, systems = named[0] | {kind} | _KINDS.get(_class_of(kind), frozenset()), named[1]
+    named = DEVICE_CLASSES.get(class_of(kind), (frozenset({kind}), frozenset[str]()))
+    words, systems = named[0] | {kind} | _KINDS.get(class_of(kind), frozenset()), named[1]
     fitting = [device for device in devices if not words.isdisjoint(device.words) or device.os.casefold() in systems]
-    if not fitting and guess and _class_of(kind) in ("desktop", "laptop"):
-        # A computer that nobody labelled: the only real one that is not clearly something else.
-        fitting = [device for device in devices if not device.demo and not _is_other_class(device)]
-        fitting = fitting if len(fitting) == 1 else []
     real = [device for device in fitting if not device.demo]
+    if not real and guess:
+        real = _unlabelled(class_of(kind), [device for device in devices if not device.demo])
     return real or fitting
 
 
-def _class_of(word: str) -> str:
+def _unlabelled(kind: str, devices: Sequence[DeviceSnapshot]) -> list[DeviceSnapshot]:
+    """Return the devices that are most likely of a class, though nothing says so."""
+    if kind in ("desktop", "laptop"):
+        # A computer that nobody labelled: the only one that is not clearly something else.
+        found = [device for device in devices if not _is_other_class(device)]
+        return found if len(found) == 1 else []
+    if kind == "phone":
+        # A browser joins by *Add device*, *A phone*; one that does not say what it runs on is most likely a phone.
+        return [device for device in devices if device.is_browser and device.kind is None]
+    return []
+
+
+def class_of(word: str) -> str:
+    """Return the class that a word means, or the word."""
     return next((name for name, (words, _) in DEVICE_CLASSES.items() if word == name or word in words), word)
 
 
 def _is_other_class(device: DeviceSnapshot) -> bool:
+    if device.is_browser and device.kind is None:
+        return True
     others = DEVICE_CLASSES["phone"][0] | DEVICE_CLASSES["tablet"][0] | DEVICE_CLASSES["server"][0]
     return not device.words.isdisjoint(others) or device.os.casefold() in DEVICE_CLASSES["phone"][1]
 
@@ -262,4 +307,6 @@ def _seen(device: Device, offer: Offer | None, tools: dict[int, Mapping[str, Too
         grants=frozenset(offer.grants) if offer else frozenset(),
         slots=offer.slots if offer else 1,
         tools=tools[id(offer.tools)] if offer else {},
+        browser=offer.facts.get("browser", "") if offer else "",
+        let_in_by=device.let_in_by,
     )

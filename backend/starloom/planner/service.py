@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from starloom.core.people.approvals import changing_calls
@@ -41,6 +42,7 @@ from starloom_protocol.plan import PlanCheck, Recipe, read_document
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeRuns, RecipeVersion, RuleRecord, TaskSpec
+from starloom_protocol.stream.authors import who
 from starloom_protocol.text.wording import moment, quoted
 from starloom_protocol.vocabulary import CODES, Code, Sharing
 
@@ -64,9 +66,13 @@ class Planning:
     def _catalogue(self) -> Catalogue:
         return with_saved(self._built_in, self._saved(), self._runs())
 
-    def understand(self, words: str, params: Mapping[str, Any], shown_to: str = "") -> Matched:
-        """Match words against all recipes; `params` were given beside them. `shown_to` is who sees the preview."""
-        return match_all(words, self._catalogue, self._fleet(), params=params, shown_to=shown_to)
+    def understand(self, words: str, params: Mapping[str, Any], by: str, *, shown: bool = False) -> Matched:
+        """Match words against all recipes; `params` were given beside them. `shown`: their author sees the preview."""
+        return match_all(words, self._catalogue, self._fleet_for(by), params=params, shown_to=by if shown else "")
+
+    def _fleet_for(self, author: str) -> FleetSnapshot:
+        """Return the fleet as an author speaks of it, whose *my phone* is a phone of their own."""
+        return replace(self._fleet(), asked_by=who(author))
 
     def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck:
         """Return the plan of a recipe with these values, or every fault."""
@@ -83,9 +89,9 @@ class Planning:
         """Return the fault of words with this match, which start nothing."""
         return refused(found, self._fleet())
 
-    def examples(self) -> tuple[str, ...]:
-        """Return requests in words that would work on the devices of now."""
-        return examples(self._fleet())
+    def examples(self, found: Matched) -> tuple[str, ...]:
+        """Return requests in words that would work on the devices of now, those nearest to the words that matched."""
+        return examples(self._fleet(), found)
 
     def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "", micros: int = 0) -> PlanPreview:
         """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words.
@@ -135,10 +141,10 @@ class Planning:
         return planning_parts(words, self._fleet(), recipes=self._catalogue.all(), today=today)
 
     def first_prompt(
-        self, words: str, params: Mapping[str, Any], *, before: Sequence[str], today: str, sharing: Sharing
+        self, words: str, params: Mapping[str, Any], *, by: str, before: Sequence[str], today: str, sharing: Sharing
     ) -> list[PromptPart]:
-        """Return each part, in order, of what a job would send to the owner's model first for these words."""
-        fleet, catalogue = self._fleet(), self._catalogue
+        """Return each part, in order, of what a job would send to the owner's model first for these words of `by`."""
+        fleet, catalogue = self._fleet_for(by), self._catalogue
         asking = Asking(
             words=words,
             params=params,

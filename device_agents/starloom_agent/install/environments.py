@@ -6,6 +6,7 @@ it names a whole environment. Knows nothing of versions, and starts no agent.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -53,23 +54,36 @@ class Environments:
         return real.parent == self._root and real.name.startswith(POINTER)
 
     def make(self, version: str) -> Path:
-        """Make a new environment with nothing but pip in it; it has no part in what runs.
+        """Make a new environment with nothing in it; it has no part in what runs.
 
         Raises:
             EnvironmentFault: the `venv` module does not work here.
         """
         made = self._root / f"{POINTER}-{version}-{secrets.token_hex(3)}"
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "venv", str(made)],
-            check=False,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
+        self._venv(made, "--without-pip")
+        return made
+
+    def installer(self, made: Path) -> list[str]:
+        """Return the command of a pip that installs into a new environment.
+
+        The pip of this environment, or of the Python that it was made of, serves where there is one of 22.3 or newer.
+        Else the new environment gets its own, for seconds of work, and on a phone for many.
+
+        Raises:
+            EnvironmentFault: this Python brings no pip.
+        """
+        for python in (sys.executable, _made_of(Path(sys.prefix))):
+            command = [python, "-P", "-m", "pip", "--python", str(python_in(made))]
+            if python and _run([*command, "--version"]).returncode == 0:
+                return command
+        self._venv(made)
+        return [str(python_in(made)), "-P", "-m", "pip"]
+
+    def _venv(self, made: Path, *options: str) -> None:
+        done = _run([sys.executable, "-P", "-m", "venv", *options, str(made)])
         if done.returncode != 0:
             self.remove(made)
             raise EnvironmentFault(f"no environment can be made in {self._root}: {_last(done)}")
-        return made
 
     def point_to(self, environment: Path) -> Path | None:
         """Have `venv` name another environment from now on; return where the one before it lies, if there was one.
@@ -114,6 +128,20 @@ class Environments:
         for path in self._root.glob(f"{POINTER}-*"):
             if path.is_symlink() or path.resolve() not in kept:
                 self.remove(path)
+
+
+def _made_of(environment: Path) -> str:
+    """Return the Python that an environment says it was made of, or nothing."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        for line in (environment / "pyvenv.cfg").read_text(encoding="utf-8").splitlines():
+            key, _, value = line.partition("=")
+            if key.strip() == "executable" and os.access(value.strip(), os.X_OK):
+                return value.strip()
+    return ""
+
+
+def _run(argv: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
 def _last(done: subprocess.CompletedProcess[str]) -> str:

@@ -177,11 +177,12 @@ class _Upgrade:
             self._say("downloaded, every hash is as the hub signed it")
             try:
                 made = self._environments.make(self._version)
+                pip = self._environments.installer(made)
             except EnvironmentFault as fault:
                 raise CannotUpgrade(f"{fault}. The agent before goes on") from fault
-            argv = ["-P", "-m", "pip", "install", "-qq", "--no-input", "--require-hashes", "--find-links", str(folder)]
+            argv = [*pip, "install", "-qq", "--no-input", "--require-hashes", "--find-links", str(folder)]
             with _removed_on_failure(self._environments, made):
-                self._run(made, [*argv, "-r", str(chosen)], INSTALL_WITHIN_S, "the packages cannot be installed")
+                self._run([*argv, "-r", str(chosen)], INSTALL_WITHIN_S, "the packages cannot be installed")
         self._say(f"installed  {made}")
         return made
 
@@ -196,20 +197,20 @@ class _Upgrade:
 
     def _try_cold(self, made: Path) -> None:
         """See whether the new agent starts at all and can read this home, while the old one goes on."""
-        said = self._run(
-            made, ["-I", "-m", "starloom_agent", "--version"], TRY_WITHIN_S, "the new agent does not start"
-        )
+        agent = [str(python_in(made)), "-I", "-m", "starloom_agent"]
+        said = self._run([*agent, "--version"], TRY_WITHIN_S, "the new agent does not start")
         if said.strip() != self._version:
             raise CannotUpgrade(
                 f"the new agent says that it is {said.strip()[:100]}, not {self._version}: it was removed"
             )
-        argv = ["-I", "-m", "starloom_agent", "status", "--home", str(self._home.root)]
-        self._run(made, argv, TRY_WITHIN_S, "the new agent cannot read this home")
+        self._run(
+            [*agent, "status", "--home", str(self._home.root)], TRY_WITHIN_S, "the new agent cannot read this home"
+        )
 
-    def _run(self, made: Path, argv: list[str], within_s: float, fault: str) -> str:
+    def _run(self, argv: list[str], within_s: float, fault: str) -> str:
         try:
             done = subprocess.run(
-                [str(python_in(made)), *argv],
+                argv,
                 check=False,
                 capture_output=True,
                 text=True,

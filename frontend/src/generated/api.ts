@@ -6350,6 +6350,8 @@ export interface components {
             examples?: string[];
             /** @description Why no recipe carries them out, with requests between asterisks that help. */
             gap?: string;
+            /** @description The ways out, a plan by hand among them. */
+            hint?: string;
             /** @description The reason for which the model that is set cannot be asked. */
             model_fault?: components["schemas"]["ModelFaultRow"];
             outcome: string;

@@ -248,6 +248,8 @@ class Understood(TypedDict):
     rhythm: NotRequired[RhythmRow]
     said: NotRequired[str]
     title: NotRequired[str]
+    hint: NotRequired[str]
+    """The ways out, a plan by hand among them."""
     gap: NotRequired[str]
     """Why no recipe carries them out, with requests between asterisks that help."""
     examples: NotRequired[list[str]]

@@ -147,6 +147,8 @@ class Device(Record, frozen=True, kw_only=True):
     """The id of the ledger of its agent."""
     ledger_ms: int = 0
     """The first time of its present ledger, which proves nothing about work given to the device before."""
+    let_in_by: str = ""
+    """The author whose code it joined with, whose words *my phone* mean it; empty: it joined before this was kept."""
     link: DeviceLink = DeviceLink.OFFLINE
     link_since_ms: int = 0
     """The time since which `link` is as it is."""

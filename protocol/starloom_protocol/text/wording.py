@@ -30,6 +30,14 @@ _SIZE_MOST: Final = 10**21
 PLACEHOLDER: Final = re.compile(r"\{([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})\}")
 """The place of a value in a plan's sentence: its name in braces."""
 
+_AGENT_LINE: Final = re.compile(r"(?:'[^']*starloom-agent(?:\.exe)?'|\S*starloom-agent(?:\.exe)?) ")
+"""A line of a terminal that begins with the agent's program."""
+
+
+def is_agent_line(text: str) -> bool:
+    """Return whether a way to give a grant is a line to type on the device, rather than words: a page has switches."""
+    return _AGENT_LINE.match(text) is not None
+
 
 def moment(at_ms: int) -> str | None:
     """Return RFC 3339 text of hub time; 0 is no time."""

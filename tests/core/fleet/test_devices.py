@@ -374,4 +374,5 @@ def test_a_device_keeps_the_operator_who_let_it_in(role: Role, kept: str) -> Non
     open_code(driver)
     ask(driver)
     do(driver, i.EnrollmentDecided, allow=True, enrollment="e1")
-    assert driver.shard.fleet.devices["d-new"].joined_by == kept
+    joined = driver.shard.fleet.devices["d-new"]
+    assert (joined.joined_by, joined.let_in_by) == (kept, "person:ann")

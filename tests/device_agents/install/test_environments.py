@@ -134,3 +134,48 @@ def test_an_environment_that_cannot_be_made_leaves_nothing(home: AgentHome, monk
     with pytest.raises(EnvironmentFault, match="no environment can be made"):
         Environments(home).make("1.0")
     assert not list(home.root.glob("venv*"))
+
+
+def python_of(folder: Path, name: str, *, pip: bool) -> str:
+    """Write a Python that makes environments, and has a pip or none; return its path."""
+    path = folder / name
+    path.write_text(f'#!/bin/sh\ncase "$*" in *"-m pip"*) exit {0 if pip else 1};; esac\nmkdir -p "$PLACE"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(("here", "of"), [(True, True), (True, False), (False, True), (False, False)])
+def test_the_pip_that_is_there_installs(
+    home: AgentHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, here: bool, of: bool
+) -> None:
+    running, first = python_of(tmp_path, "running", pip=here), python_of(tmp_path, "first", pip=of)
+    made = home.root / "venv-2"
+    (tmp_path / "pyvenv.cfg").write_text(f"home = {tmp_path}\nexecutable = {first}\n")
+    monkeypatch.setenv("PLACE", str(made))
+    monkeypatch.setattr(sys, "executable", running)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    command = Environments(home).installer(made)
+    serves = running if here else first if of else ""
+    own = [str(python_in(made)), "-P", "-m", "pip"]
+    assert command == ([serves, "-P", "-m", "pip", "--python", str(python_in(made))] if serves else own)
+    assert made.exists() is not bool(serves), "the new environment gets a pip of its own where there is no other"
+
+
+@pytest.mark.parametrize("settings", [None, "home = /usr/bin\n", "executable = /nowhere/python3\n"])
+def test_an_environment_that_does_not_say_where_it_is_from(
+    home: AgentHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str | None
+) -> None:
+    if settings is not None:
+        (tmp_path / "pyvenv.cfg").write_text(settings)
+    monkeypatch.setenv("PLACE", str(home.root / "venv-2"))
+    monkeypatch.setattr(sys, "executable", python_of(tmp_path, "running", pip=False))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert Environments(home).installer(home.root / "venv-2")[0] == str(python_in(home.root / "venv-2"))
+
+
+def test_an_environment_that_gets_no_pip_leaves_nothing(home: AgentHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "prefix", str(home.root))
+    with pytest.raises(EnvironmentFault, match="no environment can be made"):
+        Environments(home).installer(made(home, "venv-2"))
+    assert not list(home.root.glob("venv*"))

@@ -52,6 +52,8 @@ class FakeHub:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pins = ""
+        self.sha256 = sha256
+        """The hash that it says of a wheel."""
         outer = self
 
         class Handler(Quiet, BaseHTTPRequestHandler):
@@ -69,7 +71,7 @@ class FakeHub:
             return self.pins.encode()
         if path == "/agent/wheels.json":
             found = sorted(self.folder.glob("*.whl"))
-            rows = [{"name": item.name.split("-")[0], "file": item.name, "sha256": sha256(item)} for item in found]
+            rows = [{"name": item.name.split("-")[0], "file": item.name, "sha256": self.sha256(item)} for item in found]
             return json.dumps(rows).encode()
         return (self.folder / path.rpartition("/")[2]).read_bytes()
 
@@ -88,14 +90,16 @@ def hub(tmp_path: Path) -> Iterator[FakeHub]:
     made.close()
 
 
-def join(hub: FakeHub, home: Path, index: Path | None = None) -> subprocess.CompletedProcess[str]:
+def join(
+    hub: FakeHub, home: Path, index: Path | None = None, python: str = sys.executable
+) -> subprocess.CompletedProcess[str]:
     """Run join.py on a device that has no package index but this folder."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"}
     environment |= {"PIP_FIND_LINKS": str(index)} if index is not None else {}
     url = hub.server.url
     return subprocess.run(
-        [sys.executable, str(JOIN_PY), url, "CODE", "--home", str(home), "--no-start"],
+        [python, str(JOIN_PY), url, "CODE", "--home", str(home), "--no-start"],
         env=environment,
         capture_output=True,
         text=True,
@@ -121,6 +125,26 @@ def test_an_environment_that_is_not_whole_is_made_again(hub: FakeHub, tmp_path: 
     assert "joined with" in done.stdout
 
 
+def has_pip(home: Path) -> bool:
+    return any((home / "venv").glob("lib/*/site-packages/pip"))
+
+
+def test_a_python_without_pip_gives_the_environment_one(hub: FakeHub, tmp_path: Path) -> None:
+    """As Debian's is without python3-pip. A later try by a Python that has pip takes the environment as it is."""
+    home, bare = tmp_path / "home", tmp_path / "bare"
+    good = wheel(hub.folder, "needed", "1.0", "", needed="x = 1\n")
+    hub.pins = f"needed==1.0 \\\n    --hash=sha256:{sha256(good)}\n"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True, timeout=BOUND_S)
+    done = join(hub, home, python=str(bare / "bin" / "python"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "joined with" in done.stdout
+    assert has_pip(home)
+    (kept := home / "venv" / "kept").touch()
+    later = join(hub, home)
+    assert later.returncode == 0, later.stdout + later.stderr
+    assert kept.exists(), "a whole environment was made again"
+
+
 def test_packages_are_installed_by_the_hash_that_the_hub_names(hub: FakeHub, tmp_path: Path) -> None:
     home, index = tmp_path / "home", tmp_path / "index"
     index.mkdir()
@@ -144,6 +168,19 @@ def test_packages_are_installed_by_the_hash_that_the_hub_names(hub: FakeHub, tmp
     assert brought.returncode == 0, brought.stderr
     assert "also      needed==1.0" in brought.stdout
     assert "joined with join" in brought.stdout
+    assert not has_pip(home), "the pip of this Python installs, as one more takes seconds"
+
+
+def test_bytes_without_the_hash_that_the_hub_named_are_not_installed(hub: FakeHub, tmp_path: Path) -> None:
+    hub.pins = "# none\n"
+    (agent,) = hub.folder.glob("starloom_agent-*")
+    named = {agent.name: "0" * 64}
+    hub.sha256 = lambda path: named.get(path.name, sha256(path))
+    done = join(hub, tmp_path / "home")
+    assert done.returncode != 0
+    assert f"{agent.name} has another hash than the hub named, {'0' * 64}: nothing was installed" in done.stderr
+    named[agent.name] = ""
+    assert "has another hash than the hub named" in join(hub, tmp_path / "home").stderr
 
 
 def _pinned(path: Path) -> dict[str, list[str]]:

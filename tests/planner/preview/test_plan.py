@@ -42,7 +42,7 @@ def shown(view: FleetSnapshot, plan: LoweredPlan) -> dict[str, TaskPreviewRow]:
 
 def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
     service = planning(sample())
-    meant = service.understand(SAMPLE, {}).candidates[0]
+    meant = service.understand(SAMPLE, {}, "").candidates[0]
     check = service.plan_recipe(meant.recipe, meant.params)
     assert check.plan is not None
     found = service.preview(check.plan)
@@ -203,7 +203,7 @@ def test_a_fleet_without_devices_has_a_preview_that_says_so() -> None:
 )
 def test_words_that_are_not_exact_have_a_fault(words: str, code: Code) -> None:
     service = planning(sample())
-    assert service.refused(service.understand(words, {})).code is code
+    assert service.refused(service.understand(words, {}, "")).code is code
 
 
 def test_faults_of_values_and_names_are_all_told() -> None:

@@ -24,8 +24,7 @@ FLEET = fleet(device("laptop"), device("Große Kiste"), device("nas"))
     [
         ("restart the computer laptop", "turns off a whole device", "laptop"),
         ("reboot große kiste", "turns off a whole device", "Große Kiste"),
-        ("compare Papers on nas with Papers on laptop", "compares folders", "nas and laptop"),
-        ("compare laptop and Große Kiste", "compares folders", "laptop and Große Kiste"),
+        ("compare laptop and Große Kiste", "compares whole devices", "Große Kiste"),
         ("which programs use most memory", "lists programs", "Große Kiste"),
         ("delete the old photos on laptop", "deletes files", "laptop"),
         ("find all photos on laptop from last summer", "by date", "laptop"),

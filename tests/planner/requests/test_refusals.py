@@ -6,10 +6,11 @@ import pytest
 
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
-from starloom.planner.requests.matching import Match, match
+from starloom.planner.requests.matching import Match, match, match_all
 from starloom.planner.requests.refusals import EXAMPLES, examples, refused
 from starloom.planner.service import Planning
 from starloom_protocol.records.entities import Device, Offer, ToolOffer
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import CODES, Code, Effect, Repeatability
 from tests.planner.corpus import read_corpus
 from tests.planner.fleets import device, fleet, offer
@@ -69,7 +70,10 @@ def test_each_example_can_be_carried_out_on_the_devices_that_it_names(kind: str,
 
 
 def test_devices_that_can_do_nothing_here_get_no_example_and_no_word_of_an_empty_fleet() -> None:
-    fault = refused(match("hello", RECIPES, kinds_of("a tab of a phone")), kinds_of("a tab of a phone"))
+    fault = refused(
+        match("hello", RECIPES, kinds_of("a device that has not told its tools yet")),
+        kinds_of("a device that has not told its tools yet"),
+    )
     assert "for example" not in fault.reason
     assert "No device has joined yet" not in fault.reason
 
@@ -130,3 +134,46 @@ def test_the_refusal_names_the_words_that_the_recipe_has_no_place_for() -> None:
     said = refused(found, here).reason
     first = f"they may mean '{found.candidates[0].title}' without 'June', which still needs "
     assert first in said, said
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        ("wie voll ist die Platte von nas", "what fills the disk of nas"),
+        ("suche doppelte Dateien", "find duplicates on laptop"),
+        ("Zeige die größten Dateien auf nas", "largest files on nas"),
+        ("sichere die Bilder vom Handy auf nas", "back up the pictures of pixel to nas"),
+        ("was sind die Fehler seit gestern", "errors since yesterday on laptop"),
+        ("duplicates, perhaps on nas, or not", "find duplicates on nas"),
+        ("packe den Ordner Dokumente auf nas", "zip the folder Documents on nas"),
+        ("vergleiche meine Ordner auf nas und laptop", "compare Documents on laptop with Documents on nas"),
+    ],
+)
+def test_the_nearest_sentences_are_named_for_german_words_as_well(words: str, nearest: str) -> None:
+    found = match_all(words, load_catalogue(), FLEETS["home"])
+    assert found.outcome is not Match.EXACT
+    assert nearest in examples(FLEETS["home"], found)
+    if found.outcome is Match.NONE:
+        assert quoted(nearest) in refused(found, FLEETS["home"]).reason
+
+
+def test_words_with_a_rhythm_keep_the_values_beside_them() -> None:
+    nas = {"where": {"name": "nas"}}
+    found = match_all("how are my machines every day", load_catalogue(), FLEETS["home"], params=nas)
+    line = "starloom schedule add -r fleet-health -p where=nas --cron '0 8 * * *'"
+    assert refused(found, FLEETS["home"]).reason.endswith(f"to repeat it: {line}")
+
+
+def test_a_candidate_keeps_the_values_beside_the_words_and_those_in_them() -> None:
+    nas = {"where": {"name": "nas"}}
+    found = match_all("find duplicates in fotos", load_catalogue(), FLEETS["home"], params=nas)
+    assert found.candidates[0].params == {"folder": "fotos", **nas}
+    other = match_all("back up the pictures of pixel to nas", load_catalogue(), FLEETS["home"], params=nas)
+    assert other.outcome is Match.NEAR
+    assert other.candidates[0].unused == ("where=nas",)
+
+
+@pytest.mark.parametrize("code", [Code.REQUEST_NOT_UNDERSTOOD, Code.REQUEST_AMBIGUOUS])
+def test_a_refusal_of_words_names_the_ways_by_hand(code: Code) -> None:
+    assert "*New request*, *Build*" in CODES[code].hint
+    assert "`starloom submit -f PLAN.yaml`" in CODES[code].hint

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.requests.matching import Match, match
 from starloom.planner.requests.slots import take_device
 from starloom_protocol.plan.recipe import ParamDoc
-from tests.planner.fleets import device, fleet, offer
+from tests.planner.fleets import device, fleet, offer, tab_offer
 
 NEEDS = ["fs.find", "artifact.put"]
+PHONE = ParamDoc(type="device", needs=["file.pick"])
+MOTOROLA = device("motorola von Jule", os="browser", let_in_by="person:jule")
+SAMPLE = (device("vm"), device("demo-server", demo=True), device("demo-phone", demo=True))
 
 
 def test_my_phone_is_no_phone_of_the_demonstration_where_there_is_a_real_one() -> None:
@@ -16,3 +25,48 @@ def test_my_phone_is_no_phone_of_the_demonstration_where_there_is_a_real_one() -
     assert not taken.filled
     assert "handy does not offer fs.find" in taken.reason
     assert take_device("my phone", param, fleet(demo, device("atlas"))).value == {"name": "demo-phone"}
+
+
+@pytest.mark.parametrize("browser", ["Android phone Chrome", "iPhone Safari", "Linux Chrome", ""])
+def test_my_phone_is_a_phone_s_browser_whatever_its_name(browser: str) -> None:
+    tab = {MOTOROLA.name: tab_offer(browser)}
+    beside_the_sample = fleet(MOTOROLA, *SAMPLE, offers=tab)
+    assert take_device("my phone", PHONE, beside_the_sample).value == {"name": MOTOROLA.name}
+    found = match("back up the pictures of my phone to demo-server", load_catalogue().all(), beside_the_sample)
+    assert found.outcome is Match.EXACT
+    assert found.candidates[0].recipe == "picked-pictures"
+    assert found.candidates[0].params["phone"] == {"name": MOTOROLA.name}
+    assert take_device("the phone", PHONE, fleet(MOTOROLA, device("vm"), offers=tab)).value == {"name": MOTOROLA.name}
+
+
+@pytest.mark.parametrize("browser", ["Windows Edge", "Mac Safari", "iPad Safari"])
+def test_a_browser_that_is_no_phone_s_is_not_my_phone(browser: str) -> None:
+    view = fleet(device("screen", os="browser"), device("vm"), offers={"screen": tab_offer(browser)})
+    assert not take_device("my phone", PHONE, view).filled
+
+
+def test_a_device_that_is_no_browser_is_no_phone_by_what_it_says() -> None:
+    view = fleet(device("vault"), device("vm"), offers={"vault": tab_offer("iPhone Safari")})
+    assert not take_device("my phone", PHONE, view).filled
+
+
+def test_of_two_phones_a_person_is_asked_which_by_name() -> None:
+    other = device("galaxy", os="browser")
+    offers = {MOTOROLA.name: tab_offer("Android phone Chrome"), "galaxy": tab_offer("Android phone Firefox")}
+    taken = take_device("my phone", PHONE, fleet(MOTOROLA, other, offers=offers))
+    assert taken.choices == ("galaxy", MOTOROLA.name)
+    assert taken.reason == "my phone may be galaxy or motorola von Jule"
+
+
+def test_my_phone_is_the_one_of_the_person_that_asks() -> None:
+    hers = device("pixel", os="browser", let_in_by="person:anna")
+    offers = {MOTOROLA.name: tab_offer("Android phone Chrome"), "pixel": tab_offer("Android phone Chrome")}
+    both = fleet(MOTOROLA, hers, offers=offers)
+    for person, name in (("person:jule", MOTOROLA.name), ("person:anna", "pixel")):
+        assert take_device("my phone", PHONE, replace(both, asked_by=person)).value == {"name": name}
+    assert not take_device("the phone", PHONE, replace(both, asked_by="person:anna")).filled
+    alone = fleet(MOTOROLA, device("vm"), offers=offers)
+    taken = take_device("my phone", PHONE, replace(alone, asked_by="person:anna"))
+    assert taken.reason == "motorola von Jule joined by a code of jule; say it by its name"
+    assert taken.choices == (MOTOROLA.name,)
+    assert take_device("motorola von jule", PHONE, replace(alone, asked_by="person:anna")).filled

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from starloom_protocol.text.wording import few, listed, place_words, quoted, seconds, size_words, value_words
+from starloom_protocol.text.wording import (
+    few,
+    is_agent_line,
+    listed,
+    place_words,
+    quoted,
+    seconds,
+    size_words,
+    value_words,
+)
+from starloom_protocol.tools.profiles import held_back_words
+from starloom_protocol.vocabulary import Profile
 
 
 @pytest.mark.parametrize(
@@ -56,3 +67,17 @@ def test_sizes_have_a_unit_whatever_a_result_holds(count: int, words: str) -> No
 )
 def test_a_duration_below_a_tenth_of_a_second_is_told_as_such(milliseconds: int, said: str) -> None:
     assert seconds(milliseconds) == said
+
+
+@pytest.mark.parametrize(
+    ("way", "typed"),
+    [
+        ("starloom-agent grant files:read ~/Papers", True),
+        ("/opt/venv/bin/starloom-agent grant net:reach HOST --home /x", True),
+        ("'/home/a b/starloom-agent' grant files:read", True),
+        ("Camera is switched off on this device; open its page and switch it on", False),
+        (held_back_words(Profile.OBSERVE, "phone"), False),
+    ],
+)
+def test_a_line_to_type_begins_with_the_agent_s_program(way: str, typed: bool) -> None:
+    assert is_agent_line(way) is typed

@@ -13,10 +13,17 @@ from starloom.cli.text.candidates import candidate_lines, trial_line
 from starloom.cli.text.forecast_text import about
 from starloom.client.terminal.typed import typed
 from starloom_protocol.text.presentation import TO_THE_TRASH, effect_words
-from starloom_protocol.text.wording import listed
+from starloom_protocol.text.wording import is_agent_line, listed
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.previews import PlanPreview, RequestPreview, SecretNeed, TaskPreviewRow, Understood
+    from starloom_protocol.api.previews import (
+        GrantLine,
+        PlanPreview,
+        RequestPreview,
+        SecretNeed,
+        TaskPreviewRow,
+        Understood,
+    )
 
 
 def preview_text(found: RequestPreview) -> RenderableType:
@@ -33,10 +40,7 @@ def preview_text(found: RequestPreview) -> RenderableType:
         effects = ", ".join(effect_words(task["tool"], task["effects"]))
         table.add_row(*(escape(text) for text in (task["id"], device, does, effects, task["why"])))
     parts.append(table)
-    parts.extend(
-        Text(f"{missing['device']} lacks {missing['grant']}; type there: {missing['line']}", style="yellow")
-        for missing in found["missing_grants"]
-    )
+    parts.extend(Text(_lacking(missing), style="yellow") for missing in found["missing_grants"])
     parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
     faults = found.get("faults") or []
     told = {fault["reason"] for fault in faults}
@@ -65,6 +69,12 @@ def _effects(found: RequestPreview) -> list[str]:
 def plan_text(found: PlanPreview) -> RenderableType:
     """Return a plan without the words that it was made from."""
     return preview_text(cast("RequestPreview", found))
+
+
+def _lacking(missing: GrantLine) -> str:
+    """Return the grant that a device lacks, with the line to type there, or the words of a phone about its switch."""
+    way = f"type there: {missing['line']}" if is_agent_line(missing["line"]) else missing["line"]
+    return f"{missing['device']} lacks {missing['grant']}; {way}"
 
 
 def _without_tool(task: TaskPreviewRow) -> str:
@@ -98,4 +108,6 @@ def _not_understood(understood: Understood | None) -> RenderableType:
         title, *rest = candidate_lines(candidate)
         lines.append(Text(f"  perhaps: {title}"))
         lines.extend(Text(f"    {typed(line)}", style="bright_black") for line in rest)
+    if hint := understood.get("hint"):
+        lines.append(Text(f"The way out: {typed(hint)}"))
     return Group(*lines)

@@ -198,6 +198,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         joined_ms=work.at_ms,
         key=enrollment.key or "",
         labels=enrollment.labels,
+        let_in_by=_author_of(work, enrollment),
         link_since_ms=work.at_ms,
         name=_free_name(work, enrollment.name, enrollment.used, same),
         os=enrollment.os,
@@ -464,6 +465,12 @@ def _operator_of(work: Work, enrollment: Enrollment) -> str:
     """Return the operator whose code let a device in, empty for an owner: owners may revoke any device."""
     principal = work.shard.access.principals.get(enrollment.owner)
     return principal.id if principal is not None and principal.role is Role.OPERATOR else ""
+
+
+def _author_of(work: Work, enrollment: Enrollment) -> str:
+    """Return the person whose code lets a device in; empty for the demo devices, which are nobody's own."""
+    principal = work.shard.access.principals.get(enrollment.owner)
+    return "" if principal is None or enrollment.demo else author_of(principal.kind, principal.name)
 
 
 def _check_may_revoke(work: Work, device: Device, item: DeviceControlled | EnrollmentOpened) -> None:

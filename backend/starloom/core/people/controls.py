@@ -37,6 +37,7 @@ from starloom.core.state.work import (
     moved,
     repeats,
     unattend,
+    withdraw_proposals,
 )
 from starloom_protocol.records.entities import Attempt, TaskRecord
 from starloom_protocol.stream.authors import ENGINE, may_decide, name_of
@@ -121,6 +122,8 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     stood = timeouts.stood_still(constellation, work.at_ms) if head.paused_since_ms else []
     puts: list[Put] = [*stood, ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
+    if kind is EventKind.REOPENED:
+        withdraw_proposals(work, constellation)
     unattend(work, constellation, Attention.HISTORY_RESTORED)
     if constellation.groups:
         conversation.look_again(work, constellation)

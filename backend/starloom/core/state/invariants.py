@@ -100,9 +100,9 @@ class Violated(AssertionError):
     """An invariant does not hold."""
 
 
-def _need(holds: bool, number: str, words: str) -> None:
-    if not holds:
-        raise Violated(f"{number}: {words}")
+def _violated(number: str, words: str) -> Violated:
+    """Return what is raised. Its words are made for a violation alone: each step of a hub checks what it changed."""
+    return Violated(f"{number}: {words}")
 
 
 def check(shard: Shard) -> None:
@@ -110,12 +110,10 @@ def check(shard: Shard) -> None:
     used: dict[str, int] = {}
     for constellation in shard.constellations.values():
         cycle = find_cycle(constellation, constellation.specs)
-        _need(cycle is None, "I1", f"{constellation.name} has a cycle {cycle}")
-        _need(
-            sorted(int(number) for number in constellation.versions) == list(range(1, constellation.head.version + 1)),
-            "I7",
-            f"versions of {constellation.name} have a gap",
-        )
+        if cycle is not None:
+            raise _violated("I1", f"{constellation.name} has a cycle {cycle}")
+        if sorted(int(number) for number in constellation.versions) != list(range(1, constellation.head.version + 1)):
+            raise _violated("I7", f"versions of {constellation.name} have a gap")
         for task in constellation.tasks:
             check_task(constellation, task)
             record = constellation.tasks[task]
@@ -131,8 +129,10 @@ def check(shard: Shard) -> None:
         check_moving(shard, constellation)
     for device, count in used.items():
         offer = shard.fleet.offers.get(device)
-        _need(shard.fleet.used.get(device, 0) == count, "I12", f"slots of {device} are miscounted")
-        _need(offer is None or count <= offer.slots, "I12", f"{device} holds {count} of {offer.slots if offer else 0}")
+        if shard.fleet.used.get(device, 0) != count:
+            raise _violated("I12", f"slots of {device} are miscounted")
+        if offer is not None and count > offer.slots:
+            raise _violated("I12", f"{device} holds {count} of {offer.slots}")
 
 
 def check_touched(shard: Shard) -> None:
@@ -153,7 +153,8 @@ def check_task(constellation: Constellation, task: str) -> None:
     record = constellation.tasks[task]
     spec = constellation.specs.get(task)
     where = f"{constellation.name}/{task}"
-    _need(spec is not None, "I7", f"{where} has no spec")
+    if spec is None:
+        raise _violated("I7", f"{where} has no spec")
     open_numbers = []
     started = 0
     for number in range(1, max(record.attempt, record.hedge) + 1):
@@ -165,31 +166,34 @@ def check_task(constellation: Constellation, task: str) -> None:
         if attempt.round == record.round and attempt.end not in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED):
             started += attempt.repeatability not in REPEATABLE
     last = max(record.attempt, record.hedge)
-    _need(f"{task}/{last + 1}" not in constellation.attempts, "I3", f"{where} has an attempt above its last")
+    if f"{task}/{last + 1}" in constellation.attempts:
+        raise _violated("I3", f"{where} has an attempt above its last")
     hedge = constellation.attempts.get(f"{task}/{record.hedge}") if record.hedge > record.attempt else None
     if hedge is not None and hedge.end is None:
         first = constellation.attempts.get(f"{task}/{record.attempt}")
         allowed = hedge.repeatability in REPEATABLE and first is not None and first.device != hedge.device
-        _need(allowed and hedge.hedge, "I3", f"{where} has a hedge that may not be")
+        if not allowed or not hedge.hedge:
+            raise _violated("I3", f"{where} has a hedge that may not be")
         open_numbers.remove(record.hedge)
-    _need(len(open_numbers) <= 1, "I3", f"{where} has open attempts {open_numbers}")
-    if open_numbers:
-        _need(open_numbers[0] == record.attempt, "I3", f"{where} has an open attempt that is not its last")
-    _need((record.state in _LIVE) == bool(open_numbers), "I3", f"{where} is {record.state}, open: {open_numbers}")
-    if spec is not None and spec.judge is not None and record.state is TaskState.SUCCEEDED and record.marked is None:
-        _need(
-            record.judged == record.attempt, "I17", f"{where} succeeded, and no judge let attempt {record.attempt} pass"
-        )
-    never = spec is not None and spec.retry.max_attempts <= 1
-    harmless = any(
-        attempt is not None and attempt.effect == "none"
-        for attempt in (constellation.attempts.get(f"{task}/{n}") for n in range(1, record.attempt + 1))
-    )
-    _need(not never or started <= 1 or record.confirmed or harmless, "I9", f"{where} may have run {started} times")
+    if len(open_numbers) > 1:
+        raise _violated("I3", f"{where} has open attempts {open_numbers}")
+    if open_numbers and open_numbers[0] != record.attempt:
+        raise _violated("I3", f"{where} has an open attempt that is not its last")
+    if (record.state in _LIVE) != bool(open_numbers):
+        raise _violated("I3", f"{where} is {record.state}, open: {open_numbers}")
+    is_judged = spec.judge is not None and record.state is TaskState.SUCCEEDED and record.marked is None
+    if is_judged and record.judged != record.attempt:
+        raise _violated("I17", f"{where} succeeded, and no judge let attempt {record.attempt} pass")
+    if spec.retry.max_attempts <= 1 and started > 1 and not record.confirmed:
+        attempts = (constellation.attempts.get(f"{task}/{number}") for number in range(1, record.attempt + 1))
+        if not any(attempt is not None and attempt.effect == "none" for attempt in attempts):
+            raise _violated("I9", f"{where} may have run {started} times")
     if record.state in (TaskState.LEASED, TaskState.RUNNING) and record.started:
         shut = [k for k in constellation.incoming.get(task, {}) if constellation.gate[k] is not GateState.OPEN]
-        _need(not shut, "I2", f"{where} is leased with gates {shut}")
-        _need(spec is None or _has_taken(constellation, spec, record), "I18", f"{where} is leased with {record.took}")
+        if shut:
+            raise _violated("I2", f"{where} is leased with gates {shut}")
+        if not _has_taken(constellation, spec, record):
+            raise _violated("I18", f"{where} is leased with {record.took}")
 
 
 def _has_taken(constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
@@ -207,29 +211,37 @@ def check_indexes(constellation: Constellation) -> None:
     shut: dict[str, int] = {}
     for key, dependency in constellation.deps.items():
         state = decide(constellation, dependency)
-        _need(constellation.gate[key] is state, "I7", f"gate {key} is {constellation.gate[key]}, should be {state}")
+        if constellation.gate[key] is not state:
+            raise _violated("I7", f"gate {key} is {constellation.gate[key]}, should be {state}")
         if state is GateState.UNDECIDED:
             undecided[dependency.target] = undecided.get(dependency.target, 0) + 1
         elif state is GateState.SHUT:
             shut[dependency.target] = shut.get(dependency.target, 0) + 1
     for task in constellation.specs:
-        _need(constellation.undecided.get(task, 0) == undecided.get(task, 0), "I7", f"{task}: undecided miscounted")
-        _need(constellation.shut.get(task, 0) == shut.get(task, 0), "I7", f"{task}: shut miscounted")
+        if constellation.undecided.get(task, 0) != undecided.get(task, 0):
+            raise _violated("I7", f"{task}: undecided miscounted")
+        if constellation.shut.get(task, 0) != shut.get(task, 0):
+            raise _violated("I7", f"{task}: shut miscounted")
     top = sum(
         1
         for task, record in constellation.tasks.items()
         if constellation.specs[task].group is None and record.state not in FINAL_TASK_STATES
     ) + sum(1 for record in constellation.groups.values() if record.state not in FINAL_GROUP_STATES)
     moments = {task for task, record in constellation.tasks.items() if is_at_a_moment(record)}
-    _need(constellation.moments.keys() == moments, "I10", f"{constellation.name}: tasks at a moment miscounted")
-    taps = {task for task, record in constellation.tasks.items() if record.reason is Reason.TAP}
-    _need(constellation.tapped.keys() == taps, "I10", f"{constellation.name}: tasks that wait for a tap miscounted")
-    _need(constellation.unfinished_top == top, "I10", f"{constellation.name}: unfinished miscounted")
+    if constellation.moments.keys() != moments:
+        raise _violated("I10", f"{constellation.name}: tasks at a moment miscounted")
+    if constellation.tapped.keys() != {
+        task for task, record in constellation.tasks.items() if record.reason is Reason.TAP
+    }:
+        raise _violated("I10", f"{constellation.name}: tasks that wait for a tap miscounted")
+    if constellation.unfinished_top != top:
+        raise _violated("I10", f"{constellation.name}: unfinished miscounted")
     for group in constellation.groups:
         children = [constellation.record(child) for child in constellation.children.get(group, ())]
         tally = constellation.tally.get(group)
         unfinished = sum(1 for child in children if child.state not in FINAL_TASK_STATES)
-        _need((tally.unfinished if tally else 0) == unfinished, "I10", f"{group}: children miscounted")
+        if (tally.unfinished if tally else 0) != unfinished:
+            raise _violated("I10", f"{group}: children miscounted")
 
 
 def check_successors(constellation: Constellation) -> None:
@@ -239,12 +251,14 @@ def check_successors(constellation: Constellation) -> None:
             continue
         seen, following = {task}, constellation.specs.get(spec.superseded_by)
         while following is not None:
-            _need(following.id not in seen, "I10", f"{constellation.name}: {task} is superseded in a ring")
+            if following.id in seen:
+                raise _violated("I10", f"{constellation.name}: {task} is superseded in a ring")
             seen.add(following.id)
             following = constellation.specs.get(following.superseded_by or "")
         if constellation.head.state is ConstellationState.SUCCEEDED and spec.group is None and not spec.optional:
             stands = constellation.record(successor(constellation, task)).state
-            _need(stands == "succeeded", "I10", f"{constellation.name} succeeded, the successor of {task} is {stands}")
+            if stands != "succeeded":
+                raise _violated("I10", f"{constellation.name} succeeded, the successor of {task} is {stands}")
 
 
 def check_verdict(constellation: Constellation) -> None:
@@ -252,12 +266,15 @@ def check_verdict(constellation: Constellation) -> None:
     head, answer = constellation.head, constellation.tables["answer"].get("")
     if head.state is ConstellationState.SUCCEEDED and head.policy.judge is not None and head.undone_from is None:
         holds = answer.verdict.holds if isinstance(answer, Answer) and answer.verdict is not None else "nothing"
-        _need(holds == "yes", "I17", f"{constellation.name} succeeded, and its judge said {holds}")
+        if holds != "yes":
+            raise _violated("I17", f"{constellation.name} succeeded, and its judge said {holds}")
 
 
 def check_moving(shard: Shard, constellation: Constellation) -> None:
     """I11: a live constellation has ready work, an open attempt, question, job or fact, or a person paused it."""
     ready = sum(record.state is TaskState.READY for record in constellation.tasks.values())
-    _need(constellation.ready == ready, "I11", f"{constellation.name}: ready tasks miscounted")
+    if constellation.ready != ready:
+        raise _violated("I11", f"{constellation.name}: ready tasks miscounted")
     stalled = constellation.name in shard.live and is_stalled(constellation)
-    _need(not stalled, "I11", f"{constellation.name} is {constellation.head.state} and nothing moves")
+    if stalled:
+        raise _violated("I11", f"{constellation.name} is {constellation.head.state} and nothing moves")

@@ -353,6 +353,17 @@ def close_questions(work: Work, constellation: Constellation) -> None:
         work.emit(constellation, EventKind.QUESTION_CLOSED, key, [put])
 
 
+def withdraw_proposals(work: Work, constellation: Constellation) -> None:
+    """Remove the open proposal of a plan that goes on after its end, to be undone or edited; its next end decides."""
+    puts: list[Put] = [
+        ("proposal", one.id, None)
+        for one in work.shard.access.proposals.values()
+        if one.constellation == constellation.head.id and (one.plan or one.because)
+    ]
+    if puts:
+        work.emit(work.shard.access, EventKind.RECIPE_PROPOSAL_CLOSED, puts[0][1], puts, note="withdrawn", by=ENGINE)
+
+
 def unattend(work: Work, constellation: Constellation, reason: Attention) -> None:
     """Remove a reason from a constellation's attention, if it is there."""
     head = constellation.head

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -31,6 +31,7 @@ from starloom.planner.requests.refusals import refused
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, Fault, Head, Offer, decode_entity
+from starloom_protocol.stream.authors import who
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import CODES, Code, Sharing
 
@@ -141,7 +142,7 @@ class PlanJobs:
         if not isinstance(head, Head):
             raise NotOurs(f"{job.constellation} does not exist")
         catalogue = with_saved(self._catalogue, versions_in(fleet), runs_in(fleet))
-        view = fleet_of(fleet)
+        view = replace(fleet_of(fleet), asked_by=who(head.author))
         planned = await asyncio.to_thread(self._decide, head, view, catalogue)
         if not (isinstance(planned, Fault) and planned.code in _FOR_A_MODEL):
             await self._propose(job, _Made(planned))

@@ -20,10 +20,11 @@ NEAR_MOST: Final = 12
 _DEFAULT_CHARS: Final = 40
 
 
-def call(recipe: Recipe) -> str:
+def call(recipe: Recipe, *, titled: bool = True) -> str:
     """Return `recipe(slot: type, other?: type = default) [effects] - title`; a text has no type written."""
     slots = ", ".join(_slot(name, param) for name, param in recipe.params.items())
-    return f"{plain(recipe.name, 64)}({slots}) [{','.join(recipe.effects)}] - {plain(recipe.title)}"
+    title = f" - {plain(recipe.title)}" if titled else ""
+    return f"{plain(recipe.name, 64)}({slots}) [{','.join(recipe.effects)}]{title}"
 
 
 def possible(recipes: Sequence[Recipe], fleet: FleetSnapshot) -> list[Recipe]:
@@ -41,9 +42,12 @@ def possible(recipes: Sequence[Recipe], fleet: FleetSnapshot) -> list[Recipe]:
 
 
 def all_of(recipes: Sequence[Recipe]) -> list[str]:
-    """Return the lines of all recipes if they fit, else none."""
-    lines = [call(recipe) for recipe in sorted(recipes, key=lambda recipe: recipe.name)]
-    return lines if sum(map(_size, lines)) <= RECIPES_BYTES else []
+    """Return the lines of all recipes if they fit, without their titles if they fit so, else none."""
+    for titled in (True, False):
+        lines = [call(recipe, titled=titled) for recipe in sorted(recipes, key=lambda recipe: recipe.name)]
+        if sum(map(_size, lines)) <= RECIPES_BYTES:
+            return lines
+    return []
 
 
 def nearest(recipes: Sequence[Recipe], words: str) -> list[str]:

@@ -17,6 +17,7 @@ from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.api.previews import PreviewFault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Selector, TaskSpec
+from starloom_protocol.text.wording import is_agent_line
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.vocabulary import Gate, Reason
 
@@ -163,8 +164,8 @@ def _ungranted(task: str, tool: str, missing: Sequence[MissingGrant]) -> TaskFau
 
 def _typed_there(item: MissingGrant) -> str:
     """Return where a grant is given: a line to type there, or the words of a browser tab about its switch."""
-    is_line = "starloom-agent " in item.line
-    return f"Type `{item.line}` on {item.device}" if is_line else f"On {item.device}: {item.line.rstrip('.')}"
+    typed = is_agent_line(item.line)
+    return f"Type `{item.line}` on {item.device}" if typed else f"On {item.device}: {item.line.rstrip('.')}"
 
 
 def _nowhere(fleet: Fleet, task: str, tool: str, unable: Sequence[Candidate]) -> TaskFault:

@@ -23,7 +23,8 @@ nas*). Words that nearly fit start nothing: the page asks for what is missing, a
 Quotes make a name sure that could be anything else: *find "holiday budget"*, *run `ls -l` everywhere*. A file is meant
 without them where its name has an ending, a number or a pattern, is that of a document (*invoice*, *notes*), or stands
 as one word after *the file*: *find orders* is only offered, *find the file orders* runs. A device is found without the
-accents of its name.
+accents of its name. *My phone* is the phone, or the phone's browser, that joined by a code of the person who asks,
+whatever its name; where there are two of them, say which.
 
 Every recipe can also be run by its name: `starloom submit -r NAME -p PARAM=VALUE --wait`; `--preview` shows the plan
 first. *Grants* are what the owner of a device has to have allowed there (`starloom-agent grant`, or the profile); a
@@ -62,6 +63,8 @@ plan:
 ```
 
 `{param: NAME}` stands for a whole value; a text `"{NAME}"` in a plan is refused, because only phrases have slots.
+A slot of a phrase that stands in quotes, as in `send "{text}" to {phone}`, takes only words in quotes. Where a phrase
+begins as another one and goes on with a further slot, these words may follow every phrase that ends with the same slot.
 
 | field of a parameter | says |
 |---|---|

@@ -26,7 +26,7 @@ _PROGRAMS: Final = re.compile(
 )
 _RUNNING: Final = re.compile(r"(?:what(?:'s| is)|which programs? (?:is|are)) running on\b")
 _MOVE: Final = re.compile(r"(?:move|sync|synchroni[sz]e|mirror)\b")
-_RENAME: Final = re.compile(r"rename\b")
+_RENAME: Final = re.compile(r"rename (?:(?:the|my) )?(?:device |machine |phone )?(?P<rest>.*)")
 _EMPTY: Final = re.compile(r"empty\b.*\b(?:trash|bin)\b")
 _SEEN: Final = re.compile(
     r"(?:when (?:was|did)|what (?:did|has|was))\b.*\b(?:last|do|doing|done|seen|yesterday|today)\b"
@@ -84,6 +84,12 @@ def _moves(said: str, fleet: FleetSnapshot) -> bool:
     return _MOVE.match(said) is not None and sum(device.named_in(said) for device in fleet.devices) > 1
 
 
+def _renames(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words give a device another name; files are renamed by other words."""
+    found = _RENAME.match(said)
+    return found is not None and any(device.name_pattern.match(found["rest"]) for device in fleet.devices)
+
+
 def _compares(said: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words compare devices, or folders of them; other comparisons are work for a model."""
     return _COMPARE.match(said) is not None and any(device.named_in(said) for device in fleet.devices)
@@ -118,14 +124,15 @@ _GAPS: Final = (
     ),
     _Gap(
         _compares,
-        "no recipe compares folders or devices",
+        "no recipe compares whole devices",
         (
+            _Way("*compare Documents on {one} with Documents on {other}* compares two folders", _SEARCH, _SEARCH),
             _Way("*find duplicates on {two}* shows the files that are equal", (*_SEARCH, "fs.trash")),
             _Way("*run uptime on {two}* marks where the output of a command differs", _COMMAND),
         ),
     ),
     _Gap(
-        _of_named(_RENAME),
+        _renames,
         "a request gives no device another name; its owner does, on its page or by `starloom device rename`",
         (),
     ),

@@ -27,6 +27,7 @@ from starloom.planner.requests.phrases import (
     Word,
     left_over,
     overlap,
+    phrases_of,
     read_phrase,
     readings,
     request_words,
@@ -80,7 +81,18 @@ def mentioned(
         if found is not None:
             taken[meant[0]] = found
         at = end
-    return taken
+    return taken or _only_one(recipe, said, fleet)
+
+
+def _only_one(recipe: Recipe, said: Sequence[Word], fleet: FleetSnapshot) -> dict[str, SlotValue]:
+    """Return the one device that words have by its name, for a recipe that takes one: *nas duplicates*."""
+    slots = [name for name, param in recipe.params.items() if param.type == "device"]
+    words = " ".join(word.text for word in said if not word.quoted).casefold()
+    named = [device for device in fleet.devices if device.named_in(words)]
+    if len(slots) != 1 or len(named) != 1:
+        return {}
+    found = take(named[0].name, recipe.params[slots[0]], fleet)
+    return {slots[0]: found} if found.filled else {}
 
 
 def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
@@ -178,8 +190,9 @@ class Candidate:
 class Matched:
     """`rhythm` is how often the words say; they are near then, whatever recipe fits the rest.
 
-    `on_trial`: the words fit the first candidate exactly, and are near only because it is on trial. `gap` is a sentence
-    about words that no recipe carries out.
+    `words` are those that were matched, and `given` the values beside them. `on_trial`: the words fit the first
+    candidate exactly, and are near only because it is on trial. `gap` is a sentence about words that no recipe carries
+    out.
     """
 
     outcome: Match
@@ -187,6 +200,8 @@ class Matched:
     rhythm: Rhythm | None = None
     on_trial: bool = False
     gap: str = ""
+    words: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=1024)
@@ -205,6 +220,8 @@ class _Fit:
     order: int
     sure: bool
     """Whether no person needs to look at it: every value is there and looks like one of its type."""
+    strange: int
+    """The number of values that resemble nothing of their slot."""
     unsaid: bool
     """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
 
@@ -227,6 +244,15 @@ def match_all(
     alone do not start it, so it is a near match; for its keeper it is an exact one in a preview, and after the preview
     was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
+    found = _match_all(words, catalogue, fleet, params, shown_to)
+    return replace(
+        found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
+    )
+
+
+def _match_all(
+    words: str, catalogue: Catalogue, fleet: FleetSnapshot, params: Mapping[str, Any] | None, shown_to: str
+) -> Matched:
     grown = catalogue.grown
     others = [recipe for recipe in catalogue.all() if recipe.name not in grown]
     found = match(words, others, fleet, params=params)
@@ -313,7 +339,7 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
         return Matched(Match.EXACT, (whole[0].candidate,))
     # A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
-    partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, len(fit.candidate.missing)))
+    partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, fit.strange, len(fit.candidate.missing)))
     likely = _first_of_each([fit.candidate for fit in partial] or sorted(nears, key=lambda item: -item.score))
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * _WHOLE]
     if strong:
@@ -346,7 +372,7 @@ def _try_recipe(
         return known[name, words]
 
     best = 0.0
-    phrases = [_phrase(text) for text in recipe.phrases]
+    phrases = phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
     for phrase in phrases:
         for number, reading in enumerate(readings(phrase, said)):
             if number >= _READINGS_MOST:
@@ -358,7 +384,8 @@ def _try_recipe(
             # A device that is asked for in place of *June of the phone* would let June go without a word.
             asked = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
             words = [word for name in asked for word in words_of(reading.get(name, ""))]
-            fits.append(replace(fit, candidate=replace(fit.candidate, unused=left_over(words, phrases, devices))))
+            unused = (*left_over(words, phrases, devices), *_unknown_in(given, recipe))
+            fits.append(replace(fit, candidate=replace(fit.candidate, unused=unused)))
             if fit.sure:
                 break
         best = max(best, overlap(phrase, said))
@@ -366,7 +393,20 @@ def _try_recipe(
         return fits, None
     named = mentioned(recipe, phrases, said, fleet)
     near = _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
-    return fits, replace(near, unused=left_over(said, phrases, devices))
+    return fits, replace(near, unused=(*left_over(said, phrases, devices), *_unknown_in(given, recipe)))
+
+
+def _optional_in(recipe: Recipe) -> frozenset[str]:
+    """Return the parameters that may be left out, and that change what the recipe does when they are named."""
+    named = {param.true_when_named for param in recipe.params.values()}
+    return frozenset(name for name, param in recipe.params.items() if param.optional and name in named)
+
+
+def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the device parameters that words need not name: those with a default, and those given beside them."""
+    devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
+    usual = frozenset(name for name, param in devices.items() if param.default is not None)
+    return usual, frozenset(name for name in devices if name in given)
 
 
 def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
@@ -412,6 +452,9 @@ def _fit(
     telling: Collection[str],
 ) -> _Fit:
     candidate = _candidate(recipe, taken, given, _WHOLE, fleet)
+    complete = not phrase.lacks or phrase.lacks in given
+    if not complete and phrase.lacks in _optional_in(recipe):
+        candidate = replace(candidate, missing=(*candidate.missing, _asked_for(recipe, phrase.lacks, fleet)))
     said = {name: item for name, item in taken.items() if name not in given}
     said = {name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in said.items()}
     # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
@@ -425,8 +468,16 @@ def _fit(
         if item.filled
     )
     unsaid = all(not item.reason for item in candidate.missing)
-    able = _able(recipe, candidate.params, fleet)
-    return _Fit(candidate, len(phrase.literals), able, order, trusted and not candidate.missing, trusted and unsaid)
+    able = _able(recipe, candidate.params, fleet) and not any(item.unable for item in said.values())
+    return _Fit(
+        candidate,
+        literals=len(phrase.literals),
+        able=able,
+        order=order,
+        sure=trusted and complete and not candidate.missing and not _unknown_in(given, recipe),
+        strange=sum(item.like_none for item in said.values()),
+        unsaid=trusted and unsaid,
+    )
 
 
 def _able(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> bool:
@@ -482,6 +533,20 @@ def _candidate(
     if not missing:
         missing = _refused_values(recipe, values)
     return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
+
+
+def _unknown_in(given: Mapping[str, Any], recipe: Recipe) -> tuple[str, ...]:
+    """Return the values given beside the words that a recipe has no parameter for, as they were given."""
+    unknown = [(name, value) for name, value in given.items() if name not in recipe.params]
+    return tuple(
+        f"{name}={value['name'] if isinstance(value, dict) and 'name' in value else value}" for name, value in unknown
+    )
+
+
+def _asked_for(recipe: Recipe, name: str, fleet: FleetSnapshot) -> Missing:
+    param = recipe.params[name]
+    able = fleet.able(param.needs) if param.type == "device" else ()
+    return Missing(name, param.type, param_title(name, param), "", tuple(device.name for device in able))
 
 
 def _without_device_as_folder(

@@ -60,6 +60,8 @@ _PARTICLES = word_set(
     "up down last first time one two by be can it its that i have put get send show which when why new newest not as"
     " if take check find search for where"
 )
+_PLAIN = frozenset({"zip"})
+"""Words that mean one thing only, whatever stands around them."""
 _SPELLED_LEAST = 4
 _SPELLED_LIKE = 0.85
 _TRIES_MOST = 4000
@@ -74,6 +76,11 @@ class Word:
     text: str
     forms: tuple[str, ...]
     tail: str = ""
+
+    @property
+    def quoted(self) -> bool:
+        """Whether quotes or backticks hold it together, so that it is a name or a command and nothing else."""
+        return self.text[:1] in ('"', "`", "“")
 
 
 def words_of(text: str) -> list[Word]:
@@ -100,9 +107,15 @@ def request_words(text: str) -> list[Word]:
 
 @dataclass(frozen=True)
 class Phrase:
-    """Parts in order: a literal form, or a slot (its name in `slot`)."""
+    """Parts in order: a literal form, or a slot (its name in `slot`).
+
+    The slots in `quoted` stand in quotes, and take nothing else. `lacks` is a slot that its words begin to name and do
+    not: *and put a contact sheet*, without *on laptop*.
+    """
 
     parts: tuple[tuple[str, bool], ...]
+    lacks: str = ""
+    quoted: frozenset[str] = frozenset()
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -119,8 +132,9 @@ class Phrase:
 
     @cached_property
     def says(self) -> float:
-        """The weight of its own words: one for each word with a meaning, half for a particle."""
-        return len(self.telling) + sum(form in _PARTICLES for form in set(self.literals)) / 2
+        """The weight of its own words: one for each with a meaning, half for a particle, and more for a plain one."""
+        halves = sum(form in _PARTICLES or form in _PLAIN for form in set(self.literals))
+        return len(self.telling) + halves / 2
 
     def before(self, slot: str) -> str:
         """Return the word that stands before a slot; empty at the beginning and after another slot."""
@@ -171,14 +185,81 @@ def spellings(phrases: Collection[Phrase]) -> frozenset[str]:
 def read_phrase(text: str) -> Phrase:
     """Return a phrase ready to be compared."""
     parts: list[tuple[str, bool]] = []
+    quoted: set[str] = set()
     for token in text.split():
         slot = _SLOT.search(token)
         if slot:
             parts.append((slot[1], True))
+            quoted.update([slot[1]] if token.startswith('"') else [])
             continue
         for word in words_of(token):
             parts.extend((form, False) for form in word.forms)
-    return Phrase(tuple(parts))
+    return Phrase(tuple(parts), quoted=frozenset(quoted))
+
+
+_PHRASES_MOST = 200
+_LEAST_PARTS = 2
+
+
+@lru_cache(maxsize=1024)
+def phrases_of(
+    texts: tuple[str, ...], optional: frozenset[str], usual: frozenset[str], given: frozenset[str]
+) -> tuple[Phrase, ...]:
+    """Return the phrases of a recipe, and those that they make together.
+
+    Where a phrase begins as another one and goes on with a further slot, these words may follow every phrase that ends
+    as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates
+    on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional`
+    slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `given`,
+    they do without.
+    """
+    found = dict.fromkeys(read_phrase(text) for text in texts)
+    written = list(found)
+    for phrase in written:
+        for tail in _clauses(written) if phrase.slots else ():
+            names = {name for name, is_slot in tail[1:] if is_slot}
+            if phrase.parts[-1] == tail[0] and names and names.isdisjoint(phrase.slots):
+                found.setdefault(Phrase((*phrase.parts, *tail[1:])))
+    for phrase in list(found):
+        shorter = _without_last(phrase, optional) or _without_known(phrase, usual, given, written)
+        if shorter is not None and Phrase(shorter.parts) not in found:
+            found.setdefault(shorter)
+    return tuple(found)[: max(_PHRASES_MOST, len(texts))]
+
+
+def _clauses(phrases: Sequence[Phrase]) -> Iterator[tuple[tuple[str, bool], ...]]:
+    """Yield the parts by which a phrase is longer than another one, from the slot on with which the other one ends."""
+    for phrase in phrases:
+        for other in phrases:
+            length = len(other.parts)
+            if length < len(phrase.parts) and phrase.parts[:length] == other.parts and other.parts[-1][1]:
+                yield phrase.parts[length - 1 :]
+
+
+def _without_last(phrase: Phrase, optional: frozenset[str]) -> Phrase | None:
+    """Return a phrase without the optional slot at its end, if the words before it tell that it is meant."""
+    *before, (last, is_slot) = phrase.parts
+    if not is_slot or last not in optional or not before or before[-1][1] or before[-1][0] not in _SMALL:
+        return None
+    rest = before[:-1]
+    clause = rest[max((at + 1 for at, (_, slot) in enumerate(rest) if slot), default=0) :]
+    told = any(form not in _SMALL and form not in _PARTICLES for form, _ in clause)
+    return Phrase(tuple(rest), last) if told and len(clause) < len(rest) else None
+
+
+def _without_known(
+    phrase: Phrase, usual: frozenset[str], given: frozenset[str], written: Collection[Phrase]
+) -> Phrase | None:
+    """Return a phrase without the device at its end, where that is known: given beside the words, or the usual ones.
+
+    The usual ones are meant where a phrase without the slot before does without it as well: *find duplicates*.
+    """
+    *before, (last, is_slot) = phrase.parts
+    if not is_slot or len(before) < _LEAST_PARTS or before[-1][1] or before[-1][0] not in _SMALL:
+        return None
+    shorter = Phrase(tuple(before[:-1]), last)
+    alike = Phrase(shorter.parts[:-2]) in written and shorter.parts[-1][1] and not shorter.parts[-2][1]
+    return shorter if shorter.telling and (last in given or (last in usual and alike)) else None
 
 
 def _forms_of(words: list[Word]) -> list[tuple[str, int]]:
@@ -193,7 +274,14 @@ def readings(phrase: Phrase, words: list[Word]) -> Iterator[dict[str, str]]:
     """
     forms = _forms_of(words)
     budget = [_TRIES_MOST]
-    yield from _read(phrase.parts, 0, forms, 0, words, {}, budget)
+    for reading in _read(phrase.parts, 0, forms, 0, words, {}, budget):
+        if all(_is_quoted(reading[name]) for name in phrase.quoted):
+            yield reading
+
+
+def _is_quoted(text: str) -> bool:
+    (*others, word) = words_of(text)
+    return word.quoted and not others
 
 
 def _read(

@@ -12,8 +12,10 @@ from shlex import quote
 from typing import Any, Final
 
 from starloom.core.state.model import TRIAL_RUNS
-from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
+from starloom.planner.requests.german import in_english
 from starloom.planner.requests.matching import Candidate, Match, Matched
+from starloom.planner.requests.phrases import overlap, read_phrase, request_words
 from starloom.planner.requests.rhythm import Rhythm
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.text.wording import listed, quoted
@@ -21,6 +23,7 @@ from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, Code
 
 EXAMPLES = 3
+_NO_WORDS: Final = Matched(Match.NONE, ())
 
 
 def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
@@ -30,7 +33,7 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
     if found.outcome is Match.NEAR:
         meant = _may_mean(found.candidates)
         if found.rhythm is not None:
-            line = _schedule_line(found.candidates[0], found.rhythm)
+            line = _schedule_line(found.candidates[0], found.rhythm, by_name=bool(found.given))
             meant = f"{meant}. They also say how often, and a request runs once; to repeat it: {line}"
         return _fault(Code.REQUEST_AMBIGUOUS, meant)
     if found.gap:
@@ -38,12 +41,12 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
     nearest = ", ".join(quoted(candidate.title) for candidate in found.candidates)
     verb = "recipe is" if len(found.candidates) == 1 else "recipes are"
     near = f"The nearest {verb} {nearest}. " if nearest else ""
-    return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet))
+    return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet, found))
 
 
-def what_to_ask(fleet: FleetSnapshot) -> str:
-    """Return two sentences about possible requests here, with examples."""
-    shown = ", ".join(quoted(words) for words in examples(fleet))
+def what_to_ask(fleet: FleetSnapshot, found: Matched) -> str:
+    """Return two sentences about possible requests here, with the examples nearest to the words."""
+    shown = ", ".join(quoted(words) for words in examples(fleet, found))
     first = "Starloom looks after your devices, copies and checks files between them, and runs work on them."
     if not fleet.devices:
         return f"{first} No device has joined yet; add one on the page *Devices*, or by `starloom enroll`."
@@ -73,21 +76,53 @@ _EXAMPLES: Final = (
     _Example("errors since yesterday on {}", (("log.search",),)),
     _Example("find invoice on {}", (("fs.find",),)),
     _Example("take a picture with {} and put it on {}", (("camera.capture",), ("fs.write", "fs.hash"))),
+    _Example("find duplicates on {}", (("fs.find", "fs.hash", "fs.trash"),)),
+    _Example("largest files on {}", (("fs.find",),)),
+    _Example("list the files in Documents on {}", (("fs.list",),)),
+    _Example("zip the folder Documents on {}", (("archive.zip", "fs.write", "fs.hash"),)),
+    _Example("compare Documents on {} with Documents on {}", (("fs.find", "fs.hash"), ("fs.find", "fs.hash"))),
+    _Example("search the files of {} for the word invoice", (("fs.search",),)),
+    _Example("make a contact sheet of Pictures on {}", (("fs.find", "fs.hash", "image.sheet"),)),
+    _Example("make the pictures in Pictures on {} smaller", (("fs.find", "image.resize", "fs.write"),)),
+    _Example('send "hello" to {}', (("notify",),), of_a_phone=True),
+    _Example("copy Documents from {} to {}", (("fs.find", "fs.hash", "artifact.put"), _STORES)),
 )
+_NEAR: Final = 0.25
+"""An example that is less like the words than that stands in its usual place."""
 
 
-def examples(fleet: FleetSnapshot) -> tuple[str, ...]:
-    """Return requests in words that fit a recipe and that the devices which they name can carry out now."""
-    devices = sorted(fleet.devices, key=lambda device: (device.demo, not device.online, device.name))
+def examples(fleet: FleetSnapshot, found: Matched = _NO_WORDS) -> tuple[str, ...]:
+    """Return requests in words that fit a recipe and that the devices which they name can carry out now.
+
+    Those nearest to the words that were said come first, with the devices that were named.
+    """
+    named = _named_in(found, fleet)
+    devices = sorted(fleet.devices, key=lambda one: (one.name not in named, one.demo, not one.online, one.name))
     asked: list[str] = []
     backed_up = False
-    for example in _EXAMPLES:
-        found = _places(example, devices)
+    for example in sorted(_EXAMPLES, key=lambda one: -_nearness(one, found.words)):
+        placed = _places(example, devices)
         copies = example.words.startswith("back up")
-        if found and not (copies and backed_up):
-            asked.append(example.words.format(*(device.name for device in found)))
+        if placed and not (copies and backed_up):
+            asked.append(example.words.format(*(device.name for device in placed)))
             backed_up = backed_up or copies
     return tuple(asked[:EXAMPLES])
+
+
+def _named_in(found: Matched, fleet: FleetSnapshot) -> set[str]:
+    """Return the names of the devices that the words have, or the values given beside them."""
+    given = {
+        str(value["name"] if isinstance(value, dict) and "name" in value else value) for value in found.given.values()
+    }
+    said = found.words.casefold()
+    return {device.name for device in fleet.devices if device.name in given or device.named_in(said)}
+
+
+def _nearness(example: _Example, words: str) -> float:
+    """Return how much an example is like words, in German as well, from `_NEAR` on; 0 for all that are not alike."""
+    phrase = read_phrase(example.words.replace("{}", "{device}"))
+    alike = max(overlap(phrase, request_words(said)) for said in (words, in_english(words)))
+    return alike if alike >= _NEAR else 0.0
 
 
 def _places(example: _Example, devices: Sequence[DeviceSnapshot]) -> list[DeviceSnapshot]:
@@ -96,15 +131,11 @@ def _places(example: _Example, devices: Sequence[DeviceSnapshot]) -> list[Device
     for at, needs in enumerate(example.needs):
         phone = example.of_a_phone and at == 0
         able = [device for device in devices if device not in taken and device.can_now(needs)]
-        found = next((device for device in able if not phone or _is_phone(device)), None)
+        found = next((device for device in able if not phone or of_class("phone", [device])), None)
         if found is None:
             return []
         taken.append(found)
     return taken
-
-
-def _is_phone(device: DeviceSnapshot) -> bool:
-    return "phone" in device.words or device.os in ("android", "ios")
 
 
 def _may_mean(candidates: tuple[Candidate, ...]) -> str:
@@ -120,11 +151,11 @@ def _may_mean(candidates: tuple[Candidate, ...]) -> str:
     return f"they may mean {title}, which still needs {needed}{also}"
 
 
-def _schedule_line(meant: Candidate, rhythm: Rhythm) -> str:
+def _schedule_line(meant: Candidate, rhythm: Rhythm, *, by_name: bool) -> str:
     """Return the line that repeats the words, or the recipe with its values where the words do not say them all."""
     lacking = "".join(f" -p {quote(item.name)}=..." for item in meant.missing)
-    known = "".join(f" -p {quote(name)}{_typed(value)}" for name, value in meant.params.items()) if lacking else ""
-    what = f"-r {meant.recipe}{known}{lacking}" if lacking else quote(rhythm.rest)
+    known = "".join(f" -p {quote(name)}{_typed(value)}" for name, value in meant.params.items())
+    what = f"-r {meant.recipe}{known}{lacking}" if lacking or by_name else quote(rhythm.rest)
     return f"starloom schedule add {what} --cron {quote(rhythm.cron)}"
 
 

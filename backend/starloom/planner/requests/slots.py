@@ -16,9 +16,19 @@ from enum import IntEnum
 from typing import Any
 
 from starloom.planner.abilities import ability
-from starloom.planner.fleet import DEVICE_CLASSES, DeviceSnapshot, FleetSnapshot, gone_words, of_class, singular
+from starloom.planner.fleet import (
+    DEVICE_CLASSES,
+    PERSONAL,
+    DeviceSnapshot,
+    FleetSnapshot,
+    class_of,
+    gone_words,
+    of_class,
+    singular,
+)
 from starloom.planner.requests.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
+from starloom_protocol.stream.authors import name_of
 from starloom_protocol.text.wording import quoted
 
 _ADDING = "with starloom enroll or Fleet, Add device"
@@ -86,7 +96,8 @@ class SlotValue:
     """The result of a slot for words: a value, or the reason why there is none, with the devices to choose from.
 
     `wanted` is the number of devices that the words ask for (*two machines*), 0 if they give none. `like_none`: the
-    words resemble no value of such a slot; `bare`: no quotes hold a command together.
+    words resemble no value of such a slot; `unable`: they mean a device that lacks the tools; `bare`: no quotes hold a
+    command together.
     """
 
     value: Any = None
@@ -95,6 +106,7 @@ class SlotValue:
     wanted: int = 0
     trust: Trust = Trust.SURE
     like_none: bool = False
+    unable: bool = False
     bare: bool = False
 
     @property
@@ -110,8 +122,12 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if param.type == "device":
         return _few_enough(take_device(text, param, fleet), param)
     bare = _unquoted(text)
+    if param.type in _LOOKS and bare != text:
+        # *send "notes.txt" to nas* may be about a file.
+        doubtful = param.type == "text" and len(bare.split()) == 1 and _PATH_MARK.search(bare)
+        return SlotValue(bare, trust=Trust.PLAIN if doubtful else Trust.SURE)
     if param.type in _LOOKS:
-        return SlotValue(bare) if bare != text else _LOOKS[param.type](text, fleet)
+        return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
         return _take_argv(bare) if bare != text else _take_bare_argv(text, fleet)
     return _TAKERS[param.type](bare)
@@ -163,10 +179,12 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     counted = _NUMBER_WORDS.get(kind_words[0], int(kind_words[0]) if kind_words[0].isdigit() else 0)
     if counted > 1 and len(kind_words) > 1:
         return _so_many(counted, " ".join(kind_words[1:]), able)
-    found = of_class(kind, able, guess=len(words) < len(text.split()))
+    guess = len(words) < len(text.split())
+    own = _own_of(text, kind, fleet)
+    found = own(of_class(kind, able, guess=guess))
     if many:
         return _several(found, param) if found else SlotValue(reason=f"there are no {' '.join(kind_words)} here")
-    real = of_class(kind, fleet.devices, guess=False) if all(device.demo for device in found) else []
+    real = own(of_class(kind, fleet.devices, guess=guess)) if all(device.demo for device in found) else []
     if found and real and not real[0].demo:
         # *My phone* is never the phone of the demonstration where there is a real one, though that one lacks the tools.
         return _unable(real[0], param, able)
@@ -175,12 +193,38 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if found:
         names = tuple(device.name for device in found)
         return SlotValue(reason=f"{text} may be {' or '.join(names)}", choices=names)
-    unable = [device for device in of_class(kind, fleet.devices, guess=False) if device not in able]
-    if len(unable) == 1:
+    if others := [device for device in of_class(kind, able, guess=guess) if not device.demo]:
+        return _of_another(others)
+    unable = [device for device in own(of_class(kind, fleet.devices, guess=guess)) if device not in able]
+    if unable:
         return _unable(unable[0], param, able)
     if gone := next((device for device in fleet.gone if device.name.casefold() == " ".join(words)), None):
         return SlotValue(reason=gone_words(gone), choices=tuple(device.name for device in able))
     return _unknown(text, kind, able)
+
+
+def _own_of(
+    text: str, kind: str, fleet: FleetSnapshot
+) -> Callable[[Sequence[DeviceSnapshot]], Sequence[DeviceSnapshot]]:
+    """Return the choice among devices that words such as *my phone* mean: those of the person that asks.
+
+    A phone of an unknown person may be theirs where none of their own is there; that of another person never is.
+    """
+    asks = fleet.asked_by
+    if text.casefold().split()[0] != "my" or class_of(kind) not in PERSONAL or not asks:
+        return lambda found: found
+    return lambda found: (
+        [device for device in found if device.let_in_by == asks] or [device for device in found if not device.let_in_by]
+    )
+
+
+def _of_another(devices: Sequence[DeviceSnapshot]) -> SlotValue:
+    """Return the devices of other persons for a person to choose from by name: *my phone* is none of them."""
+    first = devices[0]
+    names = tuple(device.name for device in devices)
+    return SlotValue(
+        reason=f"{first.name} joined by a code of {name_of(first.let_in_by)}; say it by its name", choices=names
+    )
 
 
 def _spelled(words: Sequence[str], fleet: FleetSnapshot) -> DeviceSnapshot | None:
@@ -212,7 +256,8 @@ def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> Slot
 
 def _unable(device: DeviceSnapshot, param: ParamDoc, able: Sequence[DeviceSnapshot]) -> SlotValue:
     lacks = " and ".join(tool for tool in param.needs if tool not in device.tools)
-    return SlotValue(reason=f"{device.name} does not offer {lacks}", choices=tuple(one.name for one in able))
+    names = tuple(one.name for one in able)
+    return SlotValue(reason=f"{device.name} does not offer {lacks}", choices=names, unable=True)
 
 
 def _unknown(text: str, kind: str, able: Sequence[DeviceSnapshot]) -> SlotValue:

@@ -118,7 +118,9 @@ export function nameOf(agent: string): string {
     : /iPad/.test(agent)
       ? "iPad"
       : /Android/.test(agent)
-        ? "Android phone"
+        ? /Mobile/.test(agent)
+          ? "Android phone"
+          : "Android tablet"
         : /Windows/.test(agent)
           ? "Windows"
           : /Mac OS X/.test(agent)

@@ -202,6 +202,7 @@ describe("joining", () => {
     expect(nameOf("Mozilla/5.0 (Linux; Android 15; Pixel 7) Chrome/140 Mobile Safari/537")).toBe(
       "Android phone Chrome",
     );
+    expect(nameOf("Mozilla/5.0 (Linux; Android 15; SM-X710) Chrome/140 Safari/537")).toBe("Android tablet Chrome");
     expect(nameOf("Mozilla/5.0 (iPhone; CPU iPhone OS 19 like Mac OS X) Version/19 Mobile Safari/604")).toBe(
       "iPhone Safari",
     );

@@ -1,12 +1,14 @@
 /** The band on top of a constellation: its answer in a sentence, or why there is none yet, and the answer's parts. */
 
-import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
+import { Fragment, type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import { citesIn } from "../../model/answer/cites.ts";
+import { taskNamed } from "../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import { shortAnswer } from "../../model/tasks/selectors.ts";
 import type { Answer, Head } from "../../model/types.ts";
 import { readable } from "../../model/words/readable.ts";
 import { Said } from "../../ui/Said.tsx";
-import { AnswerWords, Struck } from "./AnswerWords.tsx";
 
 interface Props {
   of: Head;
@@ -54,6 +56,58 @@ export function AnswerBand({ of, answer, sentence: now, label, fleet, children }
       {children}
       <Struck sentences={answer?.struck ?? []} />
     </div>
+  );
+}
+
+interface WordsProps {
+  constellation: string;
+  answer: Answer;
+  fleet: StreamModel;
+}
+
+/** The answer in a model's words: each mark opens the task that it cites. */
+function AnswerWords({ constellation, answer, fleet }: WordsProps) {
+  const cites = answer.cites ?? [];
+  return (
+    <>
+      {citesIn(answer.words ?? "", cites.length).map((part) => {
+        const cite = part.cite === null ? undefined : cites[part.cite];
+        if (!cite) return <Fragment key={part.at}>{part.text}</Fragment>;
+        const from = `${taskNamed(fleet, cite.task)}${cite.pointer ? ` ${cite.pointer}` : ""}`;
+        return (
+          <Link
+            key={part.at}
+            className="cite"
+            href={`/constellations/${encodeURIComponent(constellation)}/t/${encodeURIComponent(cite.task)}?tab=result`}
+            title={`From ${from}`}
+            aria-label={`Source: ${from}`}
+          >
+            {part.text}
+          </Link>
+        );
+      })}
+    </>
+  );
+}
+
+/** The sentences of the model that no cited result shows. */
+function Struck({ sentences }: { sentences: readonly string[] }) {
+  if (sentences.length === 0) return null;
+  return (
+    <details className="struck small">
+      <summary>
+        {sentences.length === 1 ? "One sentence was" : `${sentences.length} sentences were`} left out: no cited result
+        shows
+        {sentences.length === 1 ? " it" : " them"}
+      </summary>
+      <ul>
+        {sentences.map((sentence) => (
+          <li key={sentence}>
+            <s>{sentence}</s>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 

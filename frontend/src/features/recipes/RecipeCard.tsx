@@ -41,7 +41,7 @@ export function RecipeCard({ recipe, demos }: { recipe: RecipeRow; demos: { all:
       {sentence && ready && sentence.ungranted.length > 0 && (
         <p className="small lack">
           {sentence.ungranted.join(" and ")} {sentence.ungranted.length > 1 ? "have" : "has"} not allowed this yet. The
-          preview has the line to type there.
+          preview says how to allow it.
         </p>
       )}
       <div className="row wrap facts">

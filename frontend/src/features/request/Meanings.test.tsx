@@ -35,7 +35,8 @@ it("says that nothing is near where no reason is known", () => {
   expect(screen.getByText("Nothing near it was found.")).toBeTruthy();
 });
 
-it("names the words that a recipe has no place for", async () => {
+it("names the words that a recipe has no place for, and the way by hand", async () => {
+  const onBuild = vi.fn();
   const hub = { recipes: async () => ({ items: [] }) };
   const candidate = { recipe: "photo-backup", title: "Back up", score: 900, params: {}, missing: [], trial: null };
   render(
@@ -47,9 +48,11 @@ it("names the words that a recipe has no place for", async () => {
         gap=""
         onSay={vi.fn()}
         onAdopt={vi.fn()}
-        onBuild={vi.fn()}
+        onBuild={onBuild}
       />
     </WorkspaceContext>,
   );
   expect(await screen.findByText("It does not use: June")).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: "Build" }));
+  expect(onBuild).toHaveBeenCalledOnce();
 });

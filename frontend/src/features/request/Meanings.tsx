@@ -34,8 +34,8 @@ export function Meanings(props: {
             , or{" "}
             <button type="button" className="link" onClick={props.onBuild}>
               build it in rows
-            </button>
-            .
+            </button>{" "}
+            (Build).
           </p>
           {examples.length > 0 && (
             <p className="row wrap">
@@ -59,6 +59,13 @@ export function Meanings(props: {
       {candidates.slice(0, 3).map((candidate) => (
         <CandidateForm key={candidate.recipe} candidate={candidate} onAdopt={(params) => onAdopt(candidate, params)} />
       ))}
+      <p className="small dim">
+        None of them? Say it another way, or make the plan by hand in{" "}
+        <button type="button" className="link" onClick={props.onBuild}>
+          Build
+        </button>
+        .
+      </p>
     </section>
   );
 }

@@ -92,7 +92,7 @@ export function NewPage() {
           : understood && understood.outcome !== "exact" && !understood.by_model
             ? understood.candidates.length > 0
               ? "Choose what is meant first."
-              : "No recipe fits these words: say it another way, or build it in rows."
+              : "No recipe fits these words: say it another way, or make a plan by hand in Build."
             : null;
 
   const launch = async () => {

@@ -9,7 +9,7 @@ import pytest
 from starloom.core.people.recipes import proposals
 from starloom.core.state import inputs as i
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import ForEach, RecipeProposal, Selector
+from starloom_protocol.records.entities import ForEach, RecipeProposal, Selector, UndoCall
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import plan, task
@@ -149,6 +149,26 @@ def test_an_edit_by_hand_ends_the_wish(driver: WatchedDriver) -> None:
     assert not driver.do(edit).faults
     assert driver.run() == "succeeded"
     assert known(driver) == []
+
+
+@pytest.mark.parametrize("taken_back", [True, False], ids=["undone", "failed"])
+def test_a_run_that_was_undone_is_not_proposed(driver: WatchedDriver, taken_back: bool) -> None:
+    made = plan(task("put", device="one", tool="t.idem", undo=UndoCall(tool="t.idem")), name="Put a note there")
+    assert ended(driver, made) == "succeeded"
+    assert len(known(driver)) == 1
+    undo = i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", reason="not wanted")
+    assert not driver.do(undo).faults
+    assert known(driver) == []
+    (sent,) = driver.take()
+    if taken_back:
+        driver.result(sent)
+    else:
+        driver.result(sent, outcome=Outcome.ERROR, code=Code.BAD_ARGUMENTS)
+    assert driver.state("c1") == ("succeeded" if taken_back else "failed")
+    assert known(driver) == []
+    driver.folded_equals_state()
+    assert ended(driver, made, "c2") == "succeeded"
+    assert [one.constellation for one in known(driver)] == ["c2"]
 
 
 def i_reassign(name: str, device: str) -> Any:

@@ -87,7 +87,7 @@ async def test_near_words_go_to_the_model_and_never_on_the_clock(tmp_path: Path)
     async with fake_model(Say(tool={"kind": "cannot", "text": "no"})) as fake:
         set_up: dict[str, Any] = {"llm_url": fake.url, "llm_model": "fake-1"}
         async with a_world(tmp_path, **set_up) as world, world.client() as http:
-            world.hub.planner.understand = lambda *_: near  # type: ignore[method-assign]
+            world.hub.planner.understand = lambda *_, **__: near  # type: ignore[method-assign]
             seen = await http.post("/api/v1/constellations/preview", json=WORDS)
             made = await http.post("/api/v1/constellations", json=WORDS)
             clock = await http.post("/api/v1/schedule-preview", json={**WORDS, "cron": "0 2 * * *", "zone": "UTC"})

@@ -245,7 +245,7 @@ async def test_bad_bodies_name_the_place(world: World, body: dict[str, Any], pla
 
 
 class TwoRecipes(NoRecipes):
-    def understand(self, words: str, params: Any, shown_to: str = "") -> Matched:
+    def understand(self, words: str, params: Any, by: str, *, shown: bool = False) -> Matched:
         one, two = Candidate("a", "A", 900), Candidate("b", "B", 800)
         return Matched(Match.EXACT, (one,)) if words == "exact" else Matched(Match.NEAR, (one, two))
 

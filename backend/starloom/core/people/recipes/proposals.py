@@ -176,6 +176,9 @@ def _is_clean(constellation: Constellation, looks: Sequence[str]) -> bool:
         and all(number == "1" or version.author == _EXPANDS for number, version in constellation.versions.items())
         and all(question.kind in (approvals.KIND, inquiries.KIND) for question in constellation.questions.values())
         and all(_went_well(record) for name, record in constellation.tasks.items() if name not in looks)
+        and any(
+            record.state is TaskState.SUCCEEDED for name, record in constellation.tasks.items() if name not in looks
+        )
         and not any(
             (spec.look and spec.id not in looks) or spec.superseded_by or spec.instead_of
             for spec in constellation.specs.values()

@@ -51,7 +51,7 @@ class PromptPreview:
     async def preview(self, request: Request, body: AskedPrompt) -> JsonReply[FirstPrompt]:
         """Show the exact text that the model would be sent first for these words, to whom, and about its price."""
         hub, by = self._hub, caller_of(request).by
-        found = hub.planner.understand(body.request, body.params, by)
+        found = hub.planner.understand(body.request, body.params, by, shown=True)
         if found.outcome is Match.EXACT:
             reason = f"the recipe {found.candidates[0].recipe} takes these words, so no model is asked for a plan"
             raise Problem(Code.CONFLICT, reason)
@@ -69,7 +69,9 @@ class PromptPreview:
         share = narrower(most, body.sharing)
 
         def shown() -> FirstPrompt:
-            parts = hub.planner.first_prompt(body.request, body.params, before=before, today=today, sharing=share)
+            parts = hub.planner.first_prompt(
+                body.request, body.params, by=by, before=before, today=today, sharing=share
+            )
             return _shown(parts, endpoints, share, most)
 
         return json_reply(await asyncio.to_thread(shown))

@@ -159,7 +159,7 @@ class Submit:
         size = len(await request.body())
         if body.request is not None:
             _require_one_of(body)
-            found = hub.planner.understand(body.request, body.params, caller_of(request).by)
+            found = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
             if found.outcome is not Match.EXACT:
                 return json_reply({"understood": self._understood(found), "plan_hash": None, "tasks": []})
             plan = self._require_judges(self._meant(found, body.params))
@@ -207,7 +207,8 @@ class Submit:
             shown |= {
                 "said": fault.reason,
                 "title": CODES[fault.code].title,
-                "examples": list(planner.examples()),
+                "hint": fault.hint,
+                "examples": list(planner.examples(found)),
                 "by_model": model_is_set(self._hub.settings) and lacking is None,
             }
             if found.gap:
@@ -231,7 +232,7 @@ class Submit:
         planner = self._hub.planner
         if body.recipe is not None:
             return _plan_of(planner.plan_recipe(body.recipe, body.params))
-        understood = planner.understand(body.request or "", body.params)
+        understood = planner.understand(body.request or "", body.params, caller_of(request).by)
         if understood.outcome is not Match.EXACT:
             raise self._refused(understood)
         return self._meant(understood, body.params)
@@ -268,8 +269,7 @@ class Submit:
             self._require_judges(_plan_of(hub.planner.plan_recipe(body.recipe, body.params)))
             return None
         seen = isinstance(body, Create) and body.plan_hash is not None
-        shown_to = caller_of(request).by if seen else ""
-        understood = hub.planner.understand(body.request or "", body.params, shown_to)
+        understood = hub.planner.understand(body.request or "", body.params, caller_of(request).by, shown=seen)
         if understood.outcome is Match.EXACT:
             if not body.params.keys() <= understood.candidates[0].params.keys():
                 self._meant(understood, body.params)
@@ -290,7 +290,7 @@ class Submit:
         if plan is None and body.recipe is not None:
             plan = _plan_of(planner.plan_recipe(body.recipe, body.params))
         elif plan is None:
-            found = planner.understand(body.request or "", body.params, caller_of(request).by)
+            found = planner.understand(body.request or "", body.params, caller_of(request).by, shown=True)
             if found.outcome is not Match.EXACT:
                 return
             first = found.candidates[0]

@@ -1,20 +1,29 @@
 /** Lines between the answer and the work: what a person should know of this run, and what it needs of them. */
 
+import { useEffect } from "react";
 import { triedWords } from "../../../app/waiting/unplanned.ts";
+import { STUCK, stoppedOf } from "../../../app/waiting/waiting.ts";
 import { useWorkspace } from "../../../app/workspace/context.ts";
-import { questions } from "../../../model/tasks/selectors.ts";
-import type { ModelCall } from "../../../model/types.ts";
+import { useResource } from "../../../app/workspace/resource.ts";
+import type { StreamModel } from "../../../model/stream/stream.ts";
+import { boardOf } from "../../../model/tasks/board.ts";
+import { elapsedMs, questions, type TaskView } from "../../../model/tasks/selectors.ts";
+import type { Device, Head, ModelCall, Reason, WhyAll, WhyRow } from "../../../model/types.ts";
+import { ATTENTION } from "../../../model/words/words.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
 import { QuestionCard } from "../../inbox/questions/Questions.tsx";
 import { TryAgain } from "../../inbox/questions/TryAgain.tsx";
+import { StoppedItem } from "../../inbox/WaitingCard.tsx";
 import { FaultLines } from "../../lab/BreakSomething.tsx";
 import { KeepThis } from "../../recipes/Proposals.tsx";
 import { BehindLine } from "../../request/PriorityChoice.tsx";
-import { StuckCard } from "../tasks/StuckCard.tsx";
-import { TapCard } from "../tasks/TapCard.tsx";
-import { useStops } from "../tasks/useStops.ts";
 import { FaultNote, OriginLine } from "../view/Notes.tsx";
 import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
+
+const TASKS_MAX = 5;
+/** Most calls in a browser tab that need no tap have ended by then. */
+const TAP_AFTER_MS = 2_000;
 
 export function Asked({ run, place }: { run: Run; place: Place }) {
   const { head, final, present } = run;
@@ -47,5 +56,102 @@ export function Asked({ run, place }: { run: Run; place: Place }) {
       )}
       {!final && !inPast && <TapCard views={present} used={run.used} nowMs={run.nowMs} />}
     </>
+  );
+}
+
+interface StuckProps {
+  constellation: Head;
+  /** What the hub says about its tasks; null until it was read. */
+  stops: WhyAll | null;
+  views: TaskView[];
+  onSelect: (task: string) => void;
+}
+
+/** Why a constellation stands still: which task, the devices that nearly fit, and what to do. */
+function StuckCard({ constellation, stops, views, onSelect }: StuckProps) {
+  const attention = constellation.attention ?? [];
+  const found = stops ? stoppedOf(constellation, stops.items, stops.attention) : [];
+  const told = views.filter((view) => view.record?.reason === "owner_asked" && view.attempt?.detail);
+  return (
+    <>
+      {found.slice(0, TASKS_MAX).map((item) => (
+        <StoppedItem key={`${item.task}/${item.sentence}`} item={item} onSelect={item.task ? onSelect : undefined} />
+      ))}
+      {found.length > TASKS_MAX && <p className="small dim">and {found.length - TASKS_MAX} more like these.</p>}
+      {found.length === 0 &&
+        attention.map((reason) => (
+          <p key={reason} className="item">
+            <Glyph name="hand" tone="violet" />
+            <b className="strong">{ATTENTION[reason]}</b>
+          </p>
+        ))}
+      {told.slice(0, TASKS_MAX).map((view) => (
+        <p key={view.id} className="small">
+          {view.deviceName}: {view.attempt?.detail}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/**
+ * What the hub says about the tasks that stand still, read while their constellation asks for attention. No event has
+ * the reason of a task that no device may take, so the board is given it here: the page decides nothing about devices.
+ */
+function useStops(head: Head, model: StreamModel, fleet: StreamModel): WhyAll | null {
+  const { hub } = useWorkspace();
+  const attention = head.attention ?? [];
+  const key = attention.length ? `stuck/${head.id}/${attention.join()}` : null;
+  const why = useResource(key, (signal) => hub.whyAll(head.id, signal), ["constellations", "tasks", "devices"], 2000);
+  const found = key === null ? null : why.value;
+  useEffect(() => boardOf(model, fleet).join(reasonsOf(found?.items ?? [])), [found, model, fleet]);
+  return found;
+}
+
+function reasonsOf(items: readonly WhyRow[]): Map<string, Reason> {
+  const found = new Map<string, Reason>();
+  for (const { task, state, reason } of items)
+    if (task && reason && state === "ready" && STUCK.has(reason)) found.set(task, reason);
+  return found;
+}
+
+interface TapProps {
+  views: readonly TaskView[];
+  /** The devices that have had its tasks. */
+  used: readonly Device[];
+  nowMs: number;
+}
+
+/** Work in a browser tab of another device: it may wait for a tap there, which nobody sees from here. */
+export function TapCard({ views, used, nowMs }: TapProps) {
+  const tabs = new Set(used.filter(({ os }) => os === "browser").map(({ id }) => id));
+  // Of thousands of tasks none need be looked at.
+  if (tabs.size === 0) return null;
+  const waiting = views.filter(
+    (view) =>
+      view.record?.state === "running" &&
+      tabs.has(view.record.device ?? "") &&
+      (view.record.reason === "tap" || (elapsedMs(view, nowMs) ?? 0) > TAP_AFTER_MS),
+  );
+  // A tab of before says nothing of it, so there it only may be so.
+  const sure = waiting.filter((view) => view.record?.reason === "tap");
+  const told = sure.length > 0 ? sure : waiting;
+  const names = [...new Set(told.map((view) => view.deviceName))];
+  if (names.length === 0) return null;
+  return (
+    <section className="card asked" aria-label="Waits for a tap">
+      <p className="item">
+        <Glyph name="hand" tone="violet" />
+        <b className="strong">
+          {sure.length > 0
+            ? `It waits for a tap on ${names.join(" and ")}.`
+            : `Look at ${names.join(" and ")}: a tap may be needed there.`}
+        </b>
+        <span className="sub">
+          {told.map((view) => view.name).join(", ")} runs in its Starloom page, where a picture, a file or the clipboard
+          needs a tap. <a href="/tab/">Is it this device? Open that page.</a>
+        </span>
+      </p>
+    </section>
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskPreviewRow } from "../../../model/types.ts";
-import { askedWords, heldWords, tasksNow } from "./PreviewCard.tsx";
+import { askedWords, heldWords, isTyped, tasksNow } from "./PreviewCard.tsx";
 
 const task = (id: string, more: Partial<TaskPreviewRow> = {}) =>
   ({ id, each: null, goal: null, ...more }) as TaskPreviewRow;
@@ -29,5 +29,14 @@ describe("who answers a question", () => {
     expect(askedWords({ person: "Which is best?", judged: true })).toBe("asks a judge");
     expect(askedWords({ person: "Go on?", judged: false })).toBe("asks a person");
     expect(askedWords({ person: null, judged: false })).toBe("");
+  });
+});
+
+describe("a way to give a grant", () => {
+  it("is a line to type where it begins with the agent's program", () => {
+    expect(isTyped("starloom-agent grant files:read ~/Papers")).toBe(true);
+    expect(isTyped("'/home/a b/bin/starloom-agent' grant files:read")).toBe(true);
+    expect(isTyped("Camera is switched off on this device; open its page and switch it on")).toBe(false);
+    expect(isTyped("the join code allowed less; type there: starloom-agent leave, and join again")).toBe(false);
   });
 });

@@ -173,7 +173,12 @@ export function Facts({ preview, approvedBy = "Starting" }: { preview: RequestPr
   );
 }
 
-/** What is still to be granted, each with the line to type on its device. */
+/** Whether a way to give a grant is a line of a terminal, rather than words: a phone's page has switches. */
+export function isTyped(way: string): boolean {
+  return /^(?:'[^']*starloom-agent(?:\.exe)?'|\S*starloom-agent(?:\.exe)?) /.test(way);
+}
+
+/** What is still to be granted, each with the line to type on its device, or the words of a phone about its switch. */
 export function GrantLines({ grants }: { grants: readonly GrantLine[] }) {
   return grants.map((grant) => (
     <section key={`${grant.device}${grant.line}`} className="grant">
@@ -182,9 +187,9 @@ export function GrantLines({ grants }: { grants: readonly GrantLine[] }) {
         <b className="strong">
           {grant.device} has not granted {grant.grant}.
         </b>{" "}
-        Type this on it; the preview then turns green.
+        {isTyped(grant.line) ? "Type this on it; the preview then turns green." : `${grant.line}.`}
       </p>
-      <CopyLine line={grant.line} label="the line to type on the device" />
+      {isTyped(grant.line) && <CopyLine line={grant.line} label="the line to type on the device" />}
     </section>
   ));
 }

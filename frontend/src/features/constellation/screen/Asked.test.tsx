@@ -2,7 +2,7 @@ import { render, screen } from "@testing-library/react";
 import { expect, it } from "vitest";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
 import type { Device } from "../../../model/types.ts";
-import { TapCard } from "./TapCard.tsx";
+import { TapCard } from "./Asked.tsx";
 
 const used = [
   { id: "d-1", name: "handy", os: "browser" },

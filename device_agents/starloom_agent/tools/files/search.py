@@ -1,0 +1,165 @@
+"""`fs.search`: the lines of text files that have some words, within bounds; files that are no text are passed over."""
+
+from __future__ import annotations
+
+import fnmatch
+from itertools import islice
+from typing import Annotated, Final, NotRequired, TypedDict
+
+import msgspec
+
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Walk
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext
+from starloom_agent.toolkit.results import LeftOut, Named
+from starloom_agent.tools.files.find import fold, roots_of
+from starloom_protocol.vocabulary import Effect, Repeatability
+
+_FILE_BYTES_MOST: Final = 8 * 1024 * 1024
+_ALL_BYTES_MOST: Final = 1024 * 1024 * 1024
+_HEAD_BYTES: Final = 8 * 1024
+_LINE_CHARS_MOST: Final = 240
+_LINES_A_FILE_MOST: Final = 20
+_LEFT_OUT_SHOWN: Final = 100
+_MANY: Final = f"it is larger than {_FILE_BYTES_MOST // 1024**2} MiB"
+
+
+class Search(Args, frozen=True, kw_only=True):
+    """Find `text` in the lines of text files below `root` (without it: in every granted folder), in any case and with
+    or without accents. `pattern` fits the file's name (`*.md`). A file of more than 8 MiB is left out, and one that is
+    no text is passed over; of each file come 20 lines at most, of all `limit`.
+    """
+
+    text: Annotated[str, msgspec.Meta(min_length=2, max_length=200)]
+    root: str = ""
+    pattern: str = ""
+    hidden: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
+    device_name: str = ""
+
+
+class FoundLine(Named):
+    """A line with the text; `more` is the number of further such lines of its file that are not listed."""
+
+    line: int
+    more: NotRequired[int]
+    path: str
+    text: str
+
+
+class FoundLines(TypedDict):
+    """`count` is the number of files with the text; `complete`: every text file was read, and all lines are here."""
+
+    complete: bool
+    count: int
+    files_read: int
+    left_out: list[LeftOut]
+    lines: int
+    rows: list[FoundLine]
+
+
+class _Reading:
+    """Reads files one after the other, within the bounds of a call."""
+
+    def __init__(self, context: ToolContext, args: Search) -> None:
+        self._context = context
+        self._args = args
+        self._wanted = fold(args.text)
+        self.bytes = 0
+        self.files = 0
+        self.hits = 0
+        self.lines = 0
+        self.complete = True
+        self.rows: list[FoundLine] = []
+        self.left_out: list[LeftOut] = []
+
+    def leave_out(self, path: str, why: str) -> None:
+        self.complete = False
+        if len(self.left_out) < _LEFT_OUT_SHOWN:
+            row: LeftOut = {"path": path, "why": why}
+            if self._args.device_name:
+                row["device"] = self._args.device_name
+            self.left_out.append(row)
+
+    def look(self, found: Found, shown: str) -> None:
+        """Read one file, and keep its lines with the text."""
+        if found.bytes > _FILE_BYTES_MOST:
+            self.leave_out(shown, _MANY)
+            return
+        if self.bytes >= _ALL_BYTES_MOST:
+            self.leave_out(shown, "1 GiB was read before it")
+            return
+        try:
+            with self._context.files.open(found.path) as file:
+                data = file.read(_FILE_BYTES_MOST)
+        except OSError as error:
+            self.leave_out(shown, error.strerror or "it cannot be read")
+            return
+        self.bytes += len(data)
+        if b"\0" in data[:_HEAD_BYTES]:
+            return
+        self.files += 1
+        self._context.progress(done_bytes=self.bytes, note=found.path.name)
+        self._keep(data.decode("utf-8", errors="replace"), shown)
+
+    def _keep(self, text: str, shown: str) -> None:
+        hits = [(number, line) for number, line in enumerate(text.splitlines(), 1) if self._wanted in fold(line)]
+        if not hits:
+            return
+        self.hits += 1
+        self.lines += len(hits)
+        room = min(_LINES_A_FILE_MOST, self._args.limit - len(self.rows))
+        for number, line in islice(hits, room):
+            row: FoundLine = {"path": shown, "line": number, "text": _cut(line.strip(), self._wanted)}
+            if self._args.device_name:
+                row["device"] = self._args.device_name
+            self.rows.append(row)
+        if len(hits) > room:
+            self.complete = False
+            if room:
+                self.rows[-1]["more"] = len(hits) - room
+
+
+def _cut(line: str, wanted: str) -> str:
+    """Return a line within its bound, with the text that was looked for in it."""
+    if len(line) <= _LINE_CHARS_MOST:
+        return line
+    at = max(0, fold(line).find(wanted) - _LINE_CHARS_MOST // 4)
+    part = line[at : at + _LINE_CHARS_MOST]
+    return f"{'...' if at else ''}{part}{'...' if at + _LINE_CHARS_MOST < len(line) else ''}"
+
+
+def search(context: ToolContext, args: Search) -> FoundLines:
+    reading = _Reading(context, args)
+    for root, shown in roots_of(context, args.root):
+        walk = Walk(context.files, root, hidden=args.hidden)
+        with plain(root, "searching", effect=False):
+            for found in walk:
+                if not args.pattern or fnmatch.fnmatch(found.path.name, args.pattern):
+                    reading.look(found, found.below if shown == "." else f"{shown}/{found.below}")
+        for missed in walk.missed:
+            reading.leave_out(missed.below, missed.why)
+        for below in walk.trashes:
+            reading.leave_out(below, OF_THE_TRASH)
+    return {
+        "complete": reading.complete,
+        "count": reading.hits,
+        "files_read": reading.files,
+        "left_out": reading.left_out,
+        "lines": reading.lines,
+        "rows": reading.rows,
+    }
+
+
+TOOLS = (
+    Tool(
+        name="fs.search",
+        title="Search inside text files",
+        args=Search,
+        run=search,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        confined=True,
+        grant="files:read",
+    ),
+)

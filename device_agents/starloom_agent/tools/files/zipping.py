@@ -1,0 +1,119 @@
+"""`archive.zip`: a folder as one ZIP file, which every system opens; it has no list of hashes, as a backup has.
+
+The file goes to the hub's store; `fs.write` puts it on a device.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, Final, TypedDict
+
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.walking import Found, Walk, left_out_trashes
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import LeftOut, Stored
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_CHUNK_BYTES: Final = 1024 * 1024
+_FIRST_YEAR: Final = 1980
+"""A ZIP file knows no earlier time."""
+
+
+class Zip(Args, frozen=True, kw_only=True):
+    """Pack a folder (or one file) into a ZIP file called as the folder is; links and the trash are left out.
+
+    Hidden files come along. `left_out` names what cannot be in it. It lies at the hub afterwards, not on this device.
+    """
+
+    path: str
+
+
+class Zipped(TypedDict):
+    bytes: int
+    count: int
+    files: list[Stored]
+    left_out: list[LeftOut]
+    unpacked_bytes: int
+
+
+def zip_folder(context: ToolContext, args: Zip) -> Zipped:
+    real = context.resolve_read(args.path)
+    with plain(real, "looking at", effect=False):
+        about = context.files.status(real)
+    left_out: list[LeftOut] = []
+    if about is not None and stat.S_ISDIR(about.st_mode):
+        walk = Walk(context.files, real, hidden=True)
+        found = list(walk)
+        left_out += [{"path": missed.below, "why": missed.why} for missed in walk.missed]
+        left_out += [{"path": below, "why": "a link is not packed"} for below in walk.links]
+        left_out += left_out_trashes(args.path, walk.trashes)
+    elif about is not None and stat.S_ISREG(about.st_mode):
+        found = [Found(real, real.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))]
+    else:
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
+    made = context.workdir / "folder.zip"
+    packed = _write(context, found, made, left_out)
+    kept = context.put(made, name=f"{real.name or 'folder'}.zip", media="application/zip")
+    return {
+        "bytes": kept["bytes"],
+        "count": len(packed),
+        "files": [kept],
+        "left_out": left_out,
+        "unpacked_bytes": sum(packed),
+    }
+
+
+def _write(context: ToolContext, found: list[Found], made: Path, left_out: list[LeftOut]) -> list[int]:
+    """Write the files into an archive; return the size of each, and add to `left_out` those that cannot be read."""
+    total, sizes = sum(one.bytes for one in found), []
+    with plain(made, "writing"), context.files.create(made) as raw:
+        with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
+            for one in found:
+                try:
+                    file = context.files.open(one.path)
+                except OSError as error:
+                    left_out.append({"path": one.below, "why": error.strerror or "it cannot be read"})
+                    continue
+                with file:
+                    sizes.append(_add(archive, file, one))
+                done = sum(sizes)
+                context.progress(
+                    done_bytes=done, fraction=min(1.0, done / total) if total else None, note=one.path.name
+                )
+        raw.flush()
+        os.fsync(raw.fileno())
+    return sizes
+
+
+def _add(archive: zipfile.ZipFile, file: BinaryIO, found: Found) -> int:
+    """Add one open file in pieces; return its size."""
+    at = datetime.fromtimestamp(max(0, found.mtime_s), UTC)
+    stamp = (at.year, at.month, at.day, at.hour, at.minute, at.second)
+    head = zipfile.ZipInfo(found.below, stamp if at.year >= _FIRST_YEAR else (_FIRST_YEAR, 1, 1, 0, 0, 0))
+    about = os.fstat(file.fileno())
+    head.compress_type, head.file_size = zipfile.ZIP_DEFLATED, about.st_size
+    head.external_attr = stat.S_IMODE(about.st_mode) << 16
+    size = 0
+    with archive.open(head, "w") as into:
+        while piece := file.read(_CHUNK_BYTES):
+            into.write(piece)
+            size += len(piece)
+    return size
+
+
+TOOLS = (
+    Tool(
+        name="archive.zip",
+        title="Pack a folder into a ZIP file",
+        args=Zip,
+        run=zip_folder,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
+        grant="files:read",
+    ),
+)

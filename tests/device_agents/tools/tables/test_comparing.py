@@ -1,0 +1,39 @@
+"""`data.compare`: files of two folders side by side, by their hashes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from starloom_agent.toolkit.interface import ToolFailed
+from tests.device_agents.tools.conftest import Device
+
+
+def file(below: str, sign: str, size: int = 1) -> dict[str, Any]:
+    return {"below": below, "path": f"/x/{below}", "sha256": sign * 64, "bytes": size}
+
+
+def test_files_are_the_same_by_their_place_below_their_folder(device: Device) -> None:
+    first = [file("Fotos/a.png", "a"), file("Fotos/in/b.png", "b", 2), file("Fotos/c.png", "c")]
+    second = [file("Copy/a.png", "a"), file("Copy/in/b.png", "d", 3), file("Copy/e.png", "e")]
+    found = device.call("data.compare", first=first, second=second)
+    assert found["rows"] == [
+        {"path": "c.png", "state": "only in the first", "first_bytes": 1, "second_bytes": 0},
+        {"path": "e.png", "state": "only in the second", "first_bytes": 0, "second_bytes": 1},
+        {"path": "in/b.png", "state": "different", "first_bytes": 2, "second_bytes": 3},
+    ]
+    counts = {name: found[name] for name in ("count", "same", "different", "only_first", "only_second", "equal")}
+    assert counts == {"count": 3, "same": 1, "different": 1, "only_first": 1, "only_second": 1, "equal": False}
+    assert device.call("data.compare", first=first, second=first)["equal"] is True
+
+
+def test_the_rows_are_bounded_and_the_counts_are_not(device: Device) -> None:
+    first = [file(f"F/{number}", "a") for number in range(5)]
+    found = device.call("data.compare", first=first, second=[], limit=2)
+    assert (len(found["rows"]), found["count"], found["only_first"]) == (2, 5, 5)
+
+
+def test_a_file_without_a_hash_is_refused(device: Device) -> None:
+    with pytest.raises(ToolFailed, match="has no hash"):
+        device.call("data.compare", first=[{"path": "a"}], second=[])
