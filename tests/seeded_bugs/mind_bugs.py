@@ -432,7 +432,7 @@ MIND_BUGS = [
     ),
     Bug(
         "a model names work that was there before as a successor",
-        f"{_CORE}rights/supersession_scope.py",
+        f"{_CORE}rights/edit_scope.py",
         "    if by in before:\n",
         "    if False:\n",
         CORE,

@@ -22,8 +22,7 @@ from starloom.core.people.controls import stop_all
 from starloom.core.plan import review
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
-from starloom.core.rights.edit_scope import wider_than_approved
-from starloom.core.rights.supersession_scope import needs_a_person
+from starloom.core.rights.edit_scope import needs_a_person, wider_than_approved
 from starloom.core.state.inputs import QuestionAnswered, ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, answered, attend, fault, unattend

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from starloom.core.plan.batches.batch import started
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
-from starloom.core.rights.edit_scope import wider_than_approved
-from starloom.core.rights.supersession_scope import needs_a_person
+from starloom.core.rights.edit_scope import needs_a_person, wider_than_approved
 from starloom.core.state.inputs import ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob

@@ -13,7 +13,7 @@ from starloom_protocol.vocabulary import TaskState
 
 
 class Trigger(StrEnum):
-    """What happens to a task.
+    """An act on a task, or a report about it.
 
     A device reports the first four and RECEIPT; SILENT and HEARD are the begin and the end of its absence. MOVE asks a
     draining device to give work back and MOVED is its receipt; TIME_OVER asks it to end work that takes too long and

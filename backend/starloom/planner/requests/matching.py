@@ -53,7 +53,7 @@ _WHOLE = 1000
 _NEAR_SCORE = 0.5
 """The part of a phrase that the words must share for its recipe to be offered."""
 _SAYS_ENOUGH = 2.5
-"""What a phrase and its sure values must say together before a value that is nothing but a word is believed."""
+"""A phrase and its sure values must say so much together before a value that is nothing but a word is believed."""
 _TELLS_ENOUGH = 2
 """So many words that are about its recipe alone say enough, whatever else the phrase has."""
 _READINGS_MOST = 50

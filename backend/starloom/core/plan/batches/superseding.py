@@ -2,7 +2,7 @@
 
 Owns its refusals and its effect on what comes after: gates and values of tasks that have not begun are moved to the
 successor, and tasks that were skipped for the failure are opened again. Not whether a model may say so
-(`rights/supersession_scope`), nor what the outcome makes of it (`answer/outcome`).
+(`rights/edit_scope`), nor what the outcome makes of it (`answer/outcome`).
 """
 
 from __future__ import annotations

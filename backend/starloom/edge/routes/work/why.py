@@ -1,7 +1,7 @@
 """`GET .../why`: one sentence for each task that does not move, every candidate device, and the fix as an action.
 
-Owns the order of the tasks, how many are told, and what the hub and its texts add; `core.answer.why` finds the causes.
-Explains committed state and changes nothing.
+Owns the order and the number of the explained tasks, and the words that the hub adds; `core.answer.why` finds the
+causes. Explains committed state and changes nothing.
 """
 
 from __future__ import annotations
