@@ -40,7 +40,8 @@ def test_the_option_wins_over_everything(tmp_path: Path) -> None:
 def test_a_url_of_a_local_hub_brings_its_token(tmp_path: Path) -> None:
     url = hub_at(tmp_path / "work" / ".starloom", 1, "slt_x_y")
     assert find(None, around(tmp_path, STARLOOM_URL=url)).token == "slt_x_y"
-    assert find(None, around(tmp_path, STARLOOM_URL=url, STARLOOM_TOKEN="slt_own_z")).token == "slt_own_z"
+    given = find(None, around(tmp_path, STARLOOM_URL=url, STARLOOM_TOKEN="slt_own_z"))
+    assert (given.token, given.token_from) == ("slt_own_z", "STARLOOM_TOKEN")
     assert find(None, around(tmp_path, STARLOOM_URL="http://elsewhere:1")).token is None
 
 

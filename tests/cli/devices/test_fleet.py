@@ -131,9 +131,9 @@ def test_courtesy_is_told_in_the_list_and_on_the_device(stub: StubHub) -> None:
     assert typed(words) in shown
 
 
-def test_a_misspelt_device_is_asked_for_by_its_name(hub: StubHub) -> None:
+def test_a_misspelt_device_is_asked_for_by_its_name(stub: StubHub) -> None:
     items = [{"id": "d-1", "name": "Große Kiste", "revoked": False}, {"id": "d-2", "name": "nas", "revoked": False}]
-    hub.answers["GET", "/devices"] = (200, {"items": items, "next": None})
-    code, said = starloom(hub, "device", "show", "große kist")
+    stub.answers["GET", "/devices"] = (200, {"items": items, "next": None})
+    code, said = starloom(stub, "device", "show", "große kist")
     assert (code, "Did you mean Große Kiste?" in said) == (2, True)
-    assert "See `" in starloom(hub, "device", "show", "elsewhere")[1]
+    assert "See `" in starloom(stub, "device", "show", "elsewhere")[1]
