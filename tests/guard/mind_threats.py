@@ -300,7 +300,7 @@ MIND_THREATS = (
         "needs an approval, and an edit that adds it the right to approve; the question names what goes",
         (
             "tests/guard/test_wide_trash.py",
-            "tests/core/rights/test_trashing.py",
+            "tests/core/rights/test_trashed_calls.py",
             "tests/recipes/test_duplicates.py::test_the_original_stays_whatever_its_name_and_the_question_says_so",
         ),
         part="a folder whose name ends as that of a file does, and files trashed by twenties, go unasked",

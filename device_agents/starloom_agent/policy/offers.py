@@ -32,8 +32,12 @@ from starloom_protocol.wire.frames import OfferFrame
 
 @functools.cache
 def schema_of(kind: type[msgspec.Struct]) -> str:
-    """Return the canonical text of the JSON schema of a tool's arguments."""
-    return canonical(without_indentation(msgspec.json.schema(kind)))
+    """Return the canonical text of the JSON schema of a tool's arguments; its parts have their names as keys alone."""
+    schema = msgspec.json.schema(kind)
+    parts = {
+        name: {word: value for word, value in part.items() if word != "title"} for name, part in schema["$defs"].items()
+    }
+    return canonical(without_indentation({**schema, "$defs": parts}))
 
 
 def no_runner() -> str | None:

@@ -55,7 +55,7 @@ class Args(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 Sent = Callable[[int], None]
-"""Hears how many bytes of a file the hub has. The caller alone knows what share of its call that is."""
+"""A listener for the number of bytes of a file that the hub has; its caller knows the size of the whole call."""
 
 
 class ArtifactPort(Protocol):

@@ -18,26 +18,27 @@ Row = dict[str, Any]
 
 
 class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file on a device (`path`) or at the hub (`artifact`); `sha256` is its hash where it is known.
+    """A file on a device (`path`) or at the hub (`artifact`); `sha256` is its hash where it is known."""
 
-    `device` is the name of the device it was found on, where that was asked for;
-    `below` is its path from the folder that was asked for on, that folder's name first; `source` its first path.
-    `mode` are its permission bits and `mtime_s` the time of its last change, 0 where they are not known; `replaced` is
-    the ticket of the file that was there, now in the trash.
-    """
-
+    # The class's own words stand in the schema of every tool that takes files, so they are few.
     artifact: Sha256 = ""
     below: str = ""
+    """The path from the folder that was asked for on, that folder's name first."""
     bytes: int = 0
     device: str = ""
+    """The name of the device it was found on, where that was asked for."""
     media: str = ""
     mode: int = 0
+    """The permission bits; 0 where they are not known."""
     mtime_s: int = 0
+    """The time of its last change; 0 where it is not known."""
     name: str = ""
     path: str = ""
     replaced: str = ""
+    """The ticket of the file that was there, now in the trash."""
     sha256: Sha256 = ""
     source: str = ""
+    """The first path."""
 
     @property
     def hash(self) -> str:

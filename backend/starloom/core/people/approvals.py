@@ -22,12 +22,13 @@ from starloom.core.rights.call_effects import (
     added_to,
     adds,
     specs_by_rules,
+    trashed_words,
     ways_of,
+    wide_trash,
 )
 from starloom.core.rights.consent import beyond, consent_to, may_run_on, moved_names, named_devices
 from starloom.core.rights.envelope import envelope_words
 from starloom.core.rights.first_folders import first_folders
-from starloom.core.rights.trashing import trashed_words, wide_trash
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer

@@ -14,9 +14,9 @@ from starloom.core.rights.call_effects import (
     KnownEffects,
     specs_by_rules,
     ways_of,
+    wide_trash,
 )
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
-from starloom.core.rights.trashing import wide_trash
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask

@@ -5,13 +5,16 @@ A kind that this device has no decoder for is said to be not opened, never to be
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Final, TypedDict
+
+import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.pictures import decoding
 from starloom_agent.toolkit.pictures.png import NotReadable
-from starloom_agent.toolkit.refs import FileRef, extension
+from starloom_agent.toolkit.refs import Sha256, extension
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Repeatability
 
@@ -21,10 +24,19 @@ _NAMED_MOST: Final = 3
 _NAME_CHARS_MOST: Final = 50
 
 
-class Check(Args, frozen=True, kw_only=True):
-    """Open each of `files`, which are artifacts or paths of this device, as a picture, and say which cannot be."""
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A file at the hub (`artifact`) or on this device (`path`); `source` is its first path."""
 
-    files: list[FileRef]
+    artifact: Sha256 = ""
+    name: str = ""
+    path: str = ""
+    source: str = ""
+
+
+class Check(Args, frozen=True, kw_only=True):
+    """Open each of `files` as a picture, and say which cannot be."""
+
+    files: list[Candidate]
 
 
 class PictureFault(TypedDict):
@@ -56,14 +68,15 @@ def check(context: ToolContext, args: Check) -> CheckedPictures:
     bad: list[PictureFault] = []
     unopened: list[PictureFault] = []
     for number, file in enumerate(args.files):
-        data = _data_of(context, file)
+        name, path = file.name or PurePath(file.path).name or file.artifact[:12] or "file", file.source or file.path
+        data = _data_of(context, file, name)
         try:
-            decoding.require_whole(data, extension(file.shown_name))
+            decoding.require_whole(data, extension(name))
         except NotReadable as fault:
-            bad.append({"name": file.shown_name, "path": file.source or file.path, "why": str(fault)})
+            bad.append({"name": name, "path": path, "why": str(fault)})
         except decoding.NoDecoder as reason:
-            unopened.append({"name": file.shown_name, "path": file.source or file.path, "why": str(reason)})
-        context.progress(fraction=(number + 1) / len(args.files), note=file.shown_name)
+            unopened.append({"name": name, "path": path, "why": str(reason)})
+        context.progress(fraction=(number + 1) / len(args.files), note=name)
     total = len(args.files)
     said = [
         _said(bad, total, "empty or cannot be opened as pictures"),
@@ -79,9 +92,9 @@ def check(context: ToolContext, args: Check) -> CheckedPictures:
     }
 
 
-def _data_of(context: ToolContext, file: FileRef) -> bytes:
+def _data_of(context: ToolContext, file: Candidate, name: str) -> bytes:
     if not file.path and not file.artifact:
-        raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has neither an artifact nor a path", effect=False)
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} has neither an artifact nor a path", effect=False)
     path = context.resolve_read(file.path) if file.path else context.fetch(file.artifact)
     with plain(path, "reading"), context.files.open(path) as opened:
         return opened.read(decoding.BYTES_MOST + 1)

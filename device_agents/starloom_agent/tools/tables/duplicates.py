@@ -30,7 +30,7 @@ _OTHERS_MOST: Final = 20
 
 
 class Equal(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as `fs.hash` gives it; `mtime_s` is 0 where the time of its last change is not known."""
+    """A file as `fs.hash` gives it."""
 
     bytes: int
     device: str = ""
@@ -55,7 +55,7 @@ class _OfDevice(TypedDict, total=False):
     device: str
 
 
-class KeptFile(_OfDevice):
+class OriginalFile(_OfDevice):
     """`count` is the number of all files with these contents; `extra_bytes` is the room that the others take."""
 
     bytes: int
@@ -87,7 +87,7 @@ class FoundDuplicates(TypedDict):
     extra_bytes: int
     lines: list[Line]
     rest: list[ExtraFile]
-    rows: list[KeptFile]
+    rows: list[OriginalFile]
 
 
 _Reason = tuple[Callable[[Equal], object], str]
@@ -130,7 +130,7 @@ def duplicates(_context: ToolContext, args: Duplicates) -> FoundDuplicates:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(file.path)} has no hash to be compared by", effect=False)
         by_content.setdefault((file.device, file.sha256), {})[file.path] = file
     reasons = _reasons(args.keep_in)
-    found: list[tuple[KeptFile, list[ExtraFile]]] = []
+    found: list[tuple[OriginalFile, list[ExtraFile]]] = []
     for (device, digest), files in by_content.items():
         if len(files) > 1:
             found.append(_choice(device, digest, *_ranked(list(files.values()), reasons)))
@@ -145,9 +145,11 @@ def duplicates(_context: ToolContext, args: Duplicates) -> FoundDuplicates:
     }
 
 
-def _choice(device: str, digest: str, kept: Equal, others: list[Equal], why: str) -> tuple[KeptFile, list[ExtraFile]]:
+def _choice(
+    device: str, digest: str, kept: Equal, others: list[Equal], why: str
+) -> tuple[OriginalFile, list[ExtraFile]]:
     of_device: _OfDevice = {"device": device} if device else {}
-    row: KeptFile = {
+    row: OriginalFile = {
         **of_device,
         "path": kept.path,
         "why": why,
@@ -160,7 +162,7 @@ def _choice(device: str, digest: str, kept: Equal, others: list[Equal], why: str
     return row, [{**of_device, "path": file.path, "bytes": file.bytes, "kept": kept.path} for file in others]
 
 
-def _lines(device: str, found: list[tuple[KeptFile, list[ExtraFile]]], keep_in: str) -> list[Line]:
+def _lines(device: str, found: list[tuple[OriginalFile, list[ExtraFile]]], keep_in: str) -> list[Line]:
     """Return how many extra copies one device has, their room, and the first ones with the files that stay."""
     of_device: _OfDevice = {"device": device} if device else {}
     extras = [(extra["path"], row) for row, part in found for extra in part]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.core.rights.trashing import NAMED_FILES_MOST, wide_trash
+from starloom.core.rights.call_effects import NAMED_FILES_MOST, wide_trash
 from starloom.core.state import inputs as i
 from starloom_protocol.records.edits import AddTask, LoweredPlan
 from starloom_protocol.records.entities import ForEach, OtherCall, Policy, TaskSpec, ToolOffer
