@@ -18,12 +18,10 @@ Row = dict[str, Any]
 
 
 class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file on a device (`path`) or at the hub (`artifact`); `sha256` is its hash where it is known.
+    """A file on a device (`path`) or at the hub (`artifact`).
 
-    `device` is the name of the device it was found on, where that was asked for;
-    `below` is its path from the folder that was asked for on, that folder's name first; `source` its first path.
-    `mode` are its permission bits, 0 where they are not known; `replaced` is the ticket of the file that was there, now
-    in the trash.
+    `device` is where it was found; `below` its path from the searched folder on, that folder's name first; `source`
+    its first path; `mode` its permission bits; `replaced` the ticket of the file that was there.
     """
 
     artifact: Sha256 = ""
