@@ -11,6 +11,7 @@ from typing import Final
 from starloom_protocol.text.wording import listed
 
 _WORDS: Final = {
+    "archive.zip": "make ZIP files",
     "archive.": "pack and check backups",
     "artifact.get": "take files",
     "artifact.put": "send files",
@@ -28,6 +29,7 @@ _WORDS: Final = {
     "location.": "tell where it is",
     "log.": "search its logs",
     "net.": "reach other hosts",
+    "notify": "show notices",
     "package.": "look for updates",
     "python.": "run Python programs",
     "service.restart": "restart services",

@@ -25,9 +25,8 @@ _MANY: Final = f"it is larger than {_FILE_BYTES_MOST // 1024**2} MiB"
 
 
 class Search(Args, frozen=True, kw_only=True):
-    """Find `text` in the lines of text files below `root` (without it: in every granted folder), in any case and with
-    or without accents. `pattern` fits the file's name (`*.md`). A file of more than 8 MiB is left out, and one that is
-    no text is passed over; of each file come 20 lines at most, of all `limit`.
+    """Find `text` in lines of text files below `root` (without it: in every granted folder), in any case, with or
+    without accents. `pattern` fits the name (`*.md`). Files of more than 8 MiB are left out; of each come 20 lines.
     """
 
     text: Annotated[str, msgspec.Meta(min_length=2, max_length=200)]

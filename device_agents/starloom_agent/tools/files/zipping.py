@@ -24,9 +24,8 @@ _FIRST_YEAR: Final = 1980
 
 
 class Zip(Args, frozen=True, kw_only=True):
-    """Pack a folder (or one file) into a ZIP file called as the folder is; links and the trash are left out.
-
-    Hidden files come along. `left_out` names what cannot be in it. It lies at the hub afterwards, not on this device.
+    """Pack a folder (or one file), hidden files too, into a ZIP file called as it is; links and the trash are left out.
+    It lies at the hub afterwards.
     """
 
     path: str

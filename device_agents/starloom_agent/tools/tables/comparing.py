@@ -11,17 +11,23 @@ from typing import Annotated, Literal, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.refs import FileRef
 from starloom_protocol.vocabulary import Code, Repeatability
 
 
-class Compare(Args, frozen=True, kw_only=True):
-    """`first` and `second` are files with their hashes (`fs.hash`). A file is the same one where its path below its own
-    folder is the same, whatever that folder is called; `limit` bounds the rows, never the counts.
-    """
+class HashedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as `fs.hash` gives it."""
 
-    first: list[FileRef]
-    second: list[FileRef]
+    path: str
+    sha256: str
+    below: str = ""
+    bytes: int = 0
+
+
+class Compare(Args, frozen=True, kw_only=True):
+    """A file is the same one where its path below its folder is the same. `limit` bounds the rows, not the counts."""
+
+    first: list[HashedFile]
+    second: list[HashedFile]
     limit: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 10_000
 
 
@@ -50,7 +56,7 @@ def compare(_context: ToolContext, args: Compare) -> Compared:
     same = 0
     for path in sorted(first.keys() | second.keys()):
         one, other = first.get(path), second.get(path)
-        if one is not None and other is not None and one.hash == other.hash:
+        if one is not None and other is not None and one.sha256 == other.sha256:
             same += 1
             continue
         rows.append(
@@ -72,16 +78,16 @@ def compare(_context: ToolContext, args: Compare) -> Compared:
     }
 
 
-def _by_place(files: list[FileRef]) -> dict[str, FileRef]:
+def _by_place(files: list[HashedFile]) -> dict[str, HashedFile]:
     """Return files by their path below the folder that was searched.
 
     Raises:
         ToolFailed: a file has no hash.
     """
-    found: dict[str, FileRef] = {}
+    found: dict[str, HashedFile] = {}
     for file in files:
-        if not file.hash:
-            raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no hash; give the files of fs.hash")
+        if not file.sha256:
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.path} has no hash; give the files of fs.hash")
         parts = PurePosixPath(file.below or file.path).parts
         found["/".join(parts[1:]) if file.below and len(parts) > 1 else "/".join(parts)] = file
     return found

@@ -36,4 +36,4 @@ def test_the_rows_are_bounded_and_the_counts_are_not(device: Device) -> None:
 
 def test_a_file_without_a_hash_is_refused(device: Device) -> None:
     with pytest.raises(ToolFailed, match="has no hash"):
-        device.call("data.compare", first=[{"path": "a"}], second=[])
+        device.call("data.compare", first=[{"path": "a", "sha256": ""}], second=[])
