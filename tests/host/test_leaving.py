@@ -109,6 +109,21 @@ def alone(tmp_path: Path) -> Path:
     return home
 
 
+def test_a_trash_that_stays_is_named_with_the_way_back(alone: Path, tmp_path: Path) -> None:
+    papers, empty = tmp_path / "papers", tmp_path / "empty"
+    ticket = papers / ".starloom-trash" / "1700000000-0123456789ab"
+    ticket.mkdir(parents=True)
+    (ticket / "letter.txt").write_text("dear")
+    empty.mkdir()
+    agent(alone, "grant", "files:write", str(papers), str(empty))
+    said = agent(alone, "leave", "--purge")
+    assert f"{papers / '.starloom-trash'} (1 ticket)" in said
+    assert str(empty) not in said
+    assert "a folder of its own" in said
+    assert f"rm -r {papers / '.starloom-trash'}" in said
+    assert (ticket / "letter.txt").read_text() == "dear"
+
+
 def test_a_hub_that_is_away_keeps_no_device(alone: Path) -> None:
     home = alone
     said = agent(home, "leave", "--purge")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,7 +12,11 @@ from pathlib import Path
 from starloom_agent.home.directory import AgentHome, NotJoined
 from starloom_agent.home.identity import load_or_make
 from starloom_agent.install import background, service
-from starloom_agent.policy.file import seal_key
+from starloom_agent.policy.commands import PolicyFault
+from starloom_agent.policy.file import read_policy, seal_key
+from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.files.emptying import entries_of
+from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.wire import joining, signed_requests
 from starloom_agent.wire.dialling import BadRoute
 
@@ -26,6 +31,8 @@ def leave(home: AgentHome, say: Say, ask: Callable[[str], str], *, purge: bool) 
     background.stop(home, say)
     service.remove(home, say)
     _tell(home, say)
+    # The policy names the folders, and no command finds a trash without it.
+    trashes = _trashes(home, say)
     for path in (home.hub, home.key, home.limit, home.policy, seal_key(home.policy)):
         path.unlink(missing_ok=True)
     for folder in (home.run, home.work):
@@ -37,11 +44,40 @@ def leave(home: AgentHome, say: Say, ask: Callable[[str], str], *, purge: bool) 
         kept = [path for path in _kept(home) if path.exists()]
     if home.root.is_dir() and not any(home.root.iterdir()):
         home.root.rmdir()
-    if not home.root.exists():
+    if home.root.exists():
+        left = kept or sorted(home.root.iterdir())
+        say("Kept: " + ", ".join(str(path) for path in left))
+    else:
         say(f"{home.root} is gone.")
+    _tell_of_trashes(trashes, say)
+
+
+def _trashes(home: AgentHome, say: Say) -> dict[Path, int]:
+    """Return the trash of each granted folder that holds something, with the number of its tickets."""
+    try:
+        roots = read_policy(home.policy).folders(home.workspace).write
+    except PolicyFault:
+        say(f"The policy is not in force, so its folders were not searched for a trash ({TRASH}).")
+        return {}
+    found: dict[Path, int] = {}
+    for root in roots:
+        try:
+            tickets = len(entries_of(Beneath((), (root,)), root))
+        except OSError:
+            tickets = 0  # a folder that is gone or shut has no trash that a command could show either
+        if tickets:
+            found[root / TRASH] = tickets
+    return found
+
+
+def _tell_of_trashes(trashes: dict[Path, int], say: Say) -> None:
+    if not trashes:
         return
-    left = kept or sorted(home.root.iterdir())
-    say("Kept: " + ", ".join(str(path) for path in left))
+    named = ", ".join(f"{path} ({count} ticket{'s' if count != 1 else ''})" for path, count in trashes.items())
+    say(f"Files that tasks put into the trash stay: {named}.")
+    say("Each lies there in a folder of its own, beside from.json, which names its place: move it back by hand.")
+    for path in trashes:
+        say(f"To remove them for good: rm -r {shlex.quote(str(path))}")
 
 
 def _tell(home: AgentHome, say: Say) -> None:

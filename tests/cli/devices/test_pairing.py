@@ -124,6 +124,19 @@ def test_a_taken_name_is_told_before_the_line_is_used(stub: StubHub) -> None:
     assert "already" not in starloom(stub, "enroll", "--name", "Herd", "--no-wait")[1]
 
 
+def test_the_name_of_a_device_that_left_is_free(stub: StubHub) -> None:
+    gone = {"id": "d-1", "name": "box", "revoked": True, "left": True}
+    stub.answers["GET", "/devices"] = (200, {"items": [gone]})
+    stub.answers[ENROLL] = (201, MADE)
+    said = starloom(stub, "enroll", "--name", "box", "--no-wait")[1]
+    assert "A device called box has left, so the new one will be called box, too" in said
+    assert "unless work still waits for the one that left: then it will be called box-2" in said
+    assert "already" not in said
+    stub.answers["GET", "/devices"] = (200, {"items": [gone, {"id": "d-2", "name": "box"}]})
+    said = starloom(stub, "enroll", "--name", "box", "--no-wait")[1]
+    assert "A device is called box already, so the new one will be called box-2." in said
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

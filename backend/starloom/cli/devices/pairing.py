@@ -207,9 +207,12 @@ def _tell_taken_name(run: Invocation, name: str) -> None:
         if problem.code != Code.FORBIDDEN:  # a token that adds devices need not read the fleet
             raise
         return
-    looks = {look_of(device["name"]): device["name"] for device in devices}
+    looks = {look_of(device["name"]): device["name"] for device in devices if not device.get("revoked")}
     has_it = looks.get(look_of(name))
     if has_it is None:
+        gone = [device for device in devices if device.get("revoked") and device["name"] == name]
+        if gone:
+            _tell_free_name(name, left=bool(gone[-1].get("left")))
         return
     number = 2
     while look_of(f"{name}-{number}") in looks:
@@ -217,6 +220,18 @@ def _tell_taken_name(run: Invocation, name: str) -> None:
     say(
         f"A device is called {escaped(has_it)} already, so the new one will be called {escaped(f'{name}-{number}')}. "
         f"To put it in its place: starloom enroll --replace {escaped(shlex.quote(has_it))}",
+        sys.stderr,
+    )
+
+
+def _tell_free_name(name: str, *, left: bool) -> None:
+    """Say that the name of a device which is gone is free, and when the hub does not give it."""
+    gone = "has left" if left else "was revoked"
+    shown = escaped(name)
+    say(
+        f"A device called {shown} {gone}, so the new one will be called {shown}, too, "
+        f"unless work still waits for the one that {'left' if left else gone}: then it will be called "
+        f"{escaped(f'{name}-2')} and gets none of that work.",
         sys.stderr,
     )
 
