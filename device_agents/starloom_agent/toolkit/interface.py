@@ -68,7 +68,7 @@ class ArtifactPort(Protocol):
     def put(self, file: BinaryIO, *, name: str, media: str, sent: Sent | None = None) -> Stored:
         """Store an open file at the hub, resuming by hash; return `{"artifact", "bytes", "name", "media"}`.
 
-        `sent` is called as its bytes arrive; without it their number alone is told.
+        `sent` is called as its bytes arrive; without it the progress is their number, without a share.
         """
         ...
 
