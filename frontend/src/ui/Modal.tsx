@@ -8,6 +8,15 @@ interface ModalProps {
   children: ReactNode;
 }
 
+/**
+ * A button and the dialog that it opens, apart: the button may stand in a bar that another layout draws elsewhere, and
+ * its dialog is drawn by the page, so that a turned phone or another zoom keeps what was typed.
+ */
+export interface Raised {
+  button: ReactNode;
+  dialog: ReactNode;
+}
+
 const FIELDS = ["input:not([type=hidden])", "select", "textarea"].map((kind) => `${kind}:not(:disabled)`).join(", ");
 
 /** With a pointer that needs no keyboard on the screen, work begins in the first field, not on the button of the head. */

@@ -7,9 +7,8 @@ import { nameOfDevice, stopRows } from "../../model/fleet/fleet.ts";
 import type { Device } from "../../model/types.ts";
 import { age, author, plural } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
-import { Modal } from "../../ui/Modal.tsx";
+import { Modal, type Raised } from "../../ui/Modal.tsx";
 import { Button } from "../../ui/parts.tsx";
-import type { Raised } from "../../ui/Raised.ts";
 
 const SHOWN_MS = 10 * 60_000;
 

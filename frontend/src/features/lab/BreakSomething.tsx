@@ -10,9 +10,8 @@ import type { Problem } from "../../link/rest.ts";
 import { nameOfDevice } from "../../model/fleet/fleet.ts";
 import type { BreakableDevice, FaultMeeting, LabFault } from "../../model/types.ts";
 import { constellationShown } from "../../model/words/words.ts";
-import { Modal } from "../../ui/Modal.tsx";
+import { Modal, type Raised } from "../../ui/Modal.tsx";
 import { Button, Labelled, ProblemNote, StatePill, Tabs } from "../../ui/parts.tsx";
-import type { Raised } from "../../ui/Raised.ts";
 import { BREAKINGS, breakingTitle, faultShown, lasts } from "./lab.ts";
 import { Begun, Story } from "./Story.tsx";
 

@@ -2,8 +2,8 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
+import type { Raised } from "../../ui/Modal.tsx";
 import { Button } from "../../ui/parts.tsx";
-import type { Raised } from "../../ui/Raised.ts";
 import { newTerms, ScheduleDialog } from "./ScheduleDialog.tsx";
 
 export function useRepeat(constellation: string, name: string): Raised {

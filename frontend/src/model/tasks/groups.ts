@@ -2,8 +2,8 @@
  * The counts of each group's children. Counts only the children that are others than before, so that one event of a group
  * of thousands costs one child. Reads lazily, as the board does.
  */
-import { FINAL_TASK_STATES } from "../../generated/protocol.ts";
 import type { StreamModel } from "../stream/stream.ts";
+import type { TaskState } from "../types.ts";
 import { type Board, boardOf, type TaskView } from "./board.ts";
 import { Tally } from "./tally.ts";
 
@@ -51,11 +51,13 @@ const kept = new WeakMap<Board, Groups>();
 export const standing = (tally: Tally): number =>
   tally.counts(({ glyph }) => glyph === "tick" || glyph === "double_tick").reduce((sum, { count }) => sum + count, 0);
 
+const ENDED: readonly TaskState[] = ["succeeded", "failed", "cancelled", "skipped"];
+
 /** How far a group is in a few words; what has ended without a standing result is not to go any more. */
 export function farOf(tally: Tally): string {
   const done = standing(tally);
   if (done === tally.size) return "all done";
-  const left = [...FINAL_TASK_STATES].reduce((open, state) => open - tally.in(state), tally.size);
+  const left = ENDED.reduce((open, state) => open - tally.in(state), tally.size);
   if (left > 0) return `${left} to go`;
   return tally
     .counts(({ glyph }) => glyph !== "tick" && glyph !== "double_tick")

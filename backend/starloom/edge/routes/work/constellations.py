@@ -81,6 +81,7 @@ class Constellations:
             "recipe": None,
             "schedule": None,
             "state": ConstellationState(row.state),
+            "undone_from": None,
             "version": row.version,
             "attention": [],
             "labels": {},
