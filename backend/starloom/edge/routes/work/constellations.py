@@ -90,7 +90,6 @@ class Constellations:
             "ended_at": entity_json.iso(row.ended_ms),
             "sentence": "",
             "waited_ms": 0,
-            "undone_from": None,
         }
 
     async def snapshot(
