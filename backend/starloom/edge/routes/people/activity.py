@@ -39,7 +39,7 @@ WALKS_MOST = 3
 FILES_TOLD_MOST = 5
 PATH_CHARS_MOST = 200
 RESULT_CHARS_MOST = 256 * 1024
-"""Of a longer result no files are named: a page of the record reads fifty of them."""
+"""A longer result is not read for its files: a page of the record reads fifty results."""
 _A = V1 + "/audit"
 Words = Annotated[str, Query(max_length=200)]
 
