@@ -50,7 +50,7 @@ def test_an_agent_without_fences_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_hub_that_does_not_restate_what_is_open_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "_resume", lambda *_given, **_more: None)
+    monkeypatch.setattr(devices, "_resume_entry", lambda *_given, **_more: None)
     found = explore(beginning(1), states_most=20_000)
     assert found.violations
     assert found.way[-1] == ("rest", "")

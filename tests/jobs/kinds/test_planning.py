@@ -17,7 +17,7 @@ from starloom_protocol.vocabulary import Code, ConstellationState, DeviceLink, R
 WORDS = "Back up the pictures of my phone to the server, check every copy, and put a contact sheet on my desktop."
 TOOLS = (
     *("artifact.put", "disk.usage", "fs.find", "fs.hash", "fs.trash", "fs.verify", "fs.write"),
-    *("image.resize", "image.sheet", "notify", "system.info"),
+    *("image.check", "image.resize", "image.sheet", "notify", "system.info"),
 )
 CATALOGUE = load_catalogue()
 
@@ -42,7 +42,7 @@ def head(**fields: Any) -> Head:
 def test_the_words_of_the_sample_become_its_plan() -> None:
     plan = plan_of(head(request=WORDS), fleet_of(fleet_entities()), CATALOGUE)
     assert isinstance(plan, LoweredPlan), plan
-    assert len(plan.specs) == 12
+    assert len(plan.specs) == 14
     assert plan.recipe == "photo-backup"
 
 
