@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from starloom.core.state import inputs as i
 from starloom.planner.recipes.catalogue import load_catalogue, with_saved
 from starloom.planner.requests.distilling import distil
-from starloom.planner.requests.matching import Match, match, match_all
+from starloom.planner.requests.matching import Match, match_all
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import RecipeProposal, RecipeRuns, RecipeVersion
@@ -110,7 +110,7 @@ def test_t119_words_of_a_built_in_recipe_are_not_taken_over(words: str) -> None:
     found = distil(proposal(lowered(TRASH), words), RECIPES, FLEET)
     assert found is not None
     assert found.recipe.phrases == []
-    meant = match(words, RECIPES, FLEET)
+    meant = match_all(words, load_catalogue(), FLEET)
     text = found.text.replace("version: 1\n", f"version: 1\nphrases: ['{words}']\n")
     name = found.recipe.name
     version = RecipeVersion(at_ms=1, author="person:ann", name=name, number=1, text=text, title="x")

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from starloom_agent.toolkit.interface import way_out
+from starloom_agent.toolkit.interface import Sent, way_out
 from starloom_agent.toolkit.results import Stored
 from tests.guard.links import CANARY, TEXT, Place
 from tests.waiting import PATIENCE_S
@@ -42,11 +42,11 @@ def test_an_upload_keeps_the_file_that_was_checked(place: Place, monkeypatch: py
     place.device.write("d/id_rsa", "mine")
     stored = place.device.store.put
 
-    def swap_while_sending(file: BinaryIO, *, name: str, media: str) -> Stored:
+    def swap_while_sending(file: BinaryIO, *, name: str, media: str, sent: Sent | None = None) -> Stored:
         if name == "big.bin":
             (place.docs / "d").rename(place.docs / "e")
             (place.docs / "d").symlink_to(place.outside)
-        return stored(file, name=name, media=media)
+        return stored(file, name=name, media=media, sent=sent)
 
     monkeypatch.setattr(place.device.store, "put", swap_while_sending)
     place.call("artifact.put", paths=["big.bin", "d/id_rsa"])
