@@ -193,21 +193,26 @@ def lines_of(page: str) -> list[str]:
 
 
 def test_the_lines_of_the_web_work_as_they_are_given(service: Installation) -> None:
-    """Every line for the hub's own computer, in a terminal that knows neither the program nor the hub."""
+    """Every line for the hub's own computer, in a terminal that knows neither the program nor the hub.
+
+    Those that a page shows to anybody name no folder: they are typed where the hub was started, in its environment.
+    """
     with httpx.Client(base_url=f"http://127.0.0.1:{service.port}") as browser:
         refused = browser.get("/api/v1/session")
         assert refused.status_code == 401
         program = refused.json()["program"]
         pages = [browser.get("/"), browser.get("/tab/")]
-    assert service.client.get("/session")["program"] == program
+    own = service.client.get("/session")["program"]
     made = service.client.post("/enrollments", {})
     said = [refused.json()["hint"], "starloom devices", made["ssh_line"].replace("--ssh user@host", "--help")]
-    lines = [re.sub(r".*`(.+)`.*", r"\1", with_program(one, lambda: program)) for one in said]
+    lines = [re.sub(r".*`(.+)`.*", r"\1", with_program(one, lambda: own)) for one in said]
     lines[0] += " --help"  # a browser is not opened by a test
-    lines += [line for page in pages for line in lines_of(page.text)]
-    for line in lines:
-        assert program in line
-        code, out, faults = paste(f"cd / && {line}" + " --no-wait" * line.endswith("enroll"), service)
+    shown = [line for page in pages for line in lines_of(page.text)]
+    for line in [*lines, *shown]:
+        assert (program if line in shown else own) in line
+        folder = Path(sys.prefix).parent if line in shown else Path("/")
+        typed = f"cd {shlex.quote(str(folder))} && {line}" + " --no-wait" * line.endswith("enroll")
+        code, out, faults = paste(typed, service, home=line in shown)
         assert code == 0, f"{line}\n{out}\n{faults}"
 
 

@@ -303,7 +303,12 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
     Files that a result names count where no question to a person is on the way to the task.
     """
     by_id = {spec.id: spec for spec in specs}
-    calls = [spec for spec in by_id.values() if spec.key is None and any(way.tool == TRASH for way in ways_of(spec))]
+    # An edit is held against each task of its plan, so a task that trashes nothing costs no call here.
+    calls = [
+        spec
+        for spec in by_id.values()
+        if spec.key is None and (spec.tool == TRASH or (spec.any_of and _may_trash(spec.any_of)))
+    ]
     if not calls:
         return {}
     before: dict[str, list[str]] = {}
@@ -311,6 +316,10 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
         before.setdefault(edge.target, []).append(edge.source)
     found = {spec.id: _why_wide(spec, by_id, before) for spec in calls}
     return {task: reason for task, reason in found.items() if reason}
+
+
+def _may_trash(others: Iterable[OtherCall]) -> bool:
+    return any(call.tool == TRASH for call in others)
 
 
 def trashed_words(spec: TaskSpec) -> str:

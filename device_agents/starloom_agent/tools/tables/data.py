@@ -150,9 +150,9 @@ class Table(Args, frozen=True, kw_only=True):
     """Show rows as a table: chosen `columns` with titles, in the order `by` (as in `data.sort`), and as a CSV file.
     `mark_differences` names a field whose most frequent value is the usual one; rows with another are marked. `lead`
     makes one line of the rows whose `fields` all say something: with `fine`, said if none does, of each, else of the
-    first, with the number of the others; `empty`: no row; with `differs`, it is said of each row that
-    `mark_differences` marks. The line begins with what the rows in `unseen` say under that name: what could not be
-    looked at.
+    first, with the number of the others unless it stands `alone`; `empty`: no row; with `differs`, it is said of each
+    row that `mark_differences` marks. The line begins with what the rows in `unseen` say under that name: what could
+    not be looked at.
     """
 
     class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -167,6 +167,7 @@ class Table(Args, frozen=True, kw_only=True):
         fine_but: str = ""
         empty_but: str = ""
         differs: str = ""
+        alone: bool = False
 
     rows: list[Row]
     unseen: list[Row] | None = None
@@ -204,7 +205,7 @@ def lead_of(rows: list[Row], lead: Table.Lead, *, unseen: bool = False) -> str:
     for name, *rest in filter(all, told):
         alike.setdefault(tuple(rest), {})[name] = None
     parts = [": ".join([_few(list(names)), *rest]) for rest, names in alike.items()]
-    left = len(parts) - _LED_MOST if lead.fine else len(rows) - 1
+    left = len(parts) - _LED_MOST if lead.fine else 0 if lead.alone else len(rows) - 1
     more = f"; and {left} more" if left > 0 else ""
     return "; ".join(parts[:_LED_MOST]) + more if parts else fine
 

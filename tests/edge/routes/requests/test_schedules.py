@@ -96,10 +96,12 @@ async def test_a_change_of_words_may_say_the_clock(tmp_path: Path) -> None:
 async def test_a_value_that_words_do_not_take_is_refused(tmp_path: Path) -> None:
     async with a_world(tmp_path, planner=Planning(load_catalogue(), PlannersFleet)) as world:
         body = {"request": "how are my machines", "params": {"colour": "red"}}
-        for path in ("/schedules", "/constellations", "/constellations/preview"):
-            clock = {"cron": "@daily"} if path == "/schedules" else {}
+        for path, clock in (("/schedules", {"cron": "@daily"}), ("/constellations", {})):
             status, refused = await post(world, path, body | clock)
-            assert (status, refused["code"]) == (422, "unknown_param"), path
+            assert (status, refused["code"]) == (422, "request_ambiguous"), path
+            assert "without 'colour=red'" in refused["reason"], path
+        status, shown = await post(world, "/constellations/preview", body)
+        assert (status, shown["understood"]["candidates"][0]["unused"]) == (200, ["colour=red"])
 
 
 async def test_a_firing_that_ends_is_shown_with_its_moment(world: World) -> None:

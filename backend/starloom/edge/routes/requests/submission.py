@@ -162,7 +162,7 @@ class Submit:
             found = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
             if found.outcome is not Match.EXACT:
                 return json_reply({"understood": self._understood(found), "plan_hash": None, "tasks": []})
-            plan = self._require_judges(self._meant(found, body.params))
+            plan = self._require_judges(self._meant(found))
         else:
             checked = await self._check(request, body, size)
             plan = checked or _plan_of(hub.planner.plan_recipe(body.recipe or "", body.params))
@@ -235,17 +235,16 @@ class Submit:
         understood = planner.understand(body.request or "", body.params, caller_of(request).by)
         if understood.outcome is not Match.EXACT:
             raise self._refused(understood)
-        return self._meant(understood, body.params)
+        return self._meant(understood)
 
-    def _meant(self, understood: Matched, given: Mapping[str, Any]) -> LoweredPlan:
+    def _meant(self, understood: Matched) -> LoweredPlan:
         """Return the plan that words mean exactly.
 
         Raises:
-            Problem: with every fault; a value beside the words that the recipe does not take is one.
+            Problem: with every fault.
         """
         meant = understood.candidates[0]
-        beside = {name: value for name, value in given.items() if name not in meant.params and value is not None}
-        return _plan_of(self._hub.planner.plan_recipe(meant.recipe, {**meant.params, **beside}))
+        return _plan_of(self._hub.planner.plan_recipe(meant.recipe, meant.params))
 
     async def _check(self, request: Request, body: Asked, size: int) -> LoweredPlan | None:
         """Return the lowered plan of a document; None for words and recipes, which a job plans after this check.
@@ -272,7 +271,7 @@ class Submit:
         understood = hub.planner.understand(body.request or "", body.params, caller_of(request).by, shown=seen)
         if understood.outcome is Match.EXACT:
             if not body.params.keys() <= understood.candidates[0].params.keys():
-                self._meant(understood, body.params)
+                self._meant(understood)
             return None
         if (lacking := model_fault(hub.settings)) is not None:
             raise self._refused(understood, lacking)
