@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fnmatch
 from itertools import islice
 from typing import Annotated, Final, NotRequired, TypedDict
@@ -21,6 +22,7 @@ _HEAD_BYTES: Final = 8 * 1024
 _LINE_CHARS_MOST: Final = 240
 _LINES_A_FILE_MOST: Final = 20
 _LEFT_OUT_SHOWN: Final = 100
+_OTHER_ENCODING: Final = "it is no UTF-8, so words with accents may be missed in it"
 _MANY: Final = f"it is larger than {_FILE_BYTES_MOST // 1024**2} MiB"
 
 
@@ -95,11 +97,17 @@ class _Reading:
             self.leave_out(shown, error.strerror or "it cannot be read")
             return
         self.bytes += len(data)
-        if b"\0" in data[:_HEAD_BYTES]:
+        marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        if b"\0" in data[:_HEAD_BYTES] and not marked:
             return
         self.files += 1
         self._context.progress(done_bytes=self.bytes, note=found.path.name)
-        self._keep(data.decode("utf-8", errors="replace"), shown)
+        try:
+            text = data.decode("utf-16" if marked else "utf-8")
+        except UnicodeDecodeError:
+            self.leave_out(shown, _OTHER_ENCODING)
+            text = data.decode("windows-1252", errors="replace")
+        self._keep(text, shown)
 
     def _keep(self, text: str, shown: str) -> None:
         hits = [(number, line) for number, line in enumerate(text.splitlines(), 1) if self._wanted in fold(line)]

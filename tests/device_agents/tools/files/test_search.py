@@ -23,6 +23,17 @@ def test_lines_with_the_text_are_found_in_any_case_and_without_accents(device: D
     assert (found["count"], found["lines"], found["files_read"], found["complete"]) == (1, 1, 2, True)
 
 
+def test_text_of_other_encodings_is_searched_and_a_doubt_is_told(device: Device) -> None:
+    device.write("Papers/windows.txt", "a word\r\n".encode("utf-16"))
+    found = device.call("fs.search", text="word", root="Papers")
+    assert ([row["text"] for row in found["rows"]], found["complete"]) == (["a word"], True)
+    device.write("Papers/old.txt", "has\u0142o: word".encode("windows-1250"))
+    found = device.call("fs.search", text="word", root="Papers")
+    assert [row["path"] for row in found["rows"]] == ["Papers/old.txt", "Papers/windows.txt"]
+    assert [(row["path"], "no UTF-8" in row["why"]) for row in found["left_out"]] == [("Papers/old.txt", True)]
+    assert not found["complete"]
+
+
 def test_a_pattern_narrows_it_and_without_a_folder_all_are_searched(device: Device) -> None:
     device.write("a.md", b"word")
     device.write("b.txt", b"word")
