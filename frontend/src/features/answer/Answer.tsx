@@ -6,7 +6,7 @@
 import { lazy, Suspense } from "react";
 import { Link } from "wouter";
 import type { FileRef } from "../../model/answer/files.ts";
-import { type AnswerPart, changeIn, type PartKind, parsed } from "../../model/answer/parts.ts";
+import { type AnswerPart, changeIn, named, type PartKind, parsed } from "../../model/answer/parts.ts";
 import { bytes, plural } from "../../model/words/words.ts";
 import { Boundary } from "../../ui/Boundary.tsx";
 import { Icon, type IconName } from "../../ui/Icon.tsx";
@@ -18,9 +18,6 @@ import { ValueView } from "./values/ValueView.tsx";
 
 const ChangeView = lazy(() => import("./previews/ChangeView.tsx"));
 const MarkdownView = lazy(() => import("./previews/MarkdownView.tsx"));
-
-/** So many parts have a chip or a tab; all of them stand on the answer's own page. */
-const NAMED_MAX = 6;
 
 const ICONS: Record<PartKind, IconName> = {
   change: "copy",
@@ -51,9 +48,10 @@ interface PartsProps {
 
 export function AnswerChips({ constellation, parts, onOpen }: PartsProps) {
   if (parts.length === 0) return null;
+  const choices = named(parts);
   return (
     <ul className="outs">
-      {parts.slice(0, NAMED_MAX).map((part) => {
+      {choices.map((part) => {
         const size = onlyFile(part)?.bytes;
         return (
           <li key={part.key}>
@@ -72,9 +70,9 @@ export function AnswerChips({ constellation, parts, onOpen }: PartsProps) {
           </li>
         );
       })}
-      {parts.length > NAMED_MAX && (
+      {parts.length > choices.length && (
         <li>
-          <More constellation={constellation} count={parts.length - NAMED_MAX} />
+          <More constellation={constellation} count={parts.length - choices.length} />
         </li>
       )}
     </ul>
@@ -97,8 +95,7 @@ export function AnswerStage({
   onOpen,
   onClose,
 }: PartsProps & { shown: AnswerPart; onClose: (() => void) | null }) {
-  const named = parts.slice(0, NAMED_MAX);
-  const choices = named.includes(shown) ? named : [...named.slice(0, NAMED_MAX - 1), shown];
+  const choices = named(parts, shown);
   return (
     <section className="stage" aria-label="Result">
       <header className="row">

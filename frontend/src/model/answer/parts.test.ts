@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Answer, AnswerItem, TaskSpec } from "../types.ts";
-import { changeIn, fullFirst, leading, partsOf } from "./parts.ts";
+import { changeIn, fullFirst, leading, named, partsOf } from "./parts.ts";
 
 const SHA = "ab".repeat(32);
 const item = (more: Partial<AnswerItem>): AnswerItem => ({ show: "value", task: "one", title: "One", ...more });
@@ -114,5 +114,27 @@ describe("a change", () => {
     const file = { artifact: SHA, name: "a.png", media: "image/png", bytes: 1 };
     expect(changeIn({ before: file, after: file })).toMatchObject({ before: file, after: file });
     for (const value of [null, "x", { before: "a" }, { before: 1, after: 2 }]) expect(changeIn(value)).toBeNull();
+  });
+});
+
+describe("the parts with a tab", () => {
+  const parts = (...values: string[]) =>
+    partsOf(
+      answer(...values.map((value, at) => item({ task: `t${at}`, title: `T${at}`, show: "table", value }))),
+      NONE,
+    );
+  const titles = (all: ReturnType<typeof parts>, shown?: number) =>
+    named(all, shown === undefined ? undefined : all[shown]).map((part) => part.title);
+
+  it("are one of those in which nothing is, however many there are", () => {
+    const all = parts('[{"a":1}]', "[]", "[]", "[]");
+    expect(titles(all)).toEqual(["T0", "T1"]);
+    expect(titles(all, 3)).toEqual(["T0", "T1", "T3"]);
+  });
+
+  it("are at most six, the one that is looked at among them", () => {
+    const all = parts(...Array.from({ length: 9 }, () => '[{"a":1}]'));
+    expect(titles(all)).toEqual(["T0", "T1", "T2", "T3", "T4", "T5"]);
+    expect(titles(all, 8)).toEqual(["T0", "T1", "T2", "T3", "T4", "T8"]);
   });
 });

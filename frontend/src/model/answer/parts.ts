@@ -32,6 +32,8 @@ export interface AnswerPart {
 /** One side of a change: a text, or a file of the hub's store. */
 export type Side = string | FileRef;
 
+/** So many parts have a chip or a tab. */
+const NAMED_MAX = 6;
 /** Up to so many children of a group are parts of their own; more of them are one. */
 const APART_MAX = 8;
 
@@ -220,4 +222,14 @@ export function parsed(text: string): unknown {
   } catch {
     return text;
   }
+}
+
+/**
+ * The parts that have a chip or a tab; all of them stand on the answer's own page. Of those in which nothing is, one has
+ * a tab: it tells that nothing was left out, and more of them would push away what a person came for.
+ */
+export function named(parts: readonly AnswerPart[], shown?: AnswerPart): AnswerPart[] {
+  const empty = parts.find((part) => part.empty);
+  const found = parts.filter((part) => !part.empty || part === empty || part === shown).slice(0, NAMED_MAX);
+  return !shown || found.includes(shown) ? found : [...found.slice(0, NAMED_MAX - 1), shown];
 }
