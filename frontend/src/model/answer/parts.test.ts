@@ -126,8 +126,10 @@ describe("the parts with a tab", () => {
   const titles = (all: ReturnType<typeof parts>, shown?: number) =>
     named(all, shown === undefined ? undefined : all[shown]).map((part) => part.title);
 
-  it("are one of those in which nothing is, however many there are", () => {
-    const all = parts('[{"a":1}]', "[]", "[]", "[]");
+  it("are all where there are few, else one of those in which nothing is", () => {
+    const few = ['[{"a":1}]', "[]", "[]", "[]"];
+    expect(titles(parts(...few))).toEqual(["T0", "T1", "T2", "T3"]);
+    const all = parts(...few, "[]", "[]", "[]");
     expect(titles(all)).toEqual(["T0", "T1"]);
     expect(titles(all, 3)).toEqual(["T0", "T1", "T3"]);
   });

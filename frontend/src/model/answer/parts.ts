@@ -225,10 +225,11 @@ export function parsed(text: string): unknown {
 }
 
 /**
- * The parts that have a chip or a tab; all of them stand on the answer's own page. Of those in which nothing is, one has
- * a tab: it tells that nothing was left out, and more of them would push away what a person came for.
+ * The parts that have a chip or a tab; all of them stand on the answer's own page. Where there are too many, one of those
+ * in which nothing is has a tab: it tells that nothing was left out, and more would push away what a person came for.
  */
 export function named(parts: readonly AnswerPart[], shown?: AnswerPart): AnswerPart[] {
+  if (parts.length <= NAMED_MAX) return [...parts];
   const empty = parts.find((part) => part.empty);
   const found = parts.filter((part) => !part.empty || part === empty || part === shown).slice(0, NAMED_MAX);
   return !shown || found.includes(shown) ? found : [...found.slice(0, NAMED_MAX - 1), shown];
