@@ -55,6 +55,8 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         assert (loaded.pos, loaded.sent_pos) == (2, 0)
         assert await store.entities("c1") == (2, loaded.entities["c1"])
         assert await store.entities("nobody") is None
+        assert await store.live_records("c1", ["task/b", "task/a", "x"]) == {"task/b": task("waiting")}
+        assert await store.live_records("nobody", ["head"]) == {}
         many = await store.live_entities(["nobody", *(f"n{number}" for number in range(100)), "c1", "fleet"])
         assert many == {"c1": (2, loaded.entities["c1"]), "fleet": (1, loaded.entities["fleet"])}
 

@@ -37,6 +37,7 @@ class RetiredContract:
         assert (await store.load()).heads == {"c2": 1}
         assert "c1" not in (await store.load()).entities
         assert await store.entities("c1") == before
+        assert await store.live_records("c1", ["head"]) == {}
         assert await store.headline("c1") == (FINISHED_HEAD, b'{"items":[]}')
         assert await store.headline("nobody") is None
         assert seqs(await store.events("c1", 0, 10)) == [1, 2]

@@ -383,6 +383,11 @@ class MemoryStore:
         heads = self.redis.heads
         return {name: (heads[name], dict(self.redis.entities.get(name, {}))) for name in streams if name in heads}
 
+    async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
+        self.redis.reach()
+        found = self.redis.entities.get(stream, {}) if stream in self.redis.heads else {}
+        return {name: found[name] for name in names if name in found}
+
     async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
         self.redis.reach()
         live = self.redis.entities.get(stream, {}) if stream in self.redis.heads else {}

@@ -314,6 +314,10 @@ class ReadPort(Protocol):
         """Return (seq, entities) of the live ones of these streams in one call."""
         ...
 
+    async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
+        """Return the records of these names of a stream, as far as it has them; none of one that is not live."""
+        ...
+
     async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
         """Return the committed head and answer of a constellation, or None if it is unknown."""
         ...

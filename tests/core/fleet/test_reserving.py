@@ -108,3 +108,15 @@ def _drawn(chance: random.Random, depth: int) -> Selector:
 
 def _parts(selector: Selector) -> list[Selector]:
     return [selector, *(deep for part in selector.any for deep in _parts(part))]
+
+
+def test_work_that_waits_already_stays_away_from_a_device_that_is_reserved_meanwhile() -> None:
+    driver = Driver("one", "two", slots=1)
+    driver.submit(plan(*(task(f"t{n}") for n in range(6))))
+    on_one, on_two = sorted(driver.take(), key=lambda item: item.device)
+    control(driver, "reserve")
+    driver.result(on_one, 1)
+    assert not driver.dispatched, "what it had goes on, and nothing new comes"
+    driver.result(on_two, 1)
+    assert given(driver) == {"d-two"}
+    driver.folded_equals_state()

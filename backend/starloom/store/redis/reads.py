@@ -94,6 +94,15 @@ class Reads:
                     found[stream] = int(seq), {key.decode(): value for key, value in raw.items()}
         return found
 
+    async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
+        async with reaching(self._place, f"records of {stream}"), self._redis.pipeline(transaction=True) as pipe:
+            pipe.hget(keys.HEADS, stream)
+            pipe.hmget(keys.entities(stream), list(names))
+            live, found = await pipe.execute()
+        if live is None:
+            return {}
+        return {name: raw for name, raw in zip(names, found, strict=True) if raw is not None}
+
     async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
         async with reaching(self._place, f"the headline of {stream}"), self._redis.pipeline(transaction=True) as pipe:
             pipe.hget(keys.HEADS, stream)

@@ -25,6 +25,7 @@ from starloom_protocol.api.constellations import Closed, Controlled, DraftRow, E
 from starloom_protocol.plan import check_edit
 from starloom_protocol.records.edits import EditOperation
 from starloom_protocol.records.entities import TaskSpec, decode_entity
+from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.values import canonical
 
 _C = V1 + "/constellations/{constellation}"
@@ -82,14 +83,14 @@ class Controls:
         return await self._repeats.once(request, make)
 
     async def _tasks_changed(self, constellation: str, operations: list[Any]) -> dict[str, TaskSpec]:
-        """Return the tasks that get other arguments by an edit, as they are now."""
+        """Return the tasks that get other arguments by an edit, as they are now; none of a plan that is not live."""
         bodies = [one.get("update_task") for one in operations if isinstance(one, dict)]
         names = [body.get("id") for body in bodies if isinstance(body, dict) and not _CALL.isdisjoint(body)]
-        if not names:
-            return {}
-        _seq, entities = await self._constellations.entities(constellation)
         keys = [f"spec/{name}" for name in names if isinstance(name, str)]
-        specs = [decode_entity(key, entities[key]) for key in keys if key in entities]
+        if not keys or constellation in (ACCESS, FLEET):
+            return {}
+        found = await self._hub.reads.live_records(constellation, keys)
+        specs = [decode_entity(key, raw) for key, raw in found.items()]
         return {spec.id: spec for spec in specs if isinstance(spec, TaskSpec)}
 
     async def _take_back(self, request: Request, constellation: str, version: int, reason: str) -> JsonReply[Edited]:
