@@ -10,7 +10,6 @@ import gc
 import os
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, Final
@@ -173,6 +172,10 @@ class End:
             session.exitstatus = OUT_OF_TIME
 
 
+LINES_OF_A_FIRST_TRY: Final = 25
+"""So many last lines of its failure stand in the account: a later try may fail only because of the first."""
+
+
 class Account:
     """Prints what a tier came to: second tries by name, tests that did not run, and the line that CI reads."""
 
@@ -184,10 +187,14 @@ class Account:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         stats = terminalreporter.stats
-        again = Counter(report.nodeid for report in stats.get("rerun", []))
-        terminalreporter.write_line(f"Second tries: {again.total()}, of {len(again)} tests.")
-        for name, times in sorted(again.items()):
-            terminalreporter.write_line(f"  {times} of {name} (seen in two runs: docs/quarantine.md)")
+        tries: dict[str, list[pytest.TestReport]] = {}
+        for report in stats.get("rerun", []):
+            tries.setdefault(report.nodeid, []).append(report)
+        terminalreporter.write_line(f"Second tries: {sum(map(len, tries.values()))}, of {len(tries)} tests.")
+        for name, reports in sorted(tries.items()):
+            terminalreporter.write_line(f"  {len(reports)} of {name} (seen in two runs: docs/quarantine.md)")
+            for line in reports[0].longreprtext.splitlines()[-LINES_OF_A_FIRST_TRY:]:
+                terminalreporter.write_line(f"    {line}")
         found: list[str] = self._config.stash[NOT_RUN]
         not_run = sorted(found)
         if not_run:

@@ -184,6 +184,8 @@ def test_only_real_processes_are_tried_again_and_are_counted(
     ran = run(tmp_path, "--tier=test", *how)
     assert f"Second tries: {again}, of {min(again, 1)} tests." in ran.stdout, ran.stdout + ran.stderr
     assert ("test_some.py::test_flaky (seen in two runs" in ran.stdout) is (again > 0)
+    account = ran.stdout.partition("Second tries:")[2]
+    assert ("    E " in account) is (again > 0), account
     assert ran.stdout.splitlines()[-1] == last
 
 
