@@ -34,7 +34,8 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
         meant = _may_mean(found.candidates)
         if found.rhythm is not None:
             line = _schedule_line(found.candidates[0], found.rhythm, by_name=bool(found.given))
-            meant = f"{meant}. They also say how often, and a request runs once; to repeat it: {line}"
+            nearly = f" ({found.rhythm.nearly})" if found.rhythm.nearly else ""
+            meant = f"{meant}. They also say how often, and a request runs once; to repeat it{nearly}: {line}"
         return _fault(Code.REQUEST_AMBIGUOUS, meant)
     if found.gap:
         return _fault(Code.REQUEST_NOT_UNDERSTOOD, found.gap)
