@@ -20,7 +20,7 @@ from typing import Any
 from starloom.core.state.model import TRIAL_RUNS
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import Catalogue, param_title
-from starloom.planner.requests.clauses import MANNERS
+from starloom.planner.requests.clauses import MANNERS, plain_letters
 from starloom.planner.requests.gaps import gap_in
 from starloom.planner.requests.phrases import (
     Phrase,
@@ -34,6 +34,7 @@ from starloom.planner.requests.phrases import (
     spelled,
     spellings,
     typed,
+    without_umlauts,
     words_of,
 )
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
@@ -297,7 +298,7 @@ def match(
         once = match(rhythm.rest, recipes, fleet, params=params)
         if once.outcome is not Match.NONE:
             return Matched(Match.NEAR, once.candidates, rhythm)
-    said = request_words(words)
+    said = without_umlauts(request_words(words), (text for recipe in recipes for text in recipe.phrases))
     given = {name: value for name, value in (params or {}).items() if value is not None}
     if not said or len(said) > WORDS_MOST:
         return Matched(Match.NONE, ())
@@ -321,7 +322,7 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     fits: list[_Fit] = []
     nears: list[Candidate] = []
     telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
-    devices = {word for device in fleet.devices for word in (device.name.casefold(), *device.words)}
+    devices = {word for device in fleet.devices for word in (plain_letters(device.name), *device.words)}
     for recipe in recipes:
         fitting, near = _try_recipe(recipe, said, fleet, given, telling, devices)
         fits.extend(fitting)

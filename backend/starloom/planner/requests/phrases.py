@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from starloom.planner.requests.clauses import word_set
+from starloom.planner.requests.clauses import plain_letters, spelled_out, word_set
 
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
 _SLOT = re.compile(r"\{([a-z0-9_-]+)\}")
@@ -71,7 +71,10 @@ _FOREIGN_MOST = 8
 
 @dataclass(frozen=True)
 class Word:
-    """A word as typed, and the forms it is compared in; articles have none. `tail` is the punctuation behind it."""
+    """A word as typed, and the forms it is compared in, without accents; articles have none.
+
+    `tail` is the punctuation behind it.
+    """
 
     text: str
     forms: tuple[str, ...]
@@ -91,7 +94,7 @@ def words_of(text: str) -> list[Word]:
         plain = bare.casefold()
         if not bare or plain in _POLITE:
             continue
-        forms = () if plain in _ARTICLES else _SAME.get(plain, (plain,))
+        forms = () if plain in _ARTICLES else _SAME.get(plain) or (plain_letters(plain),)
         found.append(Word(bare, forms, token[len(bare) :]))
     return found
 
@@ -149,7 +152,7 @@ def spelled(words: Sequence[Word], known: Collection[str], names: Collection[str
 
 
 def _spelled(word: Word, known: tuple[str, ...], names: Collection[str]) -> Word:
-    plain = word.text.casefold()
+    plain = plain_letters(word.text)
     if len(plain) < _SPELLED_LEAST or not plain.isalpha() or word.forms != (plain,) or plain in names:
         return word
     near = _near(plain, known)
@@ -173,6 +176,22 @@ def _slip(one: str, other: str) -> bool:
         return sorted(one) == sorted(other)
     short, long = sorted((one, other), key=len)
     return any(short == long[:at] + long[at + 1 :] for at in range(len(long)))
+
+
+@lru_cache(maxsize=256)
+def _umlauts(phrase: str) -> tuple[tuple[str, str], ...]:
+    """Return the words of a phrase that people type with two letters for an umlaut, and the form of each."""
+    said = (spelled_out(word.text) for word in words_of(phrase) if not word.text.isascii())
+    forms = (plain_letters(word.text) for word in words_of(phrase) if not word.text.isascii())
+    return tuple((out, form) for out, form in zip(said, forms, strict=True) if out != form)
+
+
+def without_umlauts(words: list[Word], phrases: Iterable[str]) -> list[Word]:
+    """Return words in which *groesste* has the form of *größte*, where a phrase has that word."""
+    known = {out: form for phrase in phrases if not phrase.isascii() for out, form in _umlauts(phrase)}
+    if not known:
+        return words
+    return [replace(word, forms=tuple(known.get(form, form) for form in word.forms)) for word in words]
 
 
 def spellings(phrases: Collection[Phrase]) -> frozenset[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -26,7 +25,16 @@ from starloom.planner.fleet import (
     of_class,
     singular,
 )
-from starloom.planner.requests.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
+from starloom.planner.requests.clauses import (
+    ARTICLES,
+    PERSONS,
+    names_nothing,
+    plain_letters,
+    plain_word,
+    second_thought,
+    spelled_out,
+    word_set,
+)
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.stream.authors import name_of
 from starloom_protocol.text.wording import quoted
@@ -235,14 +243,9 @@ def _spelled(words: Sequence[str], fleet: FleetSnapshot) -> DeviceSnapshot | Non
 
 
 def _without_accents(words: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
-    """Return the one device whose name these words are without its accents: `kuche` for *Küche*."""
-    alike = [device for device in fleet.devices if _plain_letters(device.name) == words]
+    """Return the one device whose name these words are without its accents: `kuche` or `kueche` for *Küche*."""
+    alike = [one for one in fleet.devices if plain_letters(words) in (plain_letters(one.name), spelled_out(one.name))]
     return alike[0] if len(alike) == 1 else None
-
-
-def _plain_letters(name: str) -> str:
-    apart = unicodedata.normalize("NFKD", name.casefold())
-    return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
 def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
