@@ -22,9 +22,11 @@ from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import Catalogue, param_title
 from starloom.planner.requests.clauses import MANNERS, plain_letters
 from starloom.planner.requests.gaps import gap_in
+from starloom.planner.requests.limits import Limit, in_slots, limits_in, not_about, not_in
 from starloom.planner.requests.phrases import (
     Phrase,
     Word,
+    forms_in,
     left_over,
     overlap,
     phrases_of,
@@ -193,7 +195,7 @@ class Matched:
 
     `words` are those that were matched, and `given` the values beside them. `on_trial`: the words fit the first
     candidate exactly, and are near only because it is on trial. `gap` is a sentence about words that no recipe carries
-    out.
+    out. `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*.
     """
 
     outcome: Match
@@ -201,6 +203,7 @@ class Matched:
     rhythm: Rhythm | None = None
     on_trial: bool = False
     gap: str = ""
+    limit: str = ""
     words: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
 
@@ -245,7 +248,7 @@ def match_all(
     alone do not start it, so it is a near match; for its keeper it is an exact one in a preview, and after the preview
     was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
-    found = _match_all(words, catalogue, fleet, params, shown_to)
+    found = _with_limit(_match_all(words, catalogue, fleet, params, shown_to), words, fleet)
     return replace(
         found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
     )
@@ -266,6 +269,16 @@ def _match_all(
         if not shown_to or keeper != who(shown_to):
             return Matched(Match.NEAR, candidates, on_trial=True)
     return replace(found, candidates=candidates)
+
+
+def _with_limit(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
+    """Return a match of words without a recipe with their limit; of words that forbid work, no recipe is near."""
+    if found.outcome is Match.EXACT or found.on_trial:
+        return found
+    limits = limits_in(request_words(words), fleet.by_name)
+    if limits and limits[0].forbids:
+        found = replace(found, outcome=Match.NONE, rhythm=None)
+    return replace(found, limit=limits[0].text) if limits and found.outcome is Match.NONE else found
 
 
 def offered(found: Matched, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
@@ -323,8 +336,9 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     nears: list[Candidate] = []
     telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
     devices = {word for device in fleet.devices for word in (plain_letters(device.name), *device.words)}
+    limits = limits_in(said, fleet.by_name)
     for recipe in recipes:
-        fitting, near = _try_recipe(recipe, said, fleet, given, telling, devices)
+        fitting, near = _try_recipe(recipe, said, fleet, given, telling, devices, limits)
         fits.extend(fitting)
         if near is not None:
             nears.append(near)
@@ -362,8 +376,12 @@ def _try_recipe(
     given: Mapping[str, Any],
     telling: Collection[str],
     devices: Collection[str],
+    limits: Sequence[Limit],
 ) -> tuple[list[_Fit], Candidate | None]:
-    """Return the whole fits, and the best partial one. `devices` are the words by which people call devices."""
+    """Return the whole fits, and the best partial one. `devices` are the words by which people call devices.
+
+    No fit is sure that leaves one of the `limits` without a word of its phrase.
+    """
     fits: list[_Fit] = []
     known: dict[tuple[str, str], SlotValue] = {}
 
@@ -373,9 +391,10 @@ def _try_recipe(
         return known[name, words]
 
     best = 0.0
+    forms = forms_in(said)
     phrases = phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
     for phrase in phrases:
-        for number, reading in enumerate(readings(phrase, said)):
+        for number, reading in enumerate(readings(phrase, said) if phrase.own <= forms else ()):
             if number >= _READINGS_MOST:
                 break
             taken = {name: taken_from(name, words) for name, words in reading.items()}
@@ -385,16 +404,20 @@ def _try_recipe(
             # A device that is asked for in place of *June of the phone* would let June go without a word.
             asked = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
             words = [word for name in asked for word in words_of(reading.get(name, ""))]
-            unused = (*left_over(words, phrases, devices), *_unknown_in(given, recipe))
-            fits.append(replace(fit, candidate=replace(fit.candidate, unused=unused)))
+            unheeded = in_slots(limits, reading.values())
+            unused = (*not_in(left_over(words, phrases, devices), unheeded), *_unknown_in(given, recipe))
+            fit = replace(fit, candidate=replace(fit.candidate, unused=unused), sure=fit.sure and not unheeded)
+            fits.append(fit)
             if fit.sure:
                 break
-        best = max(best, overlap(phrase, said))
+        best = max(best, overlap(phrase, forms))
     if not best:
         return fits, None
     named = mentioned(recipe, phrases, said, fleet)
     near = _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
-    return fits, replace(near, unused=(*left_over(said, phrases, devices), *_unknown_in(given, recipe)))
+    unheeded = not_about(limits, phrases)
+    unused = (*not_in(left_over(said, phrases, devices), unheeded), *_unknown_in(given, recipe))
+    return fits, replace(near, unused=unused)
 
 
 def _optional_in(recipe: Recipe) -> frozenset[str]:

@@ -120,13 +120,23 @@ class Phrase:
     lacks: str = ""
     quoted: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def slots(self) -> tuple[str, ...]:
         return tuple(name for name, is_slot in self.parts if is_slot)
 
-    @property
+    @cached_property
     def literals(self) -> tuple[str, ...]:
         return tuple(form for form, is_slot in self.parts if not is_slot)
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """Its own words, each once."""
+        return frozenset(self.literals)
+
+    @cached_property
+    def weight(self) -> float:
+        """The weight of its own words, of which a request shares a part."""
+        return _weight(self.own)
 
     @cached_property
     def telling(self) -> frozenset[str]:
@@ -347,24 +357,27 @@ def typed(words: Sequence[Word]) -> str:
     return "".join(f"{word.text}{word.tail} " for word in before) + last.text
 
 
-def overlap(phrase: Phrase, words: list[Word]) -> float:
-    """Return 0..1: how much of the phrase's own words the request has, and how little it has besides.
+def forms_in(words: Iterable[Word]) -> frozenset[str]:
+    """Return the forms of words, each once."""
+    return frozenset(form for word in words for form in word.forms)
+
+
+def overlap(phrase: Phrase, said: frozenset[str]) -> float:
+    """Return 0..1: how much of the phrase's own words the forms said have, and how little they have besides.
 
     Small words count little, and nothing without a word that carries meaning: *what is* does not mean disks.
     """
-    own = set(phrase.literals)
-    said = {form for word in words for form in word.forms}
-    common = own & said
-    if common.isdisjoint(phrase.telling):
+    if said.isdisjoint(phrase.telling):
         return 0.0
-    foreign = said - own
-    rest = max(0, len(foreign) - 2 * len(phrase.slots))
+    common = phrase.own & said
+    foreign = len(said) - len(common)
+    rest = max(0, foreign - 2 * len(phrase.slots))
     # A word that a phrase has itself says more than one that a slot of another phrase would swallow.
-    swallowed = _SWALLOWED ** min(len(foreign), _FOREIGN_MOST)
-    return _weight(common) / _weight(own) * swallowed * (1 - min(0.5, rest / (2 * len(said))))
+    swallowed = _SWALLOWED ** min(foreign, _FOREIGN_MOST)
+    return _weight(common) / phrase.weight * swallowed * (1 - min(0.5, rest / (2 * len(said))))
 
 
-def _weight(forms: set[str]) -> float:
+def _weight(forms: Iterable[str]) -> float:
     return sum(0.2 if form in _SMALL else 0.4 if form in _PARTICLES else 1.0 for form in forms)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from shlex import quote
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from starloom.core.state.model import TRIAL_RUNS
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
 from starloom.planner.requests.german import in_english
 from starloom.planner.requests.matching import Candidate, Match, Matched
-from starloom.planner.requests.phrases import overlap, read_phrase, request_words
+from starloom.planner.requests.phrases import Phrase, forms_in, overlap, read_phrase, request_words
 from starloom.planner.requests.rhythm import Rhythm
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.text.wording import listed, quoted
@@ -37,12 +38,13 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
             nearly = f" ({found.rhythm.nearly})" if found.rhythm.nearly else ""
             meant = f"{meant}. They also say how often, and a request runs once; to repeat it{nearly}: {line}"
         return _fault(Code.REQUEST_AMBIGUOUS, meant)
+    limit = f"no recipe has a place for {quoted(found.limit)}. " if found.limit else ""
     if found.gap:
-        return _fault(Code.REQUEST_NOT_UNDERSTOOD, found.gap)
+        return _fault(Code.REQUEST_NOT_UNDERSTOOD, limit + found.gap)
     nearest = ", ".join(quoted(candidate.title) for candidate in found.candidates)
     verb = "recipe is" if len(found.candidates) == 1 else "recipes are"
     near = f"The nearest {verb} {nearest}. " if nearest else ""
-    return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet, found))
+    return _fault(Code.REQUEST_NOT_UNDERSTOOD, limit + near + what_to_ask(fleet, found))
 
 
 def what_to_ask(fleet: FleetSnapshot, found: Matched) -> str:
@@ -101,7 +103,8 @@ def examples(fleet: FleetSnapshot, found: Matched = _NO_WORDS) -> tuple[str, ...
     devices = sorted(fleet.devices, key=lambda one: (one.name not in named, one.demo, not one.online, one.name))
     asked: list[str] = []
     backed_up = False
-    for example in sorted(_EXAMPLES, key=lambda one: -_nearness(one, found.words)):
+    said = [forms_in(request_words(words)) for words in (found.words, in_english(found.words))]
+    for example in sorted(_EXAMPLES, key=lambda one: -_nearness(one, said)):
         placed = _places(example, devices)
         copies = example.words.startswith("back up")
         if placed and not (copies and backed_up):
@@ -119,10 +122,14 @@ def _named_in(found: Matched, fleet: FleetSnapshot) -> set[str]:
     return {device.name for device in fleet.devices if device.name in given or device.named_in(said)}
 
 
-def _nearness(example: _Example, words: str) -> float:
-    """Return how much an example is like words, in German as well, from `_NEAR` on; 0 for all that are not alike."""
-    phrase = read_phrase(example.words.replace("{}", "{device}"))
-    alike = max(overlap(phrase, request_words(said)) for said in (words, in_english(words)))
+@lru_cache(maxsize=64)
+def _phrase(words: str) -> Phrase:
+    return read_phrase(words.replace("{}", "{device}"))
+
+
+def _nearness(example: _Example, said: Sequence[frozenset[str]]) -> float:
+    """Return how much an example is like one of the words that were said, from `_NEAR` on; 0 if it is like none."""
+    alike = max(overlap(_phrase(example.words), forms) for forms in said)
     return alike if alike >= _NEAR else 0.0
 
 
