@@ -11,7 +11,7 @@ out: a turned direction is worse than an empty field.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -222,6 +222,8 @@ class _Fit:
     able: bool
     """Whether each device that it names offers the tools that the recipe needs there."""
     order: int
+    fewest: bool
+    """Whether the recipe takes no more devices than are named: a recipe for several goes after one for one."""
     sure: bool
     """Whether no person needs to look at it: every value is there and looks like one of its type."""
     strange: int
@@ -230,8 +232,8 @@ class _Fit:
     """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
 
     @property
-    def rank(self) -> tuple[int, bool, int]:
-        return self.literals, self.able, self.order
+    def rank(self) -> tuple[int, bool, bool, int]:
+        return self.literals, self.able, self.fewest, self.order
 
 
 def match_all(
@@ -498,6 +500,11 @@ def _fit(
         literals=len(phrase.literals),
         able=able,
         order=order,
+        fewest=not any(
+            recipe.params[name].many and "any" not in item.value
+            for name, item in said.items()
+            if item.filled and recipe.params[name].type == "device"
+        ),
         sure=trusted and complete and not candidate.missing and not _unknown_in(given, recipe),
         strange=sum(item.like_none for item in said.values()),
         unsaid=trusted and unsaid,
@@ -532,13 +539,7 @@ def _candidate(
     taken = _without_device_as_folder(recipe, taken, given, fleet)
     values = {name: item.value for name, item in taken.items() if item.filled and name not in given}
     values.update((name, value) for name, value in given.items() if name in recipe.params)
-    for name, counted in taken.items():
-        if name not in values and counted.wanted and recipe.params[name].takes_many:
-            # *Two machines* are clear where there are just two besides the one that they must differ from.
-            other = values.get(recipe.params[name].not_same or "")
-            left = [{"name": choice} for choice in counted.choices if {"name": choice} != other]
-            if len(left) == counted.wanted:
-                values[name] = {"any": left}
+    values.update(_besides_another(recipe, taken, values))
     missing: list[Missing] = []
     for name, param in recipe.params.items():
         item = taken.get(name)
@@ -557,6 +558,27 @@ def _candidate(
     if not missing:
         missing = _refused_values(recipe, values)
     return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
+
+
+def _besides_another(
+    recipe: Recipe, taken: Mapping[str, SlotValue], values: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the devices that words mean besides the one that they must differ from: *two machines*, *the others*.
+
+    *Two machines* are clear where there are just two left; *all servers* are all but the one that the folder is on.
+    """
+    for name, item in taken.items():
+        param = recipe.params[name]
+        other = values.get(param.not_same or "")
+        if item.filled and item.others and other is not None and name in values:
+            left = [one for one in item.value["any"] if one != other]
+        elif name not in values and param.takes_many and (item.wanted or (item.others and other is not None)):
+            left = [{"name": choice} for choice in item.choices if {"name": choice} != other]
+            left = [] if item.wanted and len(left) != item.wanted else left
+        else:
+            continue
+        if left:
+            yield name, {"any": left} if len(left) > 1 else left[0]
 
 
 def _unknown_in(given: Mapping[str, Any], recipe: Recipe) -> tuple[str, ...]:

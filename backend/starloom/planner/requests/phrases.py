@@ -47,6 +47,7 @@ _SAME = {
     "devices": ("machine",),
     "device": ("machine",),
     "computer": ("machine",),
+    "biggest": ("largest",),
     "execute": ("run",),
     "every": ("all",),
     "each": ("all",),

@@ -42,6 +42,7 @@ from starloom_protocol.text.wording import quoted
 _ADDING = "with starloom enroll or Fleet, Add device"
 _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
+_OTHERS = frozenset({"other", "others", "rest", "remaining"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
@@ -105,7 +106,7 @@ class SlotValue:
 
     `wanted` is the number of devices that the words ask for (*two machines*), 0 if they give none. `like_none`: the
     words resemble no value of such a slot; `unable`: they mean a device that lacks the tools; `bare`: no quotes hold a
-    command together.
+    command together; `others`: the words mean all but the device that it must differ from, which a match knows.
     """
 
     value: Any = None
@@ -116,6 +117,7 @@ class SlotValue:
     like_none: bool = False
     unable: bool = False
     bare: bool = False
+    others: bool = False
 
     @property
     def filled(self) -> bool:
@@ -176,6 +178,11 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if len(words) > _DEVICE_WORDS_MOST:
         return SlotValue(reason=f"there is no device like {text}", like_none=True)
     able = fleet.able(param.needs)
+    if words[0] == "both":
+        return _so_many(2, " ".join(word for word in words[1:] if word != "of") or "devices", able)
+    if words[0] in _OTHERS or words[:2] == ["all", "other"]:
+        kinds = [word for word in words if word not in _OTHERS and word not in ("all", "of")]
+        return _all_others(" ".join(kinds) or "devices", able)
     every = words[0] in _EVERY or words[-1] in _EVERYWHERE
     kind_words = [word for word in words if word not in _EVERY and word not in _EVERYWHERE and word != "of"]
     if not kind_words or (every and all(singular(word) in _PLACES for word in kind_words)):
@@ -295,13 +302,22 @@ def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValu
     )
 
 
+def _all_others(words: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
+    """Return the devices that *the others* may be; a match takes out the one that they must differ from."""
+    kind = singular(words)
+    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
+    return SlotValue(
+        reason="name the device that has it, or name the others", choices=tuple(one.name for one in found), others=True
+    )
+
+
 def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
     chosen = [device for device in devices if not device.demo] or devices
     if not chosen:
         return SlotValue(reason=f"no device here can {ability(param.needs) or 'do it'}: add one that can, {_ADDING}")
     if len(chosen) == 1:
         return SlotValue({"name": chosen[0].name})
-    return SlotValue({"any": [{"name": device.name} for device in chosen]})
+    return SlotValue({"any": [{"name": device.name} for device in chosen]}, others=True)
 
 
 # -- everything else
@@ -405,6 +421,8 @@ def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
 def _take_integer(text: str) -> SlotValue:
     if re.fullmatch(r"[+-]?\d{1,15}", text):
         return SlotValue(int(text))
+    if text.casefold().startswith("the "):
+        return _take_integer(text[4:].strip())
     number = _NUMBER_WORDS.get(text.casefold())
     return SlotValue(number) if number is not None else SlotValue(reason=f"{text} is not a whole number")
 
