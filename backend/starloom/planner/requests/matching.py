@@ -484,7 +484,7 @@ def _fit(
     said = {name: item for name, item in taken.items() if name not in given}
     said = {name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in said.items()}
     # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
-    sure = sum(item.filled and item.trust is Trust.SURE for item in said.values())
+    sure = sum(name in candidate.params and item.trust is Trust.SURE for name, item in said.items())
     enough = len(phrase.telling) >= _TELLS_ENOUGH or phrase.says + sure >= _SAYS_ENOUGH
     least = Trust.PLAIN if enough else Trust.SURE
     trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(

@@ -23,6 +23,7 @@ _OPENINGS = (
     *(("i", "want", "to"), ("i", "want", "you", "to"), ("i", "need", "to"), ("i", "need", "you", "to")),
     *(("i", "would", "like", "to"), ("i", "would", "like", "you", "to")),
     *(("i'd", "like", "to"), ("i'd", "like", "you", "to")),
+    *(("know",), ("tell", "me")),
 )
 _CLOSINGS = (("for", "me"), ("thank", "you"), ("thanks",), ("for", "us"))
 _ENDINGS = ".,;:!?"
@@ -101,12 +102,15 @@ def words_of(text: str) -> list[Word]:
 
 
 def request_words(text: str) -> list[Word]:
-    """Return the words of a request without the courtesies around it: *can you ...*, *... for me*."""
+    """Return the words of a request without the courtesies around it: *can you tell me ...*, *... for me, thanks*."""
     words = words_of(text)
     plain = tuple(word.text.casefold() for word in words)
-    opening = next((item for item in _OPENINGS if plain[: len(item)] == item and len(plain) > len(item)), ())
-    closing = next((item for item in _CLOSINGS if plain[-len(item) :] == item and len(plain) > len(item)), ())
-    return words[len(opening) : len(words) - len(closing)]
+    first, last = 0, len(plain)
+    while opening := next((len(item) for item in _OPENINGS if plain[first : first + len(item)] == item), 0):
+        first += opening
+    while closing := next((len(item) for item in _CLOSINGS if plain[max(first, last - len(item)) : last] == item), 0):
+        last -= closing
+    return words[first:last] if first < last else words
 
 
 @dataclass(frozen=True)

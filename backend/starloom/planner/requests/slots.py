@@ -412,7 +412,8 @@ def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = _without_articles(text, "service")
     named = words[0]
     if len(words) > 1 or not _SERVICE.fullmatch(named) or names_nothing(words) or second_thought(words):
-        return SlotValue(reason=f"{quoted(text)} does not look like a service such as nginx; quote it if it is one")
+        reason = f"{quoted(text)} does not look like a service such as nginx; quote it if it is one"
+        return SlotValue(reason=reason, like_none=len(words) > 1)
     if singular(named.casefold()) in _PLACES or named.casefold() in DEVICE_CLASSES or named.casefold() in fleet.by_name:
         return SlotValue(reason=f"{named} is a device, not a service")
     return SlotValue(named)
@@ -421,8 +422,9 @@ def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
 def _take_integer(text: str) -> SlotValue:
     if re.fullmatch(r"[+-]?\d{1,15}", text):
         return SlotValue(int(text))
-    if text.casefold().startswith("the "):
-        return _take_integer(text[4:].strip())
+    first, _, rest = text.partition(" ")
+    if first.casefold() in ("the", "me") and rest:
+        return _take_integer(rest.strip())
     number = _NUMBER_WORDS.get(text.casefold())
     return SlotValue(number) if number is not None else SlotValue(reason=f"{text} is not a whole number")
 
