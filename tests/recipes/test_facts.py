@@ -1,4 +1,4 @@
-"""What a fleet tells of itself: `fleet-health`, `rank-machines`, `disk-space`, `find-file`, `run-everywhere`, `log-hunt`."""
+"""What a fleet tells of itself: how machines are and rank, their disks, files, commands and logs."""
 
 from __future__ import annotations
 

@@ -16,7 +16,10 @@ from tests.planner.fleets import device, fleet
 CATALOGUE = load_catalogue()
 RECIPES = CATALOGUE.all()
 FLEET = fleet(
-    device("laptop"), device("nas", labels=["server"]), device("vps", labels=["server"]), device("pixel", labels=["phone"])
+    device("laptop"),
+    device("nas", labels=["server"]),
+    device("vps", labels=["server"]),
+    device("pixel", labels=["phone"]),
 )
 HOME = read_corpus().fleets["home"]
 DEVICES = {"phone": "pixel", "source": "laptop", "target": "nas", "one": "laptop", "other": "nas", "builder": "laptop"}

@@ -149,3 +149,40 @@ def test_a_clock_alone_may_be_said_in_words(words: str, cron: str) -> None:
 )
 def test_other_text_is_no_clock_in_words(words: str) -> None:
     assert clock_in(words) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "rest", "cron"),
+    [
+        ("jeden Schultag um 6:30 sichere Noten von laptop", "sichere Noten von laptop", "30 6 * * 1-5"),
+        ("sichere Noten von laptop jeden Abend", "sichere Noten von laptop", "0 19 * * *"),
+        ("sichere Noten um 7 Uhr jeden Werktag", "sichere Noten", "0 7 * * 1-5"),
+        ("am Ende jedes Monats sichere Noten", "sichere Noten", "0 8 L * *"),
+        ("jeden ersten Montag im Monat um 9 Uhr sichere Noten", "sichere Noten", "0 9 * * 1#1"),
+        ("alle zwei Stunden sichere Noten", "sichere Noten", "0 */2 * * *"),
+        ("freitags um 18 Uhr sichere Noten", "sichere Noten", "0 18 * * 5"),
+        ("täglich um 20.15 Uhr sichere Noten", "sichere Noten", "15 20 * * *"),
+        ("an Schultagen sichere Noten", "sichere Noten", "0 8 * * 1-5"),
+        ("alle 15 Minuten sichere Noten", "sichere Noten", "*/15 * * * *"),
+    ],
+)
+def test_a_rhythm_may_be_said_in_german(words: str, rest: str, cron: str) -> None:
+    assert rhythm_in(words) == Rhythm(rest, cron)
+
+
+def test_every_other_day_in_german_is_nearly_a_clock() -> None:
+    found = rhythm_in("jeden zweiten Tag sichere Noten")
+    assert found is not None
+    assert found.nearly
+
+
+@pytest.mark.parametrize(
+    "words", ["sichere alle Dateien um zu sparen", "um 7 Uhr sichere Noten", "jeder Ordner von nas"]
+)
+def test_other_german_words_have_none(words: str) -> None:
+    assert rhythm_in(words) is None
+
+
+@pytest.mark.parametrize(("words", "cron"), [("jeden Schultag um 6:30", "30 6 * * 1-5"), ("montags", "0 8 * * 1")])
+def test_a_clock_alone_may_be_said_in_german(words: str, cron: str) -> None:
+    assert clock_in(words) == cron

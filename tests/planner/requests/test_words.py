@@ -64,7 +64,10 @@ phrases:
 params:
   where: {type: device, title: Gerät, needs: [fs.list]}
   folder: {type: path, title: Ordner, default: .}
-plan: {starloom: 1, name: Look, tasks: [{id: look, tool: fs.list, device: {param: where}, args: {path: {param: folder}}}]}
+plan:
+  starloom: 1
+  name: Look
+  tasks: [{id: look, tool: fs.list, device: {param: where}, args: {path: {param: folder}}}]
 """
 
 
@@ -87,7 +90,9 @@ def test_own_phrases_are_taken_with_and_without_their_accents(words: str) -> Non
     assert (found.outcome, plain_values(found.candidates[0].params)) == (Match.EXACT, {"where": "Küche"})
 
 
-@pytest.mark.parametrize("words", ["räume Straße auf Küche aus", "raume Straße auf kuche aus", "raeume Straße auf kueche aus"])
+@pytest.mark.parametrize(
+    "words", ["räume Straße auf Küche aus", "raume Straße auf kuche aus", "raeume Straße auf kueche aus"]
+)
 def test_values_keep_the_accents_that_were_typed(words: str) -> None:
     recipe = read_recipe(OWN).recipe
     assert recipe is not None

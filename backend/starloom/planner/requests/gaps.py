@@ -145,7 +145,9 @@ _GAPS: Final = (
         "no recipe renames files, and no tool reads when a picture was taken",
         (
             _Way("*list the files in Pictures on {one}* shows each with the date of its last change", ("fs.list",)),
-            _Way("*make a contact sheet of Pictures on {one}* shows the pictures themselves", ("fs.find", "image.sheet")),
+            _Way(
+                "*make a contact sheet of Pictures on {one}* shows the pictures themselves", ("fs.find", "image.sheet")
+            ),
         ),
     ),
     _Gap(

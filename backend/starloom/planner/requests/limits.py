@@ -84,7 +84,7 @@ def _first(plain: Sequence[str], at: int) -> int | None:
     if word in _BOUNDS:
         return at if counted or before in ("the", "a") else None
     if word == "just":
-        return at if at else None
+        return at or None
     if word == "not" and before in _HELPING:
         return at - 1
     return at if word in ("but", "if") or is_negation(word) else None
@@ -114,7 +114,10 @@ def in_slots(limits: Sequence[Limit], taken: Iterable[str]) -> tuple[Limit, ...]
         return ()
     said = [words_of(text) for text in taken]
     left = Counter(
-        plain_word(word.text) for words in said for word, hidden in zip(words, _hidden(words), strict=True) if not hidden
+        plain_word(word.text)
+        for words in said
+        for word, hidden in zip(words, _hidden(words), strict=True)
+        if not hidden
     )
     found: list[Limit] = []
     for limit in reversed(limits):

@@ -64,6 +64,7 @@ _READINGS_MOST = 50
 _SPAN_MOST = 4
 """The words that the name of a device may have."""
 _AND = "and"
+_OF_SEVERAL = frozenset({"both", "other", "others"})
 
 
 def mentioned(
@@ -312,7 +313,7 @@ def match(
     if rhythm is not None:
         once = match(rhythm.rest, recipes, fleet, params=params)
         if once.outcome is not Match.NONE:
-            return Matched(Match.NEAR, once.candidates, rhythm)
+            return Matched(Match.NEAR, once.candidates, replace(rhythm, misspelt=once.outcome is not Match.EXACT))
     said = without_umlauts(request_words(words), (text for recipe in recipes for text in recipe.phrases))
     given = {name: value for name, value in (params or {}).items() if value is not None}
     if not said or len(said) > WORDS_MOST:
@@ -337,7 +338,7 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     fits: list[_Fit] = []
     nears: list[Candidate] = []
     telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
-    devices = {word for device in fleet.devices for word in (plain_letters(device.name), *device.words)}
+    devices = {word for device in fleet.devices for word in (plain_letters(device.name), *device.words)} | _OF_SEVERAL
     limits = limits_in(said, fleet.by_name)
     for recipe in recipes:
         fitting, near = _try_recipe(recipe, said, fleet, given, telling, devices, limits)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from starloom.planner.fleet import singular
 from starloom.planner.requests.clauses import plain_letters, spelled_out, word_set
 
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
@@ -393,5 +394,8 @@ def left_over(words: Iterable[Word], phrases: Iterable[Phrase], names: Collectio
     return tuple(
         word.text
         for word in said
-        if not any(form in _SMALL or form in _PARTICLES or form in _IDLE or form in names for form in word.forms)
+        if not any(
+            form in _SMALL or form in _PARTICLES or form in _IDLE or form in names or singular(form) in names
+            for form in word.forms
+        )
     )

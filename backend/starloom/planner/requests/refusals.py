@@ -34,7 +34,7 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
     if found.outcome is Match.NEAR:
         meant = _may_mean(found.candidates)
         if found.rhythm is not None:
-            line = _schedule_line(found.candidates[0], found.rhythm, by_name=bool(found.given))
+            line = _schedule_line(found, found.rhythm)
             nearly = f" ({found.rhythm.nearly})" if found.rhythm.nearly else ""
             meant = f"{meant}. They also say how often, and a request runs once; to repeat it{nearly}: {line}"
         return _fault(Code.REQUEST_AMBIGUOUS, meant)
@@ -81,6 +81,7 @@ _EXAMPLES: Final = (
     _Example("take a picture with {} and put it on {}", (("camera.capture",), ("fs.write", "fs.hash"))),
     _Example("find duplicates on {}", (("fs.find", "fs.hash", "fs.trash"),)),
     _Example("largest files on {}", (("fs.find",),)),
+    _Example("which machine has the most free space", (("system.info",),)),
     _Example("list the files in Documents on {}", (("fs.list",),)),
     _Example("zip the folder Documents on {}", (("archive.zip", "fs.write", "fs.hash"),)),
     _Example("compare Documents on {} with Documents on {}", (("fs.find", "fs.hash"), ("fs.find", "fs.hash"))),
@@ -148,22 +149,24 @@ def _places(example: _Example, devices: Sequence[DeviceSnapshot]) -> list[Device
 
 def _may_mean(candidates: tuple[Candidate, ...]) -> str:
     meant, *others = candidates
-    without = f" without {listed([quoted(word) for word in meant.unused])}" if meant.unused else ""
-    title = f"{quoted(meant.title)}{without}"
     also = "".join(f", or {quoted(other.title)}" for other in others)
-    if not meant.missing:
-        return f"they may mean {title}{also}; start it, or say it another way"
     needed = ", ".join(
         f"{quoted(item.title)} ({item.reason})" if item.reason else quoted(item.title) for item in meant.missing
     )
-    return f"they may mean {title}, which still needs {needed}{also}"
+    lacks = [f"has no place for {listed([quoted(word) for word in meant.unused])}"] if meant.unused else []
+    lacks += [f"still needs {needed}"] if needed else []
+    which = f", which {' and '.join(lacks)}" if lacks else ""
+    ending = "" if needed else "; start it, or say it another way"
+    return f"they may mean {quoted(meant.title)}{which}{also}{ending}"
 
 
-def _schedule_line(meant: Candidate, rhythm: Rhythm, *, by_name: bool) -> str:
+def _schedule_line(found: Matched, rhythm: Rhythm) -> str:
     """Return the line that repeats the words, or the recipe with its values where the words do not say them all."""
+    meant = found.candidates[0]
     lacking = "".join(f" -p {quote(item.name)}=..." for item in meant.missing)
     known = "".join(f" -p {quote(name)}{_typed(value)}" for name, value in meant.params.items())
-    what = f"-r {meant.recipe}{known}{lacking}" if lacking or by_name else quote(rhythm.rest)
+    by_name = lacking or found.given or (rhythm.misspelt and not meant.unused)
+    what = f"-r {meant.recipe}{known}{lacking}" if by_name else quote(rhythm.rest)
     return f"starloom schedule add {what} --cron {quote(rhythm.cron)}"
 
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from starloom.planner.requests.german import clock_in_english
+
 _WEEKDAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _FIELDS: Final = {
     "morning": "0 7 * * *",
@@ -53,9 +55,7 @@ _OF_A_MONTH: Final = r"(?:of|in)\s+(?:a|each|every)\s+month"
 _OF_THE_MONTH: Final = r"(?:of|in)\s+(?:a|the|each|every)\s+month"
 _MONTH_END: Final = r"(?:at|on|by)\s+the\s+end\s+of\s+{0}\s+month"
 _DATE: Final = r"the\s+(?P<date{0}>first|last|\d{{1,2}}(?:st|nd|rd|th))(?:\s+day)?"
-_TIME: Final = (
-    r"at\s+(?:(?P<named{0}>noon|midnight)|(?P<hour{0}>\d{{1,2}})(?:[:.](?P<minute{0}>[0-5]\d))?(?:\s*(?P<half{0}>am|pm)|\s+o'clock)?)"
-)
+_TIME: Final = r"at\s+(?:(?P<named{0}>noon|midnight)|(?P<hour{0}>\d{{1,2}})(?:[:.](?P<minute{0}>[0-5]\d))?(?:\s*(?P<half{0}>am|pm)|\s+o'clock)?)"
 _IN_REQUEST: Final = (
     rf"(?:{_EVERY}\s+{_NTH_DAY.format(1)}\s+{_OF_THE_MONTH}|on\s+the\s+{_NTH_DAY.format(2)}\s+{_OF_THE_MONTH}"
     rf"|the\s+{_NTH_DAY.format(3)}\s+{_OF_A_MONTH}|(?P<end>{_MONTH_END.format(_EVERY)})"
@@ -93,16 +93,20 @@ class Rhythm:
     """The words without their rhythm, and the five fields of a schedule (docs/schedules.md).
 
     `nearly` says how the fields differ from the words, where five fields cannot say them: *every other day*.
+    `misspelt`: the rest is near a recipe, and does not run as it was typed.
     """
 
     rest: str
     cron: str
     nearly: str = ""
+    misspelt: bool = False
 
 
 def rhythm_in(words: str) -> Rhythm | None:
     """Return the rhythm that words name, or None if they name none or only that."""
-    words = " ".join(words.split())  # so that no long run of blanks is searched from each of its signs
+    words = clock_in_english(
+        " ".join(words.split())
+    )  # so that no long run of blanks is searched from each of its signs
     skips = _SKIPS_IN_REQUEST.search(words)
     steps = _STEPS_IN_REQUEST.search(words)
     found = skips or steps or _DAYS_IN_REQUEST.search(words)
@@ -124,7 +128,7 @@ def nearly_in(words: str) -> Rhythm | None:
 
 def clock_in(words: str) -> str:
     """Return the five fields of a clock that is said in words and nothing else; empty if it is none."""
-    words = " ".join(words.split()).strip(" ,.;:!?")
+    words = clock_in_english(" ".join(words.split()).strip(" ,.;:!?"))
     if steps := _STEPS_ALONE.fullmatch(words):
         return _of_steps(steps)
     if skips := _SKIPS_ALONE.fullmatch(words):

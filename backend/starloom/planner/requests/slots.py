@@ -175,6 +175,8 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return _together([take_device(part, param, fleet) for part in parts])
     if not words:
         return SlotValue(reason="it names no device")
+    if more := second_thought(words):
+        return SlotValue(reason=f"{quoted(text)} says more than a device ({quoted(more)})", like_none=True)
     if len(words) > _DEVICE_WORDS_MOST:
         return SlotValue(reason=f"there is no device like {text}", like_none=True)
     able = fleet.able(param.needs)
@@ -306,9 +308,7 @@ def _all_others(words: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     """Return the devices that *the others* may be; a match takes out the one that they must differ from."""
     kind = singular(words)
     found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
-    return SlotValue(
-        reason="name the device that has it, or name the others", choices=tuple(one.name for one in found), others=True
-    )
+    return SlotValue(reason="say by name which the others are", choices=tuple(one.name for one in found), others=True)
 
 
 def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
