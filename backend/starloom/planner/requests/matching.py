@@ -403,6 +403,8 @@ def _try_recipe(
             taken = {name: taken_from(name, words) for name, words in reading.items()}
             if not phrase.telling and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
+            if phrase.parts[0][1] and taken[phrase.parts[0][0]].like_none:
+                continue  # *delete the largest files* is not about *delete* largest files
             fit = _fit(recipe, phrase, taken, given, fleet, -number, telling)
             # A device that is asked for in place of *June of the phone* would let June go without a word.
             asked = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]

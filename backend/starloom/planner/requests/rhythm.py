@@ -55,7 +55,10 @@ _OF_A_MONTH: Final = r"(?:of|in)\s+(?:a|each|every)\s+month"
 _OF_THE_MONTH: Final = r"(?:of|in)\s+(?:a|the|each|every)\s+month"
 _MONTH_END: Final = r"(?:at|on|by)\s+the\s+end\s+of\s+{0}\s+month"
 _DATE: Final = r"the\s+(?P<date{0}>first|last|\d{{1,2}}(?:st|nd|rd|th))(?:\s+day)?"
-_TIME: Final = r"at\s+(?:(?P<named{0}>noon|midnight)|(?P<hour{0}>\d{{1,2}})(?:[:.](?P<minute{0}>[0-5]\d))?(?:\s*(?P<half{0}>am|pm)|\s+o'clock)?)"
+_TIME: Final = (
+    r"at\s+(?:(?P<named{0}>noon|midnight)|(?P<hour{0}>\d{{1,2}})(?:[:.](?P<minute{0}>[0-5]\d))?"
+    r"(?:\s*(?P<half{0}>am|pm)|\s+o'clock)?)"
+)
 _IN_REQUEST: Final = (
     rf"(?:{_EVERY}\s+{_NTH_DAY.format(1)}\s+{_OF_THE_MONTH}|on\s+the\s+{_NTH_DAY.format(2)}\s+{_OF_THE_MONTH}"
     rf"|the\s+{_NTH_DAY.format(3)}\s+{_OF_A_MONTH}|(?P<end>{_MONTH_END.format(_EVERY)})"

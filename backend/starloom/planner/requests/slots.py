@@ -426,7 +426,11 @@ def _take_integer(text: str) -> SlotValue:
     if first.casefold() in ("the", "me") and rest:
         return _take_integer(rest.strip())
     number = _NUMBER_WORDS.get(text.casefold())
-    return SlotValue(number) if number is not None else SlotValue(reason=f"{text} is not a whole number")
+    return (
+        SlotValue(number)
+        if number is not None
+        else SlotValue(reason=f"{text} is not a whole number", like_none=not any(sign.isdigit() for sign in text))
+    )
 
 
 def _take_number(text: str) -> SlotValue:
