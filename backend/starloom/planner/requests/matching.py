@@ -42,7 +42,7 @@ from starloom.planner.requests.phrases import (
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
 from starloom.planner.requests.slots import SlotValue, Trust, is_called_a_file, take
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
-from starloom_protocol.plan import Recipe, recipe_values
+from starloom_protocol.plan import ParamDoc, Recipe, recipe_values
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
 from starloom_protocol.text.wording import moment
@@ -563,6 +563,12 @@ def _candidate(
     return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
 
 
+def _are_clear(item: SlotValue, param: ParamDoc, other: Any) -> bool:
+    """Return whether words say which devices are meant, once the one that they must differ from is known."""
+    several = param.takes_many or item.wanted == 1
+    return several and (other is not None if item.others else item.wanted > 0)
+
+
 def _besides_another(
     recipe: Recipe, taken: Mapping[str, SlotValue], values: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
@@ -575,7 +581,7 @@ def _besides_another(
         other = values.get(param.not_same or "")
         if item.filled and item.others and other is not None and name in values:
             left = [one for one in item.value["any"] if one != other]
-        elif name not in values and param.takes_many and (item.wanted or (item.others and other is not None)):
+        elif name not in values and _are_clear(item, param, other):
             left = [{"name": choice} for choice in item.choices if {"name": choice} != other]
             left = [] if item.wanted and len(left) != item.wanted else left
         else:

@@ -183,8 +183,8 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if words[0] == "both":
         return _so_many(2, " ".join(word for word in words[1:] if word != "of") or "devices", able)
     if words[0] in _OTHERS or words[:2] == ["all", "other"]:
-        kinds = [word for word in words if word not in _OTHERS and word not in ("all", "of")]
-        return _all_others(" ".join(kinds) or "devices", able)
+        kinds = " ".join(word for word in words if word not in _OTHERS and word not in ("all", "of"))
+        return _all_others(kinds or "devices", able, one=words[0] == "other" and kinds == singular(kinds))
     every = words[0] in _EVERY or words[-1] in _EVERYWHERE
     kind_words = [word for word in words if word not in _EVERY and word not in _EVERYWHERE and word != "of"]
     if not kind_words or (every and all(singular(word) in _PLACES for word in kind_words)):
@@ -286,7 +286,7 @@ def _together(parts: list[SlotValue]) -> SlotValue:
     names: dict[str, None] = {}
     for part in parts:
         if not part.filled:
-            return part
+            return replace(part, wanted=0, others=False)
         names.update(dict.fromkeys(item["name"] for item in part.value.get("any", [part.value])))
     found = [{"name": name} for name in names]
     return SlotValue({"any": found} if len(found) > 1 else found[0])
@@ -294,21 +294,32 @@ def _together(parts: list[SlotValue]) -> SlotValue:
 
 def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     """Return `two machines` where there are just two that can; among more, a person chooses."""
-    kind = singular(words)
-    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
+    found = _of_kind(words, able)
+    if not found:
+        return SlotValue(reason=f"there are no {words} here")
     names = tuple(device.name for device in found)
     if len(found) == count:
         return SlotValue({"any": [{"name": name} for name in names]})
+    return SlotValue(reason=f"{words} may be {', '.join(names)}; name {count} of them", choices=names, wanted=count)
+
+
+def _all_others(words: str, able: Sequence[DeviceSnapshot], *, one: bool) -> SlotValue:
+    """Return the devices that *the others*, or the `one` other, may be.
+
+    A match takes out the one that they must differ from.
+    """
     return SlotValue(
-        reason=f"{words} may be {', '.join(names) or 'none'}; name {count} of them", choices=names, wanted=count
+        reason="say by name which the other is" if one else "say by name which the others are",
+        choices=tuple(device.name for device in _of_kind(words, able)),
+        wanted=1 if one else 0,
+        others=True,
     )
 
 
-def _all_others(words: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
-    """Return the devices that *the others* may be; a match takes out the one that they must differ from."""
+def _of_kind(words: str, able: Sequence[DeviceSnapshot]) -> Sequence[DeviceSnapshot]:
+    """Return the devices that words such as *servers* or *machines* mean, real ones where there are any."""
     kind = singular(words)
-    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
-    return SlotValue(reason="say by name which the others are", choices=tuple(one.name for one in found), others=True)
+    return [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
 
 
 def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
