@@ -463,6 +463,11 @@ def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> 
     return first.casefold() in MANNERS or (phrase.parts[-1] == (name, True) and (first.islower() or first.isupper()))
 
 
+def _is_a_device(taken: SlotValue, fleet: FleetSnapshot) -> bool:
+    """Return whether a folder that nothing marks as one has the name of a device: *copy Papers to nas on laptop*."""
+    return taken.trust is Trust.PLAIN and str(taken.value).casefold() in fleet.by_name
+
+
 def _surer(kind: str, taken: SlotValue, phrase: Phrase, name: str, fleet: FleetSnapshot) -> SlotValue:
     """Return a value with the trust that its phrase gives it: one word after *the file* is the name of a file."""
     if kind != "file" or not taken.filled or phrase.before(name) != "file":
@@ -493,6 +498,8 @@ def _fit(
     trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(
         _is_of_a_phrase(recipe.params[name].type, item, telling, phrase)
         or _may_be_a_manner(recipe.params[name].type, item, phrase, name)
+        or (recipe.params[name].type == "path" and _is_a_device(item, fleet))
+        or (item.bare and phrase.before(name) == "with")  # *with care* is no command
         for name, item in said.items()
         if item.filled
     )

@@ -28,6 +28,7 @@ from starloom.planner.fleet import (
 from starloom.planner.requests.clauses import (
     ARTICLES,
     PERSONS,
+    manner_in,
     names_nothing,
     plain_letters,
     plain_word,
@@ -69,6 +70,7 @@ _OF = frozenset({"of", "from", "for", "about"})
 _ELSEWHERE = _PREPOSITIONS - _OF
 _PATH_MARK = re.compile(r"^[~./\\]|[/\\*]|\w\.\w|^[A-Za-z]:")
 _FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
+_ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}$")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
 _MONTHS = word_set("january february march april may june july august september october november december")
 _DOCUMENTS = word_set(
@@ -136,11 +138,19 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         # *send "notes.txt" to nas* may be about a file.
         doubtful = param.type == "text" and len(bare.split()) == 1 and _PATH_MARK.search(bare)
         return SlotValue(bare, trust=Trust.PLAIN if doubtful else Trust.SURE)
+    if bare == text and _quoted_in_part(text, param.type):
+        return SlotValue(reason=f"{text} goes on behind its quotes; quote all of it, or leave the rest out")
     if param.type in _LOOKS:
         return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
         return _take_argv(bare) if bare != text else _take_bare_argv(text, fleet)
     return _TAKERS[param.type](bare)
+
+
+def _quoted_in_part(text: str, kind: str) -> bool:
+    """Return whether words follow a value in quotes: *"lunch" at 8*. A command may have quotes within it."""
+    marks = "`" if kind == "argv" else '"“`'
+    return text[0] in marks and (kind in _LOOKS or kind == "argv")
 
 
 def _unquoted(text: str) -> str:
@@ -336,7 +346,7 @@ def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
 
 def _refusal(tokens: list[str], fleet: FleetSnapshot, what: str) -> str:
     """Return why unquoted words are no name of anything, whatever it is; empty if nothing speaks against it."""
-    more = second_thought(tokens)
+    more = second_thought(tokens) or manner_in(tokens)
     if more:
         return f"{quoted(' '.join(tokens))} says more than {what} ({quoted(more)}); quote it if it is one"
     named = next((token for token in tokens if plain_word(token) in fleet.by_name), "")
@@ -369,7 +379,10 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
     reason = _refusal(words, fleet, "a path")
     if reason:
         return SlotValue(reason=reason)
-    marked = any(_PATH_MARK.search(word) for word in words)
+    marks = [at for at, word in enumerate(words) if _PATH_MARK.search(word)]
+    marked = bool(marks)
+    if marked and not (_PREPOSITIONS - {"of"}).isdisjoint(words[marks[0] + 1 :]):
+        return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     if not marked and (len(words) > _PATH_WORDS_MOST or names_nothing(words) or not _PREPOSITIONS.isdisjoint(words)):
         return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     called = len(words) < len(_without_articles(text))
@@ -393,6 +406,8 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     last = plain_word(words[head - 1]) if head else ""
     # *The invoice* is one file; *invoices* and *an invoice* are any of them.
     one = last == singular(last) and tokens[0].casefold() not in ("a", "an")
+    if any(_ENDING.search(word) for word in words[:-1]):
+        return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
     sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in _MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
