@@ -21,7 +21,7 @@ const FLEET = "fleet";
 const LINGER_MS = 30_000;
 
 /** So long after a change its text is written, if the page is still there: the changes of that time in one go. */
-const WRITE_AFTER_MS = 2000;
+const WRITE_AFTER_MS = 500;
 
 interface Held {
   model: StreamModel;
