@@ -241,4 +241,13 @@ DEVICE_THREATS = (
         ("tests/core/fleet/test_reserving.py",),
         part="a device is not reserved unless a person says so; work that names it brings its inputs there",
     ),
+    Threat(
+        "T180",
+        "somebody who may start one recipe starts another, a plan, or words that mean another, stops the work of "
+        "others, or makes a token that may do more",
+        "such a token is held to its recipes where work is asked for, by name or by what the words mean at that time, "
+        "stops only its own work, and passes on no more than it has",
+        ("tests/guard/test_recipe_scopes.py",),
+        part="the values of the recipe are free, and whoever may save recipes can change the text behind its name",
+    ),
 )

@@ -62,6 +62,7 @@ it("offers what the scopes of a sign-in leave of its role", () => {
 });
 
 it("blocks nothing before the role is known, and nothing that asks nobody", () => {
+  expect(may("read", "recipe:contact-sheet"), "the hub says of which work").toEqual([true, "anyone"]);
   expect(whyNotBy({ role: "", scopes: [] }, true)).toBeNull();
   expect(whyNotBy({ role: "viewer", scopes: [] }, false)).toBeNull();
 });

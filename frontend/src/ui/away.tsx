@@ -47,9 +47,14 @@ const LIMITED: Record<string, string> = {
   true: "This sign-in may look, but not change anything. An owner can give you another one.",
 };
 
-/** Whether a sign-in holds one of these scopes. */
+/** Before the name of a recipe: a scope that is a part of “run”. The hub says of which work. */
+const RECIPE = "recipe:";
+
+/** Whether a sign-in holds one of these scopes, or a part of one. */
 export const holds = ({ scopes }: Rights, ...wanted: readonly string[]): boolean =>
-  scopes.length === 0 || wanted.some((scope) => scopes.includes(scope));
+  scopes.length === 0 ||
+  wanted.some((scope) => scopes.includes(scope)) ||
+  (wanted.includes("run") && scopes.some((scope) => scope.startsWith(RECIPE)));
 
 /** Why somebody with these rights cannot ask for something; null where that is possible. The hub decides in any case. */
 export function whyNotBy(rights: Rights, asks: Asks): string | null {

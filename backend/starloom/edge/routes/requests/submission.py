@@ -77,7 +77,7 @@ class Submit:
             hub.fanout.require_room(caller.token)
         made = await self.take(
             request,
-            body,
+            self._confined(caller, body) if caller.recipes else body,
             caller,
             size=len(raw),
             labels=body.labels,
@@ -94,6 +94,28 @@ class Submit:
             shape["answer"] = entity_json.answer_shape(answer, hub.fleet.devices)
             return json_reply(shape, 200)
         return json_reply(shape, 202, {"Location": f"{V1}/constellations/{made}"})
+
+    def _confined(self, caller: Caller, body: Create) -> Create:
+        """Return the run of a recipe that is asked for, by a caller that may start only a few of them.
+
+        Words become the recipe that they mean now: what they mean when they are planned may be another one.
+
+        Raises:
+            Problem: it is another recipe, a plan, or words that mean neither.
+        """
+        _require_one_of(body)
+        if body.request is not None:
+            found = self._hub.planner.understand(body.request, body.params, caller.by, shown=True)
+            if found.outcome is Match.EXACT:
+                meant = found.candidates[0]
+                body = body.model_copy(update={"params": dict(meant.params), "recipe": meant.recipe, "request": None})
+        if body.recipe not in caller.recipes:
+            names = ", ".join(sorted(caller.recipes))
+            reason = (
+                f"your token may start only {'these recipes' if len(caller.recipes) > 1 else 'this recipe'}: {names}"
+            )
+            raise Problem(Code.FORBIDDEN, reason, hint="Ask for one of them, by its name or its sentence.")
+        return body
 
     async def take(
         self,
