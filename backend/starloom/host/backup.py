@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from fnmatch import fnmatch
+from fnmatch import fnmatch, fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, TypeVar
 
@@ -53,6 +53,11 @@ The ledger of an agent is the memory of its device: an old copy would lack work 
 """
 KEPT: Final = ("run/hub.id",)
 """Exceptions from `LEFT_OUT`."""
+_NEVER_KEPT: Final = ("redis/*", "run/*", f"{DATABASE_FILE}*", "up.lock")
+"""Files of `LEFT_OUT` that no version has kept, and that would take the place of what a restore itself puts there."""
+_OWNER_ALONE: Final = 0o700
+"""The bits of a mode that a restore gives back: a hub's home is that of one user, and none of its files a way to be
+another."""
 _CHUNK_BYTES: Final = 1024 * 1024
 
 
@@ -320,7 +325,8 @@ def _read_through(archive: tarfile.TarFile) -> tuple[Manifest, dict[str, str]]:
     found: dict[str, str] = {}
     manifest: Manifest | None = None
     for member in archive:
-        file = archive.extractfile(member) if member.isreg() else None
+        # A sparse member says how many zeros it is, so that a small archive could be read for days.
+        file = archive.extractfile(member) if member.isreg() and not member.issparse() else None
         if file is None or manifest is not None or member.name in found:
             raise Damaged(f"it holds {member.name}, which no backup holds there")
         if member.name == MANIFEST:
@@ -355,13 +361,26 @@ def _manifest(raw: bytes) -> Manifest:
 
 
 def _hashes(manifest: Manifest) -> dict[str, str]:
-    found = {f"{HISTORY}/{table.name}": table.sha256 for table in manifest.dump.tables}
+    found = {}
+    for table in manifest.dump.tables:
+        if not _is_below(table.name):
+            raise Damaged(f"it names {HISTORY}/{table.name}, which is no place of a hub")
+        found[f"{HISTORY}/{table.name}"] = table.sha256
     for entry in manifest.files:
-        path = PurePosixPath(entry.path)
-        if entry.place not in ("home", "shared") or path.is_absolute() or ".." in path.parts:
+        if entry.place not in ("home", "shared") or not _is_below(entry.path):
             raise Damaged(f"it names {entry.place}/{entry.path}, which is no place of a hub")
+        # Some file systems take names that differ in case for one.
+        name = entry.path.casefold()
+        if name not in KEPT and any(fnmatchcase(name, pattern) for pattern in _NEVER_KEPT):
+            raise Damaged(f"it holds {entry.path}, which no backup holds")
         found[f"{entry.place}/{entry.path}"] = entry.sha256
     return found
+
+
+def _is_below(name: str) -> bool:
+    """Tell whether a name of a manifest is that of a file below its folder, written in the one way for it."""
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and path.as_posix() == name
 
 
 def _extract(source: Path, manifest: Manifest, folder: Path) -> None:
@@ -385,7 +404,7 @@ def _place_files(settings: Settings, manifest: Manifest, folder: Path) -> None:
             continue
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         source = folder / entry.place / entry.path
-        source.chmod(entry.mode)
+        source.chmod(entry.mode & _OWNER_ALONE)
         shutil.move(source, target)
 
 
