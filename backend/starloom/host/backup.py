@@ -25,6 +25,7 @@ from sqlalchemy import Connection
 
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, usage
+from starloom.core.rights.restored_rights import among, with_those_of
 from starloom.core.state.inputs import EndedRights, HistoryRestored
 from starloom.core.state.model import Shard
 from starloom.host.rights import Until, compared, read_until, rights_of
@@ -164,6 +165,7 @@ def restore(settings: Settings, source: Path, *, replace: bool = False, until: s
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     there = until or (str(settings.home) if (settings.home / DATABASE_FILE).exists() else "")
     known = asyncio.run(read_until(there)) if there else Until(why="there is none here")
+    unheard = _unheard_ends(settings.home if until is None else Path(until))
     try:
         with tempfile.TemporaryDirectory(prefix=".starloom-restore-", dir=settings.home) as name:
             folder = Path(name)
@@ -171,16 +173,17 @@ def restore(settings: Settings, source: Path, *, replace: bool = False, until: s
             backup = asyncio.run(_restore_history(settings, manifest.dump, folder / HISTORY, known.incarnation))
             ended, known = compared(backup, known)
             # Before the history is at its place: a hub that finds it must know what has ended.
-            _note_restored(settings.home, manifest.made_ms, ended)
+            before = _note_restored(settings.home, manifest.made_ms, with_those_of(unheard, ended))
             (settings.shared_home / HISTORY_ID_FILE).unlink(missing_ok=True)
             try:
                 aside = _place_history(settings)
             except OSError:
-                (settings.home / RESTORED_FILE).unlink()
+                _put_mark(settings.home, before)
                 raise
             _place_files(settings, manifest, folder)
     except (OSError, Unavailable, Damaged) as error:
         raise _failed(f"the backup could not be restored: {error}") from error
+    ended = among(with_those_of(unheard, ended), backup)
     return Restored(aside=aside, backup=backup, ended=ended, manifest=manifest, until=known)
 
 
@@ -239,12 +242,41 @@ def _place_history(settings: Settings) -> Path | None:
     return aside if aside.exists() else None
 
 
-def _note_restored(home: Path, made_ms: int, ended: EndedRights) -> None:
-    """Leave the mark that tells the hub at its first start that work may have run since the backup, and what ended."""
+def _unheard_ends(home: Path) -> EndedRights:
+    """Return what has ended by a restore since which no hub has started: the history there does not know it yet."""
+    try:
+        raw = (home / RESTORED_FILE).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return EndedRights()
+    try:
+        found = msgspec.json.decode(raw, type=HistoryRestored | int)
+    except msgspec.DecodeError as error:
+        way_out = "Name the history that it replaced: --until FOLDER, which is in the folder `replaced` there."
+        raise usage(f"{home / RESTORED_FILE}, the mark of an earlier restore, is damaged", way_out) from error
+    return EndedRights() if isinstance(found, int) or found.ended is None else found.ended
+
+
+def _note_restored(home: Path, made_ms: int, ended: EndedRights) -> bytes | None:
+    """Leave the mark that tells the hub at its first start that work may have run since the backup, and what ended;
+    return the mark that was there.
+    """
     path = home / RESTORED_FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    before = path.read_bytes() if path.exists() else None
     item = HistoryRestored(by=ENGINE, ended=ended, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
-    path.write_bytes(msgspec.json.encode(item))
+    _put_mark(home, msgspec.json.encode(item))
+    return before
+
+
+def _put_mark(home: Path, mark: bytes | None) -> None:
+    """Put a mark there whole, or take it away."""
+    path = home / RESTORED_FILE
+    if mark is None:
+        path.unlink(missing_ok=True)
+        return
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(mark)
+    part.replace(path)
 
 
 def _places(settings: Settings) -> dict[str, Path]:
