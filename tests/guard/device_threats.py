@@ -275,4 +275,13 @@ DEVICE_THREATS = (
         part="constellations that were cancelled since go on unless their work may not be repeated, and secrets that "
         "were removed or bound since are as in the backup; without the history until then nobody knows",
     ),
+    Threat(
+        "T174",
+        "work that names no device comes to a reserved one: a step of a goal whose model chooses it, a call on the "
+        "device that a result names, which a device can write, or a call that is made again where it ran before",
+        "the devices of a goal and those that a result may name leave a reserved one out unless the plan names it, and "
+        "such a call is not made again there",
+        ("tests/guard/test_reserved_devices.py", "tests/core/fleet/test_reserving.py"),
+        part="a model that writes a plan may name the device, and a look before the plan may be made there",
+    ),
 )

@@ -96,8 +96,8 @@ class LocalToken:
 def marks_of_a_restore(home: Path) -> Iterator[inputs.HistoryRestored]:
     """Yield what `starloom restore` left for the first start, if it did.
 
-    The engine has it before its timers, so that nothing begins by a right that has ended; it is told again when a hub
-    answers, which may be another one.
+    The engine takes it before its timers, so that nothing begins by a right that has ended, and once more when the
+    owner of the shard answers, which may be another hub.
     """
     path = home / RESTORED_FILE
     if not path.exists():
