@@ -294,4 +294,12 @@ DEVICE_THREATS = (
         ("tests/guard/test_odd_contents.py",),
         part="what one call reads is bounded by its time and memory alone, as a sparse file that is packed",
     ),
+    Threat(
+        "T177",
+        "a device changes its questions to its owner without pause, each time with a hundred long ones, until they fill "
+        "the history and the disk of the hub",
+        "their changes have a rate for each device, over all of its connections; one that exceeds it loses its "
+        "connection, and a question that it repeats as it connects again is no change",
+        ("tests/guard/test_flooding_asks.py::test_t177_",),
+    ),
 )
