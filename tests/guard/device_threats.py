@@ -296,8 +296,8 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T177",
-        "a device changes its questions to its owner without pause, each time with a hundred long ones, until they fill "
-        "the history and the disk of the hub",
+        "a device changes its questions to its owner without pause, each time with a hundred long ones, until they "
+        "fill the history and the disk of the hub",
         "their changes have a rate for each device, over all of its connections; one that exceeds it loses its "
         "connection, and a question that it repeats as it connects again is no change",
         ("tests/guard/test_flooding_asks.py::test_t177_",),
