@@ -302,4 +302,12 @@ DEVICE_THREATS = (
         "connection, and a question that it repeats as it connects again is no change",
         ("tests/guard/test_flooding_asks.py::test_t177_",),
     ),
+    Threat(
+        "T178",
+        "a document that two readers understand differently, or that one cannot read, at any route: names that stand "
+        "twice, no numbers, numbers beyond 64 bits, depth, halves of signs, other encodings",
+        "documents are read strictly and in one place; what is refused makes no event, and a number arrives as it is",
+        ("tests/guard/test_odd_documents.py::test_t178_",),
+        part="a route that takes no document does not look at one",
+    ),
 )
