@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from starloom_protocol.plan import check_plan
-from starloom_protocol.records.entities import ToolOffer
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import put
+from starloom_protocol.plan import check_edit, check_plan
+from starloom_protocol.records.entities import RecipeVersion, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.builders import TOOLS, Driver
 from tests.guard.links import Place
@@ -134,3 +137,40 @@ def test_t175_a_plan_in_pieces_or_beside_its_question_waits_as_well(
 )
 def test_t175_a_plan_that_asks_or_trashes_little_goes_on(tasks: list[dict[str, Any]], more: dict[str, Any]) -> None:
     assert _submitted(*tasks, **more).state() == "active"
+
+
+WIPES = {**CLEAR, "args": {"paths": ["Clients"]}}
+SWEEP = RecipeVersion(at_ms=1, author="assistant:claude", name="sweep", number=1, text="", title="Sweep")
+
+
+@pytest.mark.parametrize("author", ["assistant:claude", "model", "person:ann"])
+def test_t175_a_recipe_that_a_model_kept_was_read_by_nobody(author: str) -> None:
+    check = check_plan({"starloom": 1, "name": "Sweep", "tasks": [WIPES]}, recipe="sweep")
+    assert check.plan is not None, check.faults
+    driver = Driver()
+    driver.add_device("nas", tools=[*TOOLS, TRASH, FIND])
+    put(driver.shard, driver.shard.fleet, "recipe", "sweep/1", replace(SWEEP, author=author))
+    driver.submit(check.plan, recipe="sweep")
+    assert driver.state() == ("active" if author == "person:ann" else "awaiting_approval")
+
+
+def test_t175_a_plan_that_is_changed_while_it_waits_asks_about_the_trash_too() -> None:
+    driver = _submitted(
+        LOOK, {"id": "write", "tool": "t.never", "device": {"name": "nas"}}, policy={"approval": "always"}
+    )
+    (before,) = driver.shard.constellations["c1"].open_questions
+    faults, operations = check_edit([{"add_task": WIPES}])
+    assert not faults
+    edit = i.EditProposed(
+        approves=False,
+        base_version=1,
+        by="token:operator",
+        constellation="c1",
+        id=driver.ident(),
+        operations=operations,
+        reason="tidy",
+    )
+    assert not driver.do(edit).faults
+    (after,) = driver.shard.constellations["c1"].open_questions
+    assert after != before
+    assert "move 'Clients' to the trash on nas." in driver.shard.constellations["c1"].questions[after].text
