@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
+from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.preview.plan import preview
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.entities import RecipeVersion, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
@@ -150,8 +152,11 @@ def test_t175_a_recipe_that_a_model_kept_was_read_by_nobody(author: str) -> None
     driver = Driver()
     driver.add_device("nas", tools=[*TOOLS, TRASH, FIND])
     put(driver.shard, driver.shard.fleet, "recipe", "sweep/1", replace(SWEEP, author=author))
+    fleet = driver.shard.fleet
+    seen = FleetSnapshot.of(fleet.devices, fleet.offers, recipes=fleet.recipes)
     driver.submit(check.plan, recipe="sweep")
     assert driver.state() == ("active" if author == "person:ann" else "awaiting_approval")
+    assert preview(check.plan, seen, words=False, by="person:bea").asks_approval == (author != "person:ann")
 
 
 def test_t175_a_plan_that_is_changed_while_it_waits_asks_about_the_trash_too() -> None:
