@@ -309,7 +309,7 @@ MIND_THREATS = (
         "T175",
         "a plan trashes many files in tasks of a few, behind a question whose *no* lets it go on or that has no *no*, "
         "by an undo of a task that only looks, beside a rule that names the task with less, by a recipe that a model "
-        "has kept, or by a change of the plan while it waits",
+        "has kept, by a goal, or by a change of the plan while it waits",
         "named files of all tasks count together, a task as the widest that a rule may make of it, an undo as a call; "
         "a question counts only where its answer can keep the task from running",
         ("tests/guard/test_wide_trash.py::test_t175_",),

@@ -15,6 +15,7 @@ from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.entities import RecipeVersion, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.builders import TOOLS, Driver
+from tests.core.plan.goals.pursued import Pursued
 from tests.guard.links import Place
 from tests.guard.test_links import place as place
 
@@ -179,3 +180,11 @@ def test_t175_a_plan_that_is_changed_while_it_waits_asks_about_the_trash_too() -
     (after,) = driver.shard.constellations["c1"].open_questions
     assert after != before
     assert "move 'Clients' to the trash on nas." in driver.shard.constellations["c1"].questions[after].text
+
+
+def test_t175_a_goal_that_may_trash_waits_for_its_envelope() -> None:
+    one = Pursued(goal={"may": {"tools": ["fs.read", "fs.trash"], "paths": ["notes"]}})
+    assert one.state() == "awaiting_approval"
+    assert not one.made.jobs
+    reads = Pursued(goal={"may": {"tools": ["fs.read"], "paths": ["notes"]}})
+    assert reads.state() == "active"

@@ -309,11 +309,7 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
     """
     listed = list(specs)
     # An edit is held against each task of its plan, so a task that trashes nothing costs no call here.
-    calls = [
-        spec
-        for spec in listed
-        if spec.key is None and (spec.tool == TRASH or (spec.any_of and _may_trash(spec.any_of)) or _undoes_so(spec))
-    ]
+    calls = [spec for spec in listed if spec.key is None and _may_trash(spec)]
     if not calls:
         return {}
     by_id = {spec.id: spec for spec in reversed(listed)}
@@ -336,12 +332,13 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
     return found
 
 
-def _may_trash(others: Iterable[OtherCall]) -> bool:
-    return any(call.tool == TRASH for call in others)
-
-
-def _undoes_so(spec: TaskSpec) -> bool:
-    return spec.undo is not None and spec.undo.tool == TRASH
+def _may_trash(spec: TaskSpec) -> bool:
+    return (
+        spec.tool == TRASH
+        or (spec.undo is not None and spec.undo.tool == TRASH)
+        or (spec.goal is not None and TRASH in spec.goal.tools)
+        or (bool(spec.any_of) and any(call.tool == TRASH for call in spec.any_of))
+    )
 
 
 def trashed_words(spec: TaskSpec) -> str:
@@ -357,6 +354,8 @@ def trashed_words(spec: TaskSpec) -> str:
 
 
 def _why_wide(spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]) -> str:
+    if spec.goal is not None:
+        return f"{spec.id} may put into the trash what a model names"
     if not any(way.tool == TRASH for way in ways_of(spec)):
         return ""
     if _takes_paths(spec) or _is_one_of_a_list(spec, specs):
