@@ -310,4 +310,11 @@ DEVICE_THREATS = (
         ("tests/guard/test_odd_documents.py::test_t178_",),
         part="a route that takes no document does not look at one",
     ),
+    Threat(
+        "T179",
+        "the backup of another hub, restored by mistake or by a false name, takes the keys of this one away, so that "
+        "nothing can open the history and the secrets that were moved aside",
+        "files with other contents are moved aside with the history",
+        ("tests/guard/test_hostile_backups.py::test_t179_",),
+    ),
 )
