@@ -263,6 +263,7 @@ def core_fleet(fleet: FleetSnapshot) -> Fleet:
     made = Fleet("fleet")
     made.devices.update(fleet.records)
     made.standing.update(fleet.standing)
+    made.recipes.update(fleet.recipes)
     made.offers.update(fleet.offers)
     made.tools.update({name: made.tool_sets.take(name, offer.tools) for name, offer in fleet.offers.items()})
     return made
