@@ -3071,7 +3071,8 @@ export interface components {
          * @description `preapproved` lets the device in without comparing words: for devices of this machine, or reached by ssh.
          *
          *     `installs`: a preapproved device needs the agent's wheels, too; `replaces` is the device whose name it takes.
-         *     `devices` of them may use the code, until `ends_in_s` is over (0: as in the hub's settings).
+         *     `devices` of them may use the code, until `ends_in_s` is over (0: as in the hub's settings). `labels` are given to
+         *     each of them, beside those that it asks for.
          */
         Enroll: {
             /**
@@ -3099,6 +3100,11 @@ export interface components {
              * @default
              */
             label?: string;
+            /**
+             * Labels
+             * @default []
+             */
+            labels?: string[];
             /**
              * Name
              * @default

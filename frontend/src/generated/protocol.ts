@@ -914,7 +914,7 @@ export interface Enrollment {
   id: string;
   key?: string | null;
   label?: string;
-  /** Those that the device asks for; a person who approves it grants them. */
+  /** Those that a person gave with the code, and those that the device asks for: one who approves it grants them. */
   labels?: string[];
   name?: string;
   os?: string;
