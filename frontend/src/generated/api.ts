@@ -2689,10 +2689,13 @@ export interface components {
         /**
          * ConsentRow
          * @description The consent of a person to every firing that reaches no further.
+         *
+         *     `devices` are those whose files or programs it may reach, `computing` those that only compute on values.
          */
         ConsentRow: {
             at: string | null;
             by: string;
+            computing: (string | null)[];
             devices: (string | null)[];
             effects: components["schemas"]["Effect"][];
             grants: string[];

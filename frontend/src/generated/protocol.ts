@@ -317,6 +317,8 @@ export interface DeviceAsks {
 export interface Consent {
   at_ms: number;
   by: string;
+  /** Those of `devices` that only compute on values: no tool of theirs has an effect. Told apart, bound alike. */
+  computing?: string[];
   devices?: string[];
   effects?: Effect[];
   grants?: string[];

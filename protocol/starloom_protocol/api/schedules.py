@@ -28,10 +28,14 @@ class NoticeRow(TypedDict):
 
 
 class ConsentRow(TypedDict):
-    """The consent of a person to every firing that reaches no further."""
+    """The consent of a person to every firing that reaches no further.
+
+    `devices` are those whose files or programs it may reach, `computing` those that only compute on values.
+    """
 
     at: str | None
     by: str
+    computing: list[str | None]
     devices: list[str | None]
     effects: list[Effect]
     grants: list[str]

@@ -187,7 +187,8 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
             {row.approved && (
               <p className="small dim">
                 Approved by {author(row.approved.by)}: {row.approved.effects.join(", ") || "no effect"} on{" "}
-                {row.approved.devices.join(", ") || "no device"}.
+                {row.approved.devices.join(", ") || "no device"}
+                {row.approved.computing.length > 0 && `; ${row.approved.computing.join(", ")} only compute on values`}.
               </p>
             )}
           </details>

@@ -88,7 +88,10 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> Schedul
         else {
             "at": entity_json.iso(consent.at_ms),
             "by": consent.by,
-            "devices": [entity_json.name_of(device, devices) for device in consent.devices],
+            "computing": [entity_json.name_of(device, devices) for device in consent.computing],
+            "devices": [
+                entity_json.name_of(device, devices) for device in consent.devices if device not in consent.computing
+            ],
             "effects": list(consent.effects),
             "grants": list(consent.grants),
             "plan_hash": consent.hash,
