@@ -2706,6 +2706,8 @@ export interface components {
          * @description A line of the list of constellations.
          */
         ConstellationRow: {
+            /** @description It succeeded, and its answer tells of trouble. */
+            alarm: boolean;
             attention: components["schemas"]["Attention"][];
             author: string;
             created_at: string | null;
@@ -3384,9 +3386,10 @@ export interface components {
         };
         /**
          * FiringRow
-         * @description The newest firing that has ended.
+         * @description The newest firing that has ended. `alarm`: it succeeded, and its answer tells of trouble.
          */
         FiringRow: {
+            alarm: boolean;
             constellation: string;
             due_at: string;
             ended_at: string | null;
@@ -3547,7 +3550,7 @@ export interface components {
          * Glyph
          * @enum {unknown}
          */
-        Glyph: "barrier" | "broken_arc" | "chevrons" | "cross" | "dotted_ring" | "double_tick" | "hand" | "open_arc" | "question" | "ring" | "ringed_square" | "square" | "tick" | "turning_arc";
+        Glyph: "alarm" | "barrier" | "broken_arc" | "chevrons" | "cross" | "dotted_ring" | "double_tick" | "hand" | "open_arc" | "question" | "ring" | "ringed_square" | "square" | "tick" | "turning_arc";
         /**
          * Goal
          * @description The aim of a goal and its envelope; the devices are those of the task's selector.
@@ -5828,6 +5831,7 @@ export interface components {
          * @description A whole constellation at one event of its log.
          */
         Snapshot: {
+            alarm: boolean;
             answer: components["schemas"]["AnswerShape"];
             attention: components["schemas"]["Attention"][];
             author: string;

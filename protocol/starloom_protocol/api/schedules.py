@@ -10,8 +10,9 @@ from starloom_protocol.vocabulary import CatchUp, ConstellationState, Effect, No
 
 
 class FiringRow(TypedDict):
-    """The newest firing that has ended."""
+    """The newest firing that has ended. `alarm`: it succeeded, and its answer tells of trouble."""
 
+    alarm: bool
     constellation: str
     due_at: str
     ended_at: str | None
