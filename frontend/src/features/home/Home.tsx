@@ -14,7 +14,16 @@ import { allViews, answer, counted, head, inTrouble } from "../../model/tasks/se
 import { Tally } from "../../model/tasks/tally.ts";
 import type { ConstellationRow } from "../../model/types.ts";
 import { createdMs, endedMs } from "../../model/words/times.ts";
-import { ATTENTION, age, clock, constellationShown, FINAL, partOf, plural, waitsForYou } from "../../model/words/words.ts";
+import {
+  ATTENTION,
+  age,
+  clock,
+  constellationShown,
+  FINAL,
+  partOf,
+  plural,
+  waitsForYou,
+} from "../../model/words/words.ts";
 import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
