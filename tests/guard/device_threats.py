@@ -242,6 +242,16 @@ DEVICE_THREATS = (
         part="a device is not reserved unless a person says so; work that names it brings its inputs there",
     ),
     Threat(
+        "T168",
+        "a device joins under the name of one that is gone, to get its labels and so its work",
+        "a person sees the labels before the device is let in, or gave the name with the code that lets it in unseen",
+        (
+            "tests/edge/routes/fleet/test_joined_labels.py::test_t168_a_gone_name_gives_no_labels_unseen",
+            "tests/edge/routes/fleet/test_joined_labels.py::test_t168_a_name_beside_a_gone_one_gives_none",
+        ),
+        part="a machine that is added by ssh without a name gets the labels of its host name; they are printed",
+    ),
+    Threat(
         "T171",
         "an altered backup writes files outside of the hub's home, puts one in the place of the mark of the restore, "
         "opens the keys to other users, or is a few bytes that say that they are a terabyte",

@@ -117,3 +117,14 @@ def test_bytes_of_a_result_without_columns_have_units() -> None:
     assert cell({"free_bytes": 5_000_000_000, "files": 3}, "") == "free_bytes: 5.0 GB, files: 3"
     table = value_table([{"name": "a", "bytes": 2_500_000}])
     assert [list(column.cells) for column in table.columns] == [["a"], ["2.5 MB"]]
+
+
+def test_times_since_1970_of_own_plans_are_dates_and_durations_are_numbers() -> None:
+    columns = [{"field": name, "title": name, "show": ""} for name in ("mtime_s", "seen_ms", "took_s")]
+    row = {"mtime_s": 1_795_629_076, "seen_ms": 1_795_629_076_000, "took_s": 12}
+    for table in ({"columns": columns, "rows": [row]}, [row]):
+        text = "\n".join(printed(value_table(table)))
+        assert text.count("2026-11-2") == 2
+        assert "17956" not in text
+        assert " 12" in text
+    assert cell({"mtime_s": 10**20}, "") == f"mtime_s: {10**20}"

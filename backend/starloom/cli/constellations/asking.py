@@ -313,7 +313,7 @@ def list_constellations(
     for item in items:
         begun, by = clock(item["created_at"]), " (by a schedule)" if item.get("schedule") else ""
         name = (item["name"] or item["request"]) + by
-        state_shown = state_text(item["state"])
+        state_shown = state_text(item["state"], alarm=bool(item.get("alarm")))
         if item.get("attention") and item["state"] not in FINAL_CONSTELLATION_STATES:
             state_shown.append(f", {item['attention'][0].replace('_', ' ')}", style="magenta")
         table.add_row(item["id"], state_shown, str(item["version"]), begun, name)

@@ -139,6 +139,8 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
         tell(f"  labels: {', '.join(found['labels'])}")
     for name, value in sorted(found["facts"].items()):
         tell(f"  {name}: {', '.join(value.splitlines())}")
+    if found["facts"].get("program"):
+        tell(f"  typed there: {on_device('starloom-agent status', found['facts'])}")
     tell(f"  grants: {', '.join(found['grants']) or 'none'}")
     for tool in found["tools"]:
         why = f"  not available: {tool['unavailable']}" if tool["unavailable"] else ""

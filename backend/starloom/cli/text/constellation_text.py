@@ -37,7 +37,7 @@ from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
 from starloom_protocol.text.wording import counted, found_by, seconds, size_words
 from starloom_protocol.values import canonical, parse
-from starloom_protocol.vocabulary import Reason
+from starloom_protocol.vocabulary import ConstellationState, Reason
 
 ROWS_MOST = 40
 FINDINGS_SHOWN_MOST = 20
@@ -52,7 +52,9 @@ def title(view: View) -> Text:
     line = Text()
     line.append(escaped(head.name) if head else view.constellation, style="bold")
     line.append(f"  {view.constellation}  ", style="bright_black")
-    line.append_text(state_text(view.state))
+    answer = view.answer
+    alarm = view.state == ConstellationState.SUCCEEDED and answer is not None and answer.alarm
+    line.append_text(state_text(view.state, alarm=alarm))
     if head is not None and head.version:
         line.append(f"  version {head.version}", style="bright_black")
     return line

@@ -14,6 +14,8 @@ from starloom_protocol.text.wording import size_words
 ROWS_MOST = 30
 _COLUMNS_MOST = 10
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_FIRST_MOMENT_S = 10**9
+"""A number of seconds from here on is a time since 1970 (2001 and later), a smaller one is a duration."""
 _LAST_DATE_S = 253_402_300_799
 """The end of the year 9999, beyond which Python has no date."""
 
@@ -75,12 +77,17 @@ def _column(item: object) -> Column | None:
         return item, item, shown_as(item)
     if not isinstance(item, dict) or "field" not in item:
         return None
-    return str(item["field"]), str(item.get("title", item["field"])), str(item.get("show", ""))
+    field = str(item["field"])
+    return field, str(item.get("title", field)), str(item.get("show") or shown_as(field))
 
 
 def shown_as(name: str) -> str:
-    """Return how the values of a field without a form of its own are shown: bytes are counted in units."""
-    return "bytes" if name == "bytes" or name.endswith("_bytes") else ""
+    """Return how the values of a field without a form of its own are shown, by the names that tools give: bytes are
+    counted in units, and seconds or milliseconds since 1970 are a date.
+    """
+    if name == "bytes" or name.endswith("_bytes"):
+        return "bytes"
+    return "moment_ms" if name.endswith("_ms") else "moment" if name.endswith("_s") else ""
 
 
 def cell(value: object, show: str) -> str:
@@ -99,6 +106,10 @@ def cell(value: object, show: str) -> str:
                 return _duration(int(value))
             case "date" if abs(value) <= _LAST_DATE_S:
                 return clock(int(value) * 1000)
+            case "moment" if _FIRST_MOMENT_S <= value <= _LAST_DATE_S:
+                return clock(int(value) * 1000)
+            case "moment_ms" if _FIRST_MOMENT_S <= value / 1000 <= _LAST_DATE_S:
+                return clock(int(value))
         return f"{value:g}" if isinstance(value, float) else str(value)
     if isinstance(value, list):
         return ", ".join(cell(item, show) for item in value)
