@@ -49,7 +49,7 @@ def preview_text(found: RequestPreview) -> RenderableType:
         parts.append(Text(fault["reason"], style="red"))
         parts.append(Text(f"  The way out: {typed(fault['way_out'])}"))
     if held := found.get("held"):
-        parts.append(Text(f"held until that is given: {listed(held)}", style="yellow"))
+        parts.append(Text(f"held or refused until that is given: {listed(held)}", style="yellow"))
     asks = ", asks for an approval" if found["asks_approval"] else ""
     parts.append(Text(f"effects: {', '.join(_effects(found))}{asks}"))
     if estimate := found.get("estimate"):
