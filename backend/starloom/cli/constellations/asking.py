@@ -213,6 +213,8 @@ def _created(run: Invocation, body: dict[str, Any], *, anyway: bool) -> Created:
     except Problem as problem:
         if problem.code == Code.TOOL_UNAVAILABLE:
             problem.hint = f"{problem.hint} For a device that joins later, submit it with --anyway."
+        if problem.code == Code.MISSING_GRANT:
+            problem.hint = f"{problem.hint} To let it wait for the grant, submit it with --anyway."
         raise
 
 
