@@ -307,6 +307,7 @@ def list_constellations(
         return
     from rich.table import Table
 
+    from starloom.client.terminal.fitting import Fitted
     from starloom.client.terminal.style import clock, state_text
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
@@ -319,7 +320,7 @@ def list_constellations(
         if item.get("attention") and item["state"] not in FINAL_CONSTELLATION_STATES:
             state_shown.append(f", {item['attention'][0].replace('_', ' ')}", style="magenta")
         table.add_row(item["id"], state_shown, str(item["version"]), begun, name)
-    _print(table)
+    _print(Fitted(table, spared=("version", "begun")))
     if items[0].get("schedule") and not (state or text or device):
         meant, first = run.meant()
         if not first:

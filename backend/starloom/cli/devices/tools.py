@@ -46,6 +46,7 @@ def list_tools(run: Invocation) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from starloom.client.terminal.fitting import Fitted
     from starloom.client.terminal.style import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
@@ -56,7 +57,7 @@ def list_tools(run: Invocation) -> None:
         devices = ", ".join(able) or "none now"
         texts = (item["tool"], ", ".join(item["effects"]), item["grant"] or "", devices, item["title"])
         table.add_row(*(escape(escaped(text)) for text in texts))
-    console().print(table)
+    console().print(Fitted(table, spared=("effects", "grant")))
 
 
 def show_tool(run: Invocation, tool: ToolArgument) -> None:
