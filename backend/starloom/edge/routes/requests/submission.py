@@ -56,7 +56,7 @@ NO_JUDGE = "no model is set, so nobody can answer the question to a judge"
 NO_GOAL = "no model is set, and a goal is pursued by one"
 WITHOUT_GOAL = (
     "Set a model in Settings > Model (docs/models.md). Without one: write the steps as tasks with tools "
-    "(`starloom tools ls`), take a recipe (`starloom recipes`), or let an assistant of yours plan it (`starloom brief`)."
+    "(`starloom tools ls`), take a recipe (`starloom recipes`), or have your own assistant plan it (`starloom brief`)."
 )
 SET_ONE = "Set a model in Settings > Model (docs/models.md), or leave `judge` out."
 WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
