@@ -15,6 +15,7 @@ from rich.text import Text
 from starloom.cli.text.matrix import family_members, family_table, urgency
 from starloom.cli.text.task_names import named_in_line, named_in_text, task_name
 from starloom.client.terminal.escaping import escaped, escaped_text
+from starloom.client.terminal.fitting import Fitted
 from starloom.client.terminal.style import clock, shown_text, state_text
 from starloom.client.terminal.tables import cell, is_table, shown_as, value_table
 from starloom.client.terminal.typed import typed
@@ -87,7 +88,9 @@ def progress(view: View) -> str:
     return ", ".join(parts)
 
 
-def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, leave_out: Collection[str] = ()) -> Table:
+def task_table(
+    view: View, devices: dict[str, str], *, most: int = ROWS_MOST, leave_out: Collection[str] = ()
+) -> Fitted:
     """Return the tasks. Of more than `most`, failed and stuck ones come first, and the rest is counted."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("task", "state", "device", "tool", "time"):
@@ -111,7 +114,7 @@ def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, le
     left = count - len(names)
     if left:
         table.add_row(f"and {left} more", "", "", "", "")
-    return table
+    return Fitted(table, spared=("tool", "time"))
 
 
 def taken_over(attempt: Attempt | None) -> str:

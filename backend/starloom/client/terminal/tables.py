@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from starloom.client.terminal.escaping import escaped, escaped_text
+from starloom.client.terminal.fitting import Fitted
 from starloom.client.terminal.style import clock
 from starloom_protocol.text.wording import size_words
 
@@ -32,9 +35,10 @@ def is_table(value: object) -> bool:
     return _read(value) is not None
 
 
-def value_table(value: Any) -> Table:
-    """Return a table value as a table; `is_table` holds for it."""
-    columns, rows = _read(value) or ([], [])
+def value_table(value: Any) -> RenderableType:
+    """Return a table value as a table, with a line on what it leaves out; `is_table` holds for it."""
+    every, rows = _read(value) or ([], [])
+    columns = every[:_COLUMNS_MOST]
     marked = any("differs" in row for row in rows)
     table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
     for _, title, show in columns:
@@ -46,9 +50,11 @@ def value_table(value: Any) -> Table:
     for row in rows[:ROWS_MOST]:
         mark = ["differs" if row.get("differs") else ""] if marked else []
         table.add_row(*(escape(escaped_text(cell(row.get(field), show))) for field, _, show in columns), *mark)
-    if len(rows) > ROWS_MOST:
-        table.add_row(f"and {len(rows) - ROWS_MOST} more")
-    return table
+    beyond = [f"{len(rows) - ROWS_MOST} more rows"] if len(rows) > ROWS_MOST else []
+    beyond += [f"{len(every) - _COLUMNS_MOST} more columns"] if len(every) > _COLUMNS_MOST else []
+    if not beyond:
+        return Fitted(table)
+    return Group(Fitted(table), Text(f"  and {' and '.join(beyond)}; --json has all", style="bright_black"))
 
 
 def _read(value: object) -> tuple[list[Column], list[dict[str, Any]]] | None:
@@ -56,7 +62,7 @@ def _read(value: object) -> tuple[list[Column], list[dict[str, Any]]] | None:
         if not value or not all(isinstance(row, dict) for row in value):
             return None
         names = [name for name in dict.fromkeys(name for row in value for name in row) if name != "differs"]
-        return [(name, name, shown_as(name)) for name in names[:_COLUMNS_MOST]], value
+        return [(name, name, shown_as(name)) for name in names], value
     if not isinstance(value, dict):
         return None
     named, rows = value.get("columns"), value.get("rows")
