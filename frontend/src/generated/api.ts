@@ -4714,7 +4714,7 @@ export interface components {
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
             faults?: components["schemas"]["PreviewFault"][];
-            /** @description The tasks that are held until somebody has given a grant or a secret; those that may be left out are none. */
+            /** @description The tasks that are held, or refused, until somebody has given a grant or a secret; optional ones are none. */
             held: string[];
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
