@@ -141,7 +141,8 @@ class LooksProposed(Input, frozen=True, kw_only=True, tag="looks_proposed"):
 class ModelUsed(Input, frozen=True, kw_only=True, tag="model_used"):
     """A worker calls a model (`calls`), or reports the cost: `micros` are millionths of a dollar.
 
-    `call` is the record of the call that is reported; its job and number are those of the job.
+    `call` is the record of the call that is reported, and `number` the one that the answer before the call gave it; 0
+    is the newest of the job.
     """
 
     call: ModelCall | None = None
@@ -149,6 +150,7 @@ class ModelUsed(Input, frozen=True, kw_only=True, tag="model_used"):
     constellation: str
     job: str
     micros: int = 0
+    number: int = 0
     tokens: int = 0
     worker: str
 
@@ -663,13 +665,16 @@ ENDED: Final = "it ended when a backup was restored"
 class EndedRights(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The rights of a backup that end with its restore, by id.
 
-    `devices` has `left` or `revoked`; `tokens` has the time at which each was revoked, 0 if that is not known; `roles`
-    has the new ones, which are lower.
+    `devices` has `left`, `revoked`, or `unknown` to the history until then; `tokens` has the time at which each was
+    revoked, 0 if that is not known; `roles` has the new ones, which are lower. Devices in `reserved` take only work
+    that names them, and `schedules` begin nothing more unasked.
     """
 
     devices: dict[str, str] = {}
     enrollments: list[str] = []
+    reserved: list[str] = []
     roles: dict[str, Role] = {}
+    schedules: list[str] = []
     signins: list[str] = []
     standing: list[str] = []
     tokens: dict[str, int] = {}
