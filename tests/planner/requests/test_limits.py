@@ -109,6 +109,7 @@ def test_the_refusal_of_every_recipe_names_the_limit(recipe: Recipe) -> None:
         ("zip Fotos on nas without the videos and keep it", "without the videos"),
         ("sing me a song without words", "without words"),
         ("compare laptop with nas, not the music", "not the music"),
+        ("which of the machines has at least 10 GB free", "at least 10 GB free"),
     ],
 )
 def test_the_part_that_is_not_heeded_is_named_as_typed(words: str, limit: str) -> None:

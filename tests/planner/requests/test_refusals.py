@@ -128,7 +128,7 @@ def test_a_rhythm_of_words_that_lack_a_value_is_told_the_line_of_the_recipe() ->
     assert fault.reason.endswith(f"to repeat it: {line}")
 
 
-def test_a_misspelt_request_with_a_rhythm_is_told_the_line_of_the_recipe() -> None:
+def test_a_misspelt_rhythm_is_told_the_line_of_the_recipe() -> None:
     found = match("bakcup Uni of laptop to nas every school day at 6:30", RECIPES, FLEETS["home"])
     line = "starloom schedule add -r backup-folder -p folder=Uni -p source=laptop -p target=nas --cron '30 6 * * 1-5'"
     assert refused(found, FLEETS["home"]).reason.endswith(f"to repeat it: {line}")

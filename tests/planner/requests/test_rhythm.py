@@ -65,7 +65,7 @@ def test_a_rhythm_that_no_clock_has_says_how_the_nearest_differs(words: str, cro
 
 
 @pytest.mark.parametrize("words", ["every other day at 6", "every two weeks"])
-def test_a_clock_in_words_that_no_clock_has_is_known_with_the_nearest(words: str) -> None:
+def test_words_that_no_clock_has_are_known_with_the_nearest(words: str) -> None:
     found = nearly_in(words)
     assert found is not None
     assert f"no clock says '{words}'" in found.nearly

@@ -32,6 +32,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 ARTICLES: Final = frozenset({"a", "an", "the", "my", "our", "your", "his", "her", "their", "its", "me"})
+COURTESIES: Final = word_set("please hey starloom now kindly")
 NEGATIONS: Final = word_set(
     "no not never nor neither none cannot without except excepting excluding excludes unless instead but besides apart"
     " rather only stop undo cancel"

@@ -135,8 +135,9 @@ def not_about(limits: Sequence[Limit], phrases: Iterable[Phrase]) -> tuple[Limit
     telling = {form for phrase in phrases for form in phrase.telling}
 
     def about(limit: Limit) -> bool:
-        others = {plain_word(word) for word in limit.text.split()} - {limit.head}
-        return limit.head in own and not telling.isdisjoint(others)
+        said = [plain_word(word) for word in limit.text.split()]
+        head = said.index(limit.head) + 1
+        return own.issuperset(said[:head]) and not telling.isdisjoint(said[head:])
 
     return tuple(limit for limit in limits if not about(limit))
 

@@ -13,21 +13,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from starloom.planner.fleet import singular
-from starloom.planner.requests.clauses import plain_letters, spelled_out, word_set
+from starloom.planner.requests.clauses import COURTESIES, plain_letters, spelled_out, word_set
 
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
 _SLOT = re.compile(r"\{([a-z0-9_-]+)\}")
 _ARTICLES = frozenset({"a", "an", "the", "my", "our", "me"})
-_POLITE = frozenset({"please", "hey", "starloom", "now", "kindly"})
 _OPENINGS = (
     *(("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("let", "us"), ("let's",)),
     *(("i", "want", "to"), ("i", "want", "you", "to"), ("i", "need", "to"), ("i", "need", "you", "to")),
     *(("i", "would", "like", "to"), ("i", "would", "like", "you", "to")),
     *(("i'd", "like", "to"), ("i'd", "like", "you", "to")),
     *(("know",), ("tell", "me")),
+    *((word,) for word in sorted(COURTESIES)),
 )
-_CLOSINGS = (("for", "me"), ("thank", "you"), ("thanks",), ("for", "us"))
+_CLOSINGS = (
+    *(("for", "me"), ("thank", "you"), ("thanks",), ("for", "us")),
+    *((word,) for word in sorted(COURTESIES)),
+)
 _ENDINGS = ".,;:!?"
+_DOTS = re.compile(r"(?:^|/)\.+$")
 _SAME = {
     "backup": ("back", "up"),
     "photos": ("pictures",),
@@ -90,19 +94,19 @@ class Word:
 
 
 def words_of(text: str) -> list[Word]:
-    """Return the words of a request; commas and stops at their ends are dropped, polite words too.
+    """Return the words of a request; commas and stops at their ends are tails. Courtesies have no forms, as articles.
 
-    A lone `.` or `..` before other words is a folder: *run ls .. on nas*.
+    Dots alone or behind a slash belong to a name before other words: *run ls .. on nas*, *run mypy ./... on nas*.
     """
     found: list[Word] = []
     tokens = _TOKEN.findall(text)
     for at, token in enumerate(tokens):
-        is_folder = token in (".", "..") and at + 1 < len(tokens)
-        bare = token if token[0] in '"`“' or is_folder else token.rstrip(_ENDINGS)
+        is_name = at + 1 < len(tokens) and _DOTS.search(token) is not None
+        bare = token if token[0] in '"`“' or is_name else token.rstrip(_ENDINGS)
         plain = bare.casefold()
-        if not bare or plain in _POLITE:
+        if not bare:
             continue
-        forms = () if plain in _ARTICLES else _SAME.get(plain) or (plain_letters(plain),)
+        forms = () if plain in _ARTICLES or plain in COURTESIES else _SAME.get(plain) or (plain_letters(plain),)
         found.append(Word(bare, forms, token[len(bare) :]))
     return found
 
@@ -349,17 +353,25 @@ def _read(
     for end in range(at + 1, len(forms) - least_after + 1):
         if end < len(forms) and forms[end][1] == forms[end - 1][1]:
             continue  # never split the two forms of one word
-        taken[name] = _typed(words, forms, at, end)
+        to_word = part + 1 == len(parts) or (not parts[part + 1][1] and parts[part + 1][0] in _SMALL)
+        taken[name] = _typed(words, forms, at, end, to_word=to_word)
         yield from _read(parts, part + 1, forms, end, words, taken, budget)
     taken.pop(name, None)
 
 
-def _typed(words: list[Word], forms: list[tuple[str, int]], at: int, end: int) -> str:
-    """Return the words between two forms as typed, with the articles before them."""
+def _typed(words: list[Word], forms: list[tuple[str, int]], at: int, end: int, *, to_word: bool) -> str:
+    """Return the words between two forms as typed, with the articles before them.
+
+    `to_word`: what has no form before the next word belongs to them, as in *run git checkout a on nas*.
+    """
     first, last = forms[at][1], forms[end - 1][1]
-    while first > 0 and not words[first - 1].forms:
+    while first > 0 and not words[first - 1].forms and words[first - 1].text.casefold() not in COURTESIES:
         first -= 1
-    return typed(words[first : last + 1])
+    while to_word and last + 1 < len(words) and not words[last + 1].forms:
+        last += 1
+    tail = words[last].tail
+    keeps = last + 1 < len(words) and tail not in ("", ",", ".", "?")
+    return typed(words[first : last + 1]) + (tail if keeps else "")
 
 
 def typed(words: Sequence[Word]) -> str:

@@ -27,6 +27,7 @@ from starloom.planner.fleet import (
 )
 from starloom.planner.requests.clauses import (
     ARTICLES,
+    COURTESIES,
     PERSONS,
     manner_in,
     names_nothing,
@@ -128,7 +129,7 @@ class SlotValue:
 
 def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     """Return the value that a parameter takes from words. `words` are as typed, without surrounding space."""
-    text = words.strip()
+    text = words.strip() if param.type == "argv" else _without_courtesies(words.strip())
     if not text:
         return SlotValue(reason="it is empty")
     if param.type == "device":
@@ -145,6 +146,15 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if param.type == "argv":
         return _take_argv(bare) if bare != text else _take_bare_argv(text, fleet)
     return _TAKERS[param.type](bare)
+
+
+def _without_courtesies(text: str) -> str:
+    """Return words without those behind them that mean nothing: *Documents please*."""
+    first, _, last = text.rpartition(" ")
+    while first and (plain_word(last) in COURTESIES or last.casefold() in ARTICLES) and text[0] not in "\"'`“":
+        text = first
+        first, _, last = text.rpartition(" ")
+    return text
 
 
 def _quoted_in_part(text: str, kind: str) -> bool:
@@ -527,7 +537,7 @@ def _take_bare_argv(text: str, fleet: FleetSnapshot) -> SlotValue:
         return taken
     words = taken.value
     reason = _refusal(words, fleet, "a command")
-    sentence = ARTICLES | PERSONS
+    sentence = ARTICLES | PERSONS | COURTESIES
     if not reason and (names_nothing(words[:1]) or any(plain_word(word) in sentence for word in words)):
         reason = f"{quoted(text)} does not look like a command; put it in backticks if it is one"
     return replace(taken, value=None, reason=reason) if reason else replace(taken, bare=True)

@@ -109,7 +109,7 @@ async def test_a_value_that_words_do_not_take_is_refused(tmp_path: Path) -> None
         for path, clock in (("/schedules", {"cron": "@daily"}), ("/constellations", {})):
             status, refused = await post(world, path, body | clock)
             assert (status, refused["code"]) == (422, "request_ambiguous"), path
-            assert "without 'colour=red'" in refused["reason"], path
+            assert "no place for 'colour=red'" in refused["reason"], path
         status, shown = await post(world, "/constellations/preview", body)
         assert (status, shown["understood"]["candidates"][0]["unused"]) == (200, ["colour=red"])
 
