@@ -287,8 +287,8 @@ DEVICE_THREATS = (
     Threat(
         "T176",
         "a file in a granted folder holds up the call that meets it: a row of accents that takes a search hours, a "
-        "time that no ZIP file has, a picture of a megabyte with thousands of scans; or a name becomes a place outside "
-        "of the folder into which a ZIP file is unpacked on Windows",
+        "time that no ZIP file has, a line of a log with a time of the year 1, a picture of a megabyte with thousands "
+        "of scans; or a name becomes a place outside of the folder into which a ZIP file is unpacked on Windows",
         "signs are folded one by one, times are those that the format has, a JPEG has at most 100 scans, a file is "
         "packed as long as it was when it was opened, and such a name is left out with its reason",
         ("tests/guard/test_odd_contents.py",),

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from PIL import Image
 from starloom_agent.toolkit.pictures.decoding import small_version
 from starloom_agent.toolkit.pictures.png import NotReadable
 from starloom_agent.tools.files.find import fold
+from starloom_agent.tools.system.logs import moment_of
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.conftest import device as device
 
@@ -89,3 +91,14 @@ def test_t176_a_name_that_is_no_text_is_said_and_holds_up_nothing(device: Device
     Path(os.fsdecode(os.fsencode(device.folder / "d") + b"/x-\xff")).write_bytes(b"b")
     inside, left_out = packed(device, "d")
     assert (inside, len(left_out)) == (["good.txt"], 1)
+
+
+@pytest.mark.parametrize("line", ["0001-01-01 00:00:00", "9999-12-31 23:59:59", "2026-99-99 00:00", "Feb 30 00:00:00"])
+def test_t176_a_line_with_a_time_at_the_end_of_the_calendar_hides_no_other(device: Device, line: str) -> None:
+    device.write("d/app.log", f"{line} error: odd\n2026-01-01 00:00:00 error: real\n".encode())
+    found = device.call("log.search", path="d", since="2025-01-01")
+    assert "2026-01-01 00:00:00 error: real" in [row["text"] for row in found["rows"]]
+
+
+def test_t176_a_leap_day_that_is_still_to_come_is_no_time_of_last_year() -> None:
+    assert moment_of("Feb 29 10:00:00 host x", datetime(2028, 1, 5, tzinfo=UTC)) is None
