@@ -317,4 +317,12 @@ DEVICE_THREATS = (
         "files with other contents are moved aside with the history",
         ("tests/guard/test_hostile_backups.py::test_t179_",),
     ),
+    Threat(
+        "T180",
+        "a request carries a token, a host or an origin twice, an origin that begins as ours, or a method that no route "
+        "has, and some layer reads the other one of two",
+        "each header that decides is read whole and once, and every other method is refused before any route",
+        ("tests/guard/test_odd_requests.py::test_t180_",),
+        part="a proxy before the hub may join or drop headers",
+    ),
 )
