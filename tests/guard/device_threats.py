@@ -319,8 +319,8 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T180",
-        "a request carries a token, a host or an origin twice, an origin that begins as ours, or a method that no route "
-        "has, and some layer reads the other one of two",
+        "a request carries a token, a host or an origin twice, an origin that begins as ours, or a method that no "
+        "route has, and some layer reads the other one of two",
         "each header that decides is read whole and once, and every other method is refused before any route",
         ("tests/guard/test_odd_requests.py::test_t180_",),
         part="a proxy before the hub may join or drop headers",
