@@ -242,6 +242,16 @@ DEVICE_THREATS = (
         part="a device is not reserved unless a person says so; work that names it brings its inputs there",
     ),
     Threat(
+        "T168",
+        "a device joins under the name of one that is gone, to get its labels and so its work",
+        "a person sees the labels before the device is let in, or gave the name with the code that lets it in unseen",
+        (
+            "tests/edge/routes/fleet/test_joined_labels.py::test_t168_a_gone_name_gives_no_labels_unseen",
+            "tests/edge/routes/fleet/test_joined_labels.py::test_t168_a_name_beside_a_gone_one_gives_none",
+        ),
+        part="a machine that is added by ssh without a name gets the labels of its host name; they are printed",
+    ),
+    Threat(
         "T171",
         "an altered backup writes files outside of the hub's home, puts one in the place of the mark of the restore, "
         "opens the keys to other users, or is a few bytes that say that they are a terabyte",
@@ -319,10 +329,19 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T180",
+        "somebody who may start one recipe starts another, a plan, or words that mean another, stops the work of "
+        "others, or makes a token that may do more",
+        "such a token is held to its recipes where work is asked for, by name or by what the words mean at that time, "
+        "stops only its own work, and passes on no more than it has",
+        ("tests/guard/test_recipe_scopes.py",),
+        part="the values of the recipe are free, and whoever may save recipes can change the text behind its name",
+    ),
+    Threat(
+        "T182",
         "a request carries a token, a host or an origin twice, an origin that begins as ours, or a method that no "
         "route has, and some layer reads the other one of two",
         "each header that decides is read whole and once, and every other method is refused before any route",
-        ("tests/guard/test_odd_requests.py::test_t180_",),
+        ("tests/guard/test_odd_requests.py::test_t182_",),
         part="a proxy before the hub may join or drop headers",
     ),
 )

@@ -1,4 +1,4 @@
-"""T180: headers that stand twice or name another place, and methods that no route has, get nothing from any route."""
+"""T182: headers that stand twice or name another place, and methods that no route has, get nothing from any route."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _refused(world: World, viewer: str) -> dict[str, Headers]:
     }
 
 
-async def test_t180_no_header_that_is_odd_opens_a_route(world: World) -> None:
+async def test_t182_no_header_that_is_odd_opens_a_route(world: World) -> None:
     _id, viewer = await world.new_token("viewer")
     async with world.client(token="") as http:
         for how, headers in _refused(world, viewer).items():
@@ -42,7 +42,7 @@ async def test_t180_no_header_that_is_odd_opens_a_route(world: World) -> None:
 
 
 @pytest.mark.test
-async def test_t180_no_other_method_gets_anything(world: World) -> None:
+async def test_t182_no_other_method_gets_anything(world: World) -> None:
     real = await api.real_things(world)
     urls = {
         re.sub(r"\{(\w+)(:path)?\}", lambda found: str(real.get(found[1], "x")), path)

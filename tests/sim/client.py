@@ -412,6 +412,12 @@ class Client:
                 constellation=name,
                 action=action,
                 task=task_id,
-                value='{"l":[],"n":1}' if action == "mark" else None,
+                value=_marked(task_id) if action == "mark" else None,
             )
         )
+
+
+def _marked(task_id: str | None) -> str:
+    """Return the result that a person writes for a task; a choice takes the first call of its vote."""
+    base, choice, rest = (task_id or "").rpartition("-choice")
+    return canonical(f"{base}-calls.1") if choice and not rest else '{"l":[],"n":1}'

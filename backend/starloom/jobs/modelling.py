@@ -164,7 +164,7 @@ class _RecordedModel:
 
     async def _ask(self, instructions: str, turns: Sequence[Turn], stage: Stage) -> Reply:
         model, name = self._asked
-        await self._purse.before_call()
+        number = await self._purse.before_call()
         asked_ms = round(self._now_s() * 1000)
         call = ModelCall(
             asked_ms=asked_ms,
@@ -178,7 +178,7 @@ class _RecordedModel:
             reply = await model.ask(instructions, turns, stage)
         except ModelFault as error:
             took_ms = round(self._now_s() * 1000) - asked_ms
-            await self._purse.after_call(replace(call, fault=error.fault.reason, took_ms=took_ms))
+            await self._purse.after_call(replace(call, fault=error.fault.reason, took_ms=took_ms), number)
             raise
         told = replace(
             call,
@@ -189,7 +189,7 @@ class _RecordedModel:
             reply=await self._artifacts.keep(reply_text(reply)),
             took_ms=round(self._now_s() * 1000) - asked_ms,
         )
-        await self._purse.after_call(told)
+        await self._purse.after_call(told, number)
         return reply
 
 
@@ -201,8 +201,8 @@ class Purse:
         self._budget = budget
         self._now_s = now_s
 
-    async def before_call(self) -> None:
-        """Count a call that is about to be made.
+    async def before_call(self) -> int:
+        """Count a call that is about to be made, and return its number within the job.
 
         Raises:
             ModelFault: a budget is used up.
@@ -212,21 +212,23 @@ class Purse:
         entities = await self._job.entities()
         today = spent_on(await self._job.fleet(), int(self._now_s() * 1000) // DAY_MS)
         self._budget.need(today, spent_in(entities), allowed_in(entities))
-        await self._report(calls=1)
+        return await self._report(calls=1)
 
-    async def after_call(self, call: ModelCall) -> None:
-        """Count the tokens and the money of the call that was made, and keep its record.
+    async def after_call(self, call: ModelCall, number: int) -> None:
+        """Count the tokens and the money of the call of this number that was made, and keep its record.
 
         Raises:
             NotOurs: the claim was lost.
             Unavailable: the engine does not answer.
         """
-        await self._report(call=call, micros=call.micros, tokens=call.input_tokens + call.output_tokens)
+        tokens = call.input_tokens + call.output_tokens
+        await self._report(call=call, micros=call.micros, number=number, tokens=tokens)
 
-    async def _report(self, **used: Any) -> None:
+    async def _report(self, **used: Any) -> int:
         answer = await self._job.post(ModelUsed(**used, **self._job.signed))
         if answer.faults:
             raise self._job.lost(answer.faults[0].reason)
+        return int((answer.value or {}).get("call", 0))
 
 
 def allowed_in(entities: Mapping[str, bytes]) -> int | None:

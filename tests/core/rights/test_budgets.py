@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import Budget, Policy
+from starloom_protocol.records.models import ModelCall
 from starloom_protocol.vocabulary import Attention
 from tests.builders import Driver, edge, plan, task
 
@@ -66,3 +69,25 @@ def test_money_for_the_model_stops_it_too() -> None:
     driver.control("resume")
     assert found.head.budget == Budget(micros=1_000, times=2)
     assert found.head.attention == []
+
+
+def test_the_cost_of_a_call_that_is_told_twice_is_counted_once() -> None:
+    driver = Driver("one")
+    found = driver.submit(plan(task("a"), task("b"), edge("a>b"), policy=Policy(review="always")))
+    driver.result(driver.take()[0])
+    (job,) = found.jobs
+    who: dict[str, Any] = {"by": "worker:w", "constellation": "c1", "job": job, "worker": "w"}
+    driver.do(i.JobClaimed(id="j", ttl_ms=60_000, **who))
+    numbers = []
+    for count in range(2):
+        numbers.append(driver.do(i.ModelUsed(id=f"before-{count}", calls=1, **who)).value["call"])
+        call = ModelCall(asked_ms=0, job=job, stage="review")
+        cost = {"call": call, "micros": 70, "number": numbers[-1], "tokens": 9}
+        for time in range(2):
+            told = driver.do(i.ModelUsed(id=f"after-{count}-{time}", **cost, **who))
+            assert told.value == {"call": numbers[-1], "counted": True}
+    assert numbers == [1, 2]
+    kept = found.jobs[job]
+    assert (kept.calls, kept.tokens, kept.micros) == (2, 18, 140)
+    assert [day.tokens for day in driver.shard.fleet.tables["model_day"].values()] == [18]
+    driver.folded_equals_state()

@@ -171,6 +171,22 @@ def test_a_person_may_take_none_of_them() -> None:
     assert (one.choice.state, one.choice.code, one.state()) == (TaskState.FAILED, Code.NO_WINNER, "failed")
 
 
+def test_a_person_marks_a_choice_with_one_of_its_results() -> None:
+    one = Choosing()
+    one.end("a", "b", "c")
+    one.choose(None, "no", "all three are old")
+    for wrong in (None, '{"l":[],"n":1}', '"q-calls.4"', '{"value":null}'):
+        (refused,) = one.control("mark", "q-choice", value=wrong).faults
+        assert (refused.code, refused.place) == (Code.BAD_REQUEST, "value")
+        assert refused.reason.startswith("q-choice chooses between q-calls.1, q-calls.2 and q-calls.3; ")
+        assert refused.hint == 'Mark it with the value "q-calls.1", or as failed.'
+    assert (one.choice.state, one.state()) == (TaskState.FAILED, "failed")
+    assert not one.control("mark", "q-choice", value='"q-calls.2"', reason="it has the date").faults
+    assert parse(one.choice.marked) == {"by": "person:ann", "text": "it has the date", "value": "q-calls.2"}
+    assert chosen(one.count()) == "q-calls.2"
+    one.folded_equals_state()
+
+
 def test_a_strict_vote_fails_where_its_judge_does_not_choose() -> None:
     one = Choosing(unclear="fail")
     one.end("a", "b", "c")

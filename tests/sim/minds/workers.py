@@ -19,6 +19,7 @@ from starloom.core.state import inputs as i
 from starloom.jobs.claiming import ClaimedReads
 from starloom.store.port import Unavailable
 from starloom_protocol.records.entities import Cite, Fault, Job, TaskRecord, TaskSpec, decode_entity
+from starloom_protocol.records.models import ModelCall
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 from tests.sim.minds.plans import FOLDER, NOTE, ONCE, READ, STRANGER
@@ -237,10 +238,12 @@ class Worker:
     async def _use(self, constellation: str, job: str) -> None:
         """Think: the call of a model is counted before it, its cost after it."""
         used = {"constellation": constellation, "job": job, "worker": self._name, "by": f"worker:{self._name}"}
-        await self._ask(i.ModelUsed(id=self._site.ident(), calls=1, **used))  # type: ignore[arg-type]
+        counted = await self._ask(i.ModelUsed(id=self._site.ident(), calls=1, **used))  # type: ignore[arg-type]
         await asyncio.sleep(self._chance.choice([0.05, 0.5, 2.0, 9.0]))
         tokens = self._chance.randint(50, TOKENS_MOST)
-        await self._ask(i.ModelUsed(id=self._site.ident(), tokens=tokens, **used))  # type: ignore[arg-type]
+        call = ModelCall(asked_ms=0, job=job, stage="turn")
+        cost: dict[str, Any] = {"call": call, "number": counted["call"], "tokens": tokens, **used}
+        await self._ask(i.ModelUsed(id=self._site.ident(), **cost))
 
     # -- a turn of a goal
 

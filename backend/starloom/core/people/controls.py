@@ -18,6 +18,7 @@ from starloom.core.rights import budgets, spending
 from starloom.core.rights.authorship import check_control
 from starloom.core.run import timeouts
 from starloom.core.run.attempts import ask_to_stop
+from starloom.core.run.judgement import branches
 from starloom.core.state.inputs import ControlRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, SendHint
@@ -42,7 +43,8 @@ from starloom.core.state.work import (
 from starloom_protocol.records.entities import Attempt, TaskRecord
 from starloom_protocol.stream.authors import ENGINE, may_decide, name_of
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.values import parse
+from starloom_protocol.text.wording import listed
+from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import (
     CONTROLS,
     FINAL_GROUP_STATES,
@@ -336,11 +338,7 @@ def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecor
         raise Refusal(
             fault(Code.BAD_REQUEST, f"a task can be marked succeeded, failed or skipped, not {item.state}", "state")
         )
-    value = item.value if item.value is not None else "null"
-    try:
-        parse(value)
-    except ValueError as error:
-        raise Refusal(fault(Code.BAD_REQUEST, str(error), "value")) from error
+    value = _result_of_mark(work, constellation, task, item)
     if record.state is not TaskState.UNKNOWN:
         open_round(work, constellation, [task], item)
         record = constellation.tasks[task]
@@ -364,6 +362,31 @@ def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecor
     change_task(work, constellation, task, EventKind.TASK_MARKED, marked, *also, note=item.reason)
     work.rules_due.append((constellation.name, task, wanted.value))
     _clear_unknown(work, constellation)
+
+
+def _result_of_mark(work: Work, constellation: Constellation, task: str, item: ControlRequested) -> str:
+    """Return the result that a mark gives a task: for one that a person decides, in the form of a person's answer.
+
+    Raises:
+        Refusal: it is no value, or none of those between which the task chooses.
+    """
+    value = item.value if item.value is not None else "null"
+    try:
+        given = parse(value)
+    except ValueError as error:
+        raise Refusal(fault(Code.BAD_REQUEST, str(error), "value")) from error
+    spec = constellation.specs[task]
+    if spec.person is None or item.state != TaskState.SUCCEEDED:
+        return value
+    taken = given.get("value") if isinstance(given, dict) else given
+    names = [choice.value for choice in spec.choices if not choice.fails]
+    if spec.judge is not None:
+        names = branches(constellation, spec)
+    if taken not in names:
+        reason = f"{task} chooses between {listed(names)}" if names else f"{task} has no result to choose"
+        hint = f"Mark it with the value {canonical(names[0])}, or as failed." if names else "Mark it as failed."
+        raise Refusal(fault(Code.BAD_REQUEST, f"{reason}; {canonical(taken)} is none of them", "value", hint))
+    return canonical({"by": work.by, "text": item.reason, "value": taken})
 
 
 def is_word_of_person(record: TaskRecord, attempt: Attempt | None) -> bool:

@@ -60,27 +60,33 @@ def allow_again(work: Work, constellation: Constellation) -> None:
 
 
 def on_used(work: Work, item: ModelUsed) -> None:
-    """Count one call of a model, before or after it, for the job whose worker makes it.
+    """Count one call of a model, before or after it, for the job whose worker makes it; the cost of a call once.
 
     Raises:
         Refusal: there is no such job, or another worker has it; the caller must not continue.
     """
     constellation, job = named_job(work, item.constellation, item.job)
     check_claim(job, item.worker)
+    number = item.number or job.calls + item.calls
+    if item.call is not None and f"{job.id}/{number}" in constellation.tables["call"]:
+        # A message may come twice, the second time to a hub that has taken over and does not know its id.
+        work.ignore("the cost of this call is counted")
+        work.answer({"call": number, "counted": True})
+        return
     used = replace(job, calls=job.calls + item.calls, tokens=job.tokens + item.tokens, micros=job.micros + item.micros)
     puts: list[Put] = [("job", job.id, used)]
     if item.call is not None:
-        called = replace(item.call, job=job.id, number=used.calls)
-        puts.append(("call", f"{job.id}/{used.calls}", called))
+        called = replace(item.call, job=job.id, number=number)
+        puts.append(("call", f"{job.id}/{number}", called))
     work.emit(constellation, EventKind.MODEL_USED, job.id, puts)
     stop(work, constellation)
     fleet = work.shard.fleet
     days: dict[str, ModelDay] = fleet.tables["model_day"]
-    number = work.at_ms // DAY_MS
-    today = days.get(str(number)) or ModelDay(day=number)
+    day = work.at_ms // DAY_MS
+    today = days.get(str(day)) or ModelDay(day=day)
     counted = replace(
         today, calls=today.calls + item.calls, tokens=today.tokens + item.tokens, micros=today.micros + item.micros
     )
-    old: list[Put] = [("model_day", key, None) for key, kept in days.items() if kept.day <= number - DAYS_KEPT]
-    work.emit(fleet, EventKind.MODEL_USED, str(number), [*old, ("model_day", str(number), counted)])
-    work.answer({"counted": True})
+    old: list[Put] = [("model_day", key, None) for key, kept in days.items() if kept.day <= day - DAYS_KEPT]
+    work.emit(fleet, EventKind.MODEL_USED, str(day), [*old, ("model_day", str(day), counted)])
+    work.answer({"call": number, "counted": True})

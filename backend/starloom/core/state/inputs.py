@@ -141,7 +141,8 @@ class LooksProposed(Input, frozen=True, kw_only=True, tag="looks_proposed"):
 class ModelUsed(Input, frozen=True, kw_only=True, tag="model_used"):
     """A worker calls a model (`calls`), or reports the cost: `micros` are millionths of a dollar.
 
-    `call` is the record of the call that is reported; its job and number are those of the job.
+    `call` is the record of the call that is reported, and `number` the one that the answer before the call gave it; 0
+    is the newest of the job.
     """
 
     call: ModelCall | None = None
@@ -149,6 +150,7 @@ class ModelUsed(Input, frozen=True, kw_only=True, tag="model_used"):
     constellation: str
     job: str
     micros: int = 0
+    number: int = 0
     tokens: int = 0
     worker: str
 

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { beforeEach, describe, expect, it } from "vitest";
 import type { SessionRow } from "../../model/types.ts";
-import { forget, keptStream, knownList, noteList, read, save } from "./lastKnown.ts";
+import { forget, knownList, noteList, read, save } from "./lastKnown.ts";
 
 const HOUR_MS = 3_600_000;
 const SESSION: SessionRow = {
@@ -17,7 +17,8 @@ const SESSION: SessionRow = {
   scopes: [],
   token: "t",
 };
-const stream = (name: string, text = "") => ({ stream: name, seq: 4, entities: { head: { text } }, events: [] });
+const stream = (name: string, text = "") =>
+  JSON.stringify({ stream: name, seq: 4, entities: { head: { text } }, events: [] });
 const stored = () => JSON.stringify({ ...sessionStorage });
 
 beforeEach(forget);
@@ -62,33 +63,5 @@ describe("what a tab last knew", () => {
     sessionStorage.setItem("starloom.last-known", "{");
     expect(read()).toBeNull();
     expect(stored()).toBe("{}");
-  });
-
-  it("holds no pairings and nothing that a device asks", () => {
-    const entities = new Map([
-      ["device/d", { id: "d" }],
-      ["enrollment/e", { words: "six words" }],
-      ["asks/d", { open: [] }],
-    ]);
-    expect(keptStream({ stream: "fleet", seq: 1, entities }, []).entities).toEqual({ "device/d": { id: "d" } });
-  });
-
-  it("keeps the attempts of a large constellation, and says that their values come with the hub", () => {
-    const attempts = (count: number) =>
-      new Map(
-        Array.from({ length: count }, (_, n) => [`attempt/t${n}/1`, { device: "d", detail: "", value: '"hello"' }]),
-      );
-    const kept = (count: number) => keptStream({ stream: "c-1", seq: 1, entities: attempts(count) }, []).entities;
-    expect(kept(500)["attempt/t7/1"]).toEqual({ device: "d", detail: "", value: '"hello"' });
-    expect(kept(501)["attempt/t7/1"]).toEqual({
-      device: "d",
-      detail: "This browser kept no value of so large a constellation; it comes with the hub.",
-    });
-  });
-
-  it("changes nothing that the page itself still shows", () => {
-    const entities = new Map(Array.from({ length: 501 }, (_, n) => [`attempt/t${n}/1`, { value: "1" }]));
-    keptStream({ stream: "c-1", seq: 1, entities }, []);
-    expect(entities.get("attempt/t7/1")).toEqual({ value: "1" });
   });
 });

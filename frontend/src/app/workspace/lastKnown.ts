@@ -13,12 +13,6 @@ const CHANNEL = "starloom.sign-out";
 const CHARS_MAX = 3_000_000;
 /** A browser that restores its tabs restores their storage too; what is older than a day tells nothing of now. */
 const AGE_MAX_MS = 24 * 3_600_000;
-const EVENTS_MAX = 200;
-/** Above so many attempts, those of a stream are kept without the values they gave, which are most of its text. */
-const VALUED_ATTEMPTS_MAX = 500;
-const NO_VALUE_KEPT = "This browser kept no value of so large a constellation; it comes with the hub.";
-/** Kinds of the fleet that stand for a moment, and would be taken for a present one: pairings, and what devices ask. */
-const LEFT_OUT: ReadonlySet<string> = new Set(["enrollment", "asks"]);
 /** The lists that are kept, by the keys under which pages read them. They hold names and states. */
 const LISTS: ReadonlySet<string> = new Set(["home", "recipes", "schedules", "work", "/"]);
 
@@ -53,32 +47,11 @@ export function noteList(key: string, value: unknown): void {
 
 export const knownList = (key: string): unknown => restored.get(key) ?? null;
 
-/** The parts of a stream that are kept. */
-export function keptStream(
-  of: { stream: string; seq: number; entities: Iterable<[key: string, entity: Entity]> },
-  events: readonly StreamEvent[],
-): KeptStream {
-  const entities: Record<string, Entity> = {};
-  const valued: string[] = [];
-  for (const [key, entity] of of.entities) {
-    const kind = key.split("/", 1)[0] ?? "";
-    if (LEFT_OUT.has(kind)) continue;
-    entities[key] = entity;
-    if (kind === "attempt" && entity.value != null) valued.push(key);
-  }
-  if (valued.length > VALUED_ATTEMPTS_MAX)
-    for (const key of valued) {
-      const { value: _, ...attempt } = entities[key] ?? {};
-      entities[key] = { ...attempt, detail: attempt.detail || NO_VALUE_KEPT };
-    }
-  return { stream: of.stream, seq: of.seq, entities, events: events.slice(-EVENTS_MAX) };
-}
-
-/** Writes what this tab knows. Streams come in the order of their weight; one that does not fit is left out. */
+/** Writes what this tab knows. Streams come as texts, in the order of their weight; one that does not fit is left out. */
 export function save(
   session: SessionRow,
   { offsetMs, history }: Pick<LastKnown, "offsetMs" | "history">,
-  streams: Iterable<KeptStream>,
+  streams: Iterable<string>,
   nowMs: number = Date.now(),
 ): void {
   const ends = session.expires_at ? Date.parse(session.expires_at) - offsetMs : Number.POSITIVE_INFINITY;
@@ -93,10 +66,8 @@ export function save(
   };
   const text = JSON.stringify(known);
   let size = text.length;
-  // Each stream is written once: one of 5,000 tasks takes longer than anything else that a page does as it is left.
   const parts: string[] = [];
-  for (const stream of streams) {
-    const part = JSON.stringify(stream);
+  for (const part of streams) {
     if (size + part.length + 1 > CHARS_MAX) continue;
     size += part.length + 1;
     parts.push(part);

@@ -6,19 +6,26 @@
 import { Hub } from "../../link/endpoints.ts";
 import { LiveLink, type Sink, type Socket } from "../../link/live.ts";
 import { Rest } from "../../link/rest.ts";
+import { inSlices } from "../../link/slices.ts";
+import type { Steps } from "../../model/stream/steps.ts";
 import { StreamModel } from "../../model/stream/stream.ts";
-import { boardOf } from "../../model/tasks/board.ts";
+import { groupsOf } from "../../model/tasks/groups.ts";
 import type { SessionRow } from "../../model/types.ts";
 import { setProgram } from "../../ui/typed.ts";
 import { Changes } from "./changes.ts";
-import { forget, type KeptStream, keptStream, type LastKnown, save } from "./lastKnown.ts";
+import { KeptText } from "./keptText.ts";
+import { forget, type KeptStream, type LastKnown, save } from "./lastKnown.ts";
 import { keepPersonal } from "./personal.ts";
 
 const FLEET = "fleet";
 const LINGER_MS = 30_000;
 
+/** So long after a change its text is written, if the page is still there: the changes of that time in one go. */
+const WRITE_AFTER_MS = 500;
+
 interface Held {
   model: StreamModel;
+  text: KeptText;
   users: number;
   linger: ReturnType<typeof setTimeout> | null;
 }
@@ -33,6 +40,8 @@ export class Workspace {
   private readonly held = new Map<string, Held>();
   /** From before a reload without the hub, as long as nobody has looked at them again. */
   private readonly known = new Map<string, KeptStream>();
+  /** Stops what is to be written, or is being written; null while all of it is. */
+  private stopWriting: (() => void) | null = null;
 
   constructor(onSignedOut: () => void) {
     const rest = new Rest({ onSignedOut, onUnreachable: this.doubt });
@@ -85,6 +94,7 @@ export class Workspace {
   /** Lets go of everything: another workspace follows, or nobody is signed in. */
   end(): void {
     this.live.stop();
+    this.stopWriting?.();
     removeEventListener("pagehide", this.save);
     removeEventListener("online", this.networkBack);
     removeEventListener("offline", this.doubt);
@@ -108,11 +118,24 @@ export class Workspace {
     if (!this.session) return;
     const held = [...this.held.values()].filter(({ model }) => model.ready);
     held.sort((a, b) => b.users - a.users);
-    const streams = held.map(({ model }) =>
-      keptStream({ stream: model.stream, seq: model.seq, entities: model.entities() }, model.events),
-    );
-    save(this.session, this.live, [...streams, ...this.known.values()]);
+    const known = [...this.known.values()].map((kept) => JSON.stringify(kept));
+    save(this.session, this.live, [...held.map(({ text }) => text.text()), ...known]);
   };
+
+  /** Of what has changed, writes the text while a person looks at the page, so that leaving it is quick. */
+  private readonly writeLater = (): void => {
+    if (this.stopWriting) return;
+    const timer = setTimeout(() => {
+      this.stopWriting = inSlices(this.writing(), () => {
+        this.stopWriting = null;
+      });
+    }, WRITE_AFTER_MS);
+    this.stopWriting = () => clearTimeout(timer);
+  };
+
+  private *writing(): Steps {
+    for (const { model, text } of [...this.held.values()]) if (model.ready) yield* text.steps();
+  }
 
   private restore(model: StreamModel): void {
     const kept = this.known.get(model.stream);
@@ -132,10 +155,11 @@ export class Workspace {
     if (!held) {
       const model = new StreamModel(stream);
       // It is there before the snapshot, so that the tasks of a large one are worked out while that is read, in slices.
-      if (stream !== FLEET) boardOf(model, this.fleet);
+      if (stream !== FLEET) groupsOf(model, this.fleet);
       this.restore(model);
-      held = { model, users: 0, linger: null };
+      held = { model, text: new KeptText(model), users: 0, linger: null };
       this.held.set(stream, held);
+      model.subscribe(this.writeLater);
       // A stream is taken while a page is being drawn, and asking for it changes what another part shows.
       const taken = held;
       queueMicrotask(() => {

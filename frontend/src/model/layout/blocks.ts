@@ -5,7 +5,7 @@
 
 import { everyNth, type Steps, whole } from "../stream/steps.ts";
 import type { Dependency, TaskSpec } from "../types.ts";
-import { byNature } from "../words/natural.ts";
+import { naturalOrder } from "../words/natural.ts";
 
 export interface Member {
   id: string;
@@ -180,7 +180,7 @@ function* collectFamilies(
     held.add(spec.key);
     keys.set(family, held);
   }
-  for (const [family, held] of keys) family.keys = [...held].sort(byNature);
+  for (const [family, held] of keys) family.keys = naturalOrder(held);
   for (const [id, version] of removed) {
     const dot = id.lastIndexOf(".");
     const family = dot > 0 ? rootOf.get(id.slice(0, dot)) : undefined;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { StreamModel } from "../stream/stream.ts";
 import type { StreamEvent } from "../types.ts";
-import { farOf, groupTally } from "./groups.ts";
+import { farOf, groupsOf, groupTally } from "./groups.ts";
 
 function modelOf(): StreamModel {
   const model = new StreamModel("s");
@@ -90,4 +90,22 @@ it("says of a group that has ended how, and of none of its children that it is t
   expect(far()).toBe("2 taken back");
   put(model, { ...child("copy.3", "copy", "skipped") });
   expect(far()).toBe("1 skipped, 2 taken back");
+});
+
+it("has counted a snapshot when its reading ends, with pauses", () => {
+  const model = new StreamModel("s");
+  groupsOf(model, model);
+  const entities = Object.assign({}, ...Array.from({ length: 600 }, (_, n) => child(`c${n}`, "g", "succeeded")));
+  const steps = model.snapshotSteps({ entities, seq: 0 });
+  let before = 0;
+  let pauses = 0;
+  while (!steps.next().done) {
+    pauses += 1;
+    before = read;
+  }
+  const after = read;
+  expect(told(model, model, "g")).toEqual(["600 Done"]);
+  expect(read, "nothing was left to count").toBe(after);
+  expect(after).toBeGreaterThan(before);
+  expect(pauses).toBeGreaterThan(2);
 });

@@ -2,10 +2,14 @@
  * The counts of each group's children. Counts only the children that are others than before, so that one event of a group
  * of thousands costs one child. Reads lazily, as the board does.
  */
+import { everyNth, type Steps } from "../stream/steps.ts";
 import type { StreamModel } from "../stream/stream.ts";
 import type { TaskState } from "../types.ts";
 import { type Board, boardOf, type TaskView } from "./board.ts";
 import { Tally } from "./tally.ts";
+
+/** So many children are counted between two places at which counting may pause. */
+const CHILDREN_A_STEP = 256;
 
 class Groups {
   private readonly board: Board;
@@ -16,7 +20,22 @@ class Groups {
   constructor(model: StreamModel, board: Board) {
     this.board = board;
     this.changed = board.note().changed;
-    for (const id of model.kind("spec").keys()) this.changed.add(id);
+    const all = () => {
+      for (const id of model.kind("spec").keys()) this.changed.add(id);
+    };
+    model.watch({ put: () => {}, reset: all, prepare: () => this.prepare() });
+    all();
+  }
+
+  /** Counts what is marked, with pauses; the board was there before, and has worked it out. */
+  private *prepare(): Steps {
+    this.board.readRevision();
+    const pause = everyNth(CHILDREN_A_STEP);
+    for (const id of this.changed) {
+      this.changed.delete(id);
+      this.count(id);
+      if (pause()) yield;
+    }
   }
 
   of(group: string): Tally {
@@ -67,11 +86,16 @@ export function farOf(tally: Tally): string {
 
 /** How the children of a group stand now. */
 export function groupTally(model: StreamModel, fleet: StreamModel, group: string): Tally {
+  return groupsOf(model, fleet).of(group);
+}
+
+/** The counts of a stream, made at the first call: one before its snapshot has them counted while that is read. */
+export function groupsOf(model: StreamModel, fleet: StreamModel): Groups {
   const board = boardOf(model, fleet);
   let held = kept.get(board);
   if (!held) {
     held = new Groups(model, board);
     kept.set(board, held);
   }
-  return held.of(group);
+  return held;
 }

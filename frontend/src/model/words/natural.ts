@@ -15,7 +15,9 @@ export function naturalKey(name: string): string {
   return key;
 }
 
-export function byNature(one: string, other: string): number {
-  const [a, b] = [naturalKey(one), naturalKey(other)];
-  return a < b ? -1 : a > b ? 1 : 0;
+/** Names in their order, as a list of its own. Without a comparator, thousands of them are sorted far more quickly. */
+export function naturalOrder(names: Iterable<string>): string[] {
+  const named = new Map<string, string>();
+  for (const name of names) named.set(naturalKey(name), name);
+  return [...named.keys()].sort().map((key) => named.get(key) ?? key);
 }

@@ -6,7 +6,7 @@ import { type KeyboardEvent, memo } from "react";
 import { useStructure, useTask } from "../../../app/workspace/context.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { dependencies, specs } from "../../../model/tasks/selectors.ts";
-import { byNature } from "../../../model/words/natural.ts";
+import { naturalOrder } from "../../../model/words/natural.ts";
 import { useScene } from "./context.ts";
 
 const NEAR = 60;
@@ -127,7 +127,7 @@ function makeLines(model: StreamModel): Line[] {
   const lines: Line[] = [];
   for (const id of tops) {
     lines.push({ id, level: 1 });
-    for (const child of (children.get(id) ?? []).sort(byNature)) lines.push({ id: child, level: 2 });
+    for (const child of naturalOrder(children.get(id) ?? [])) lines.push({ id: child, level: 2 });
   }
   return lines;
 }
