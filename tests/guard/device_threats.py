@@ -297,8 +297,8 @@ DEVICE_THREATS = (
     Threat(
         "T176",
         "a file in a granted folder holds up the call that meets it: a row of accents that takes a search hours, a "
-        "time that no ZIP file has, a picture of a megabyte with thousands of scans; or a name becomes a place outside "
-        "of the folder into which a ZIP file is unpacked on Windows",
+        "time that no ZIP file has, a line of a log with a time of the year 1, a picture of a megabyte with thousands "
+        "of scans; or a name becomes a place outside of the folder into which a ZIP file is unpacked on Windows",
         "signs are folded one by one, times are those that the format has, a JPEG has at most 100 scans, a file is "
         "packed as long as it was when it was opened, and such a name is left out with its reason",
         ("tests/guard/test_odd_contents.py",),
@@ -335,5 +335,13 @@ DEVICE_THREATS = (
         "stops only its own work, and passes on no more than it has",
         ("tests/guard/test_recipe_scopes.py",),
         part="the values of the recipe are free, and whoever may save recipes can change the text behind its name",
+    ),
+    Threat(
+        "T182",
+        "a request carries a token, a host or an origin twice, an origin that begins as ours, or a method that no "
+        "route has, and some layer reads the other one of two",
+        "each header that decides is read whole and once, and every other method is refused before any route",
+        ("tests/guard/test_odd_requests.py::test_t182_",),
+        part="a proxy before the hub may join or drop headers",
     ),
 )

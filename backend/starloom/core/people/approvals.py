@@ -15,7 +15,6 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from starloom.core.people.controls import activate, stop_all
-from starloom.core.people.recipes.runs import owner_of
 from starloom.core.placement.absent_devices import lost_words
 from starloom.core.rights.call_effects import (
     ASKING,
@@ -218,8 +217,10 @@ def _wide(fleet: Fleet, plan: LoweredPlan) -> Container[str]:
 
 def _is_kept_by_model(fleet: Fleet, recipe: str) -> bool:
     """Tell whether the newest version of a saved recipe is one that no person has read; a built-in one has none."""
-    kept = sorted((one for one in fleet.recipes.values() if one.name == recipe), key=lambda one: one.number)
-    return bool(kept) and is_model(owner_of(kept, kept[-1].number) or kept[-1].author)
+    authors = {one.number: one.author for one in fleet.recipes.values() if one.name == recipe}
+    newest = authors.get(max(authors, default=0), "")
+    # Of a text that the hub took back, any of its writers may be the first.
+    return any(is_model(author) for author in (authors.values() if newest == ENGINE else (newest,)))
 
 
 def _asks(effects: frozenset[Effect], *, strict: bool) -> bool:

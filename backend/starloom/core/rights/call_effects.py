@@ -309,7 +309,17 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
     """
     listed = list(specs)
     # An edit is held against each task of its plan, so a task that trashes nothing costs no call here.
-    calls = [spec for spec in listed if spec.key is None and _may_trash(spec)]
+    calls = [
+        spec
+        for spec in listed
+        if spec.key is None
+        and (
+            spec.tool == TRASH
+            or (spec.undo is not None and spec.undo.tool == TRASH)
+            or (spec.goal is not None and TRASH in spec.goal.tools)
+            or (spec.any_of and _may_trash(spec.any_of))
+        )
+    ]
     if not calls:
         return {}
     by_id = {spec.id: spec for spec in reversed(listed)}
@@ -332,13 +342,8 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
     return found
 
 
-def _may_trash(spec: TaskSpec) -> bool:
-    return (
-        spec.tool == TRASH
-        or (spec.undo is not None and spec.undo.tool == TRASH)
-        or (spec.goal is not None and TRASH in spec.goal.tools)
-        or (bool(spec.any_of) and any(call.tool == TRASH for call in spec.any_of))
-    )
+def _may_trash(others: Iterable[OtherCall]) -> bool:
+    return any(call.tool == TRASH for call in others)
 
 
 def trashed_words(spec: TaskSpec) -> str:

@@ -61,23 +61,21 @@ class Search(Args, frozen=True, kw_only=True):
 
 
 def moment_of(line: str, now: datetime) -> float | None:
-    """Return the time that a log line begins with as seconds since 1970, or None where it has none."""
-    if found := _ISO.match(line):
-        zone = found[3] or ""
-        stamp = f"{found[1]}T{found[2]}{'+00:00' if zone == 'Z' else zone}"
-        try:
-            moment = datetime.fromisoformat(stamp)
-        except ValueError:
-            return None
-        return moment.timestamp()
-    if found := _SYSLOG.match(line):
-        try:
+    """Return the time that a log line begins with as seconds since 1970, or None where it has none.
+
+    A time at the ends of the calendar is none, such as the zero time of Go, the year 1.
+    """
+    try:
+        if found := _ISO.match(line):
+            zone = found[3] or ""
+            return datetime.fromisoformat(f"{found[1]}T{found[2]}{'+00:00' if zone == 'Z' else zone}").timestamp()
+        if found := _SYSLOG.match(line):
             moment = datetime.strptime(f"{now.year} {found[1]} {found[2]} {found[3]}", "%Y %b %d %H:%M:%S")  # noqa: DTZ007 - syslog writes local time
-        except ValueError:
-            return None
-        if moment.timestamp() > now.timestamp() + 86_400:
-            moment = moment.replace(year=now.year - 1)  # a December line read in January
-        return moment.timestamp()
+            if moment.timestamp() > now.timestamp() + 86_400:
+                moment = moment.replace(year=now.year - 1)  # a December line read in January
+            return moment.timestamp()
+    except (OverflowError, ValueError):
+        return None
     return None
 
 
