@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from starloom.core.clock.cron import BadClock, following, passed
 from starloom.core.people.approvals import needs_approval, plan_devices, plan_effects
 from starloom.core.people.controls import on_control
+from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
 from starloom.core.rights.authorship import check_plan
-from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
 from starloom.core.state.model import Access, Constellation, Shard
