@@ -247,7 +247,7 @@ def rule_a_device(person: Person) -> None:
     person.press(panel, "Drain...", sure="Drain")
     person.press(panel, "Take work again")
     person.press(panel, "Reserve")
-    person.press(panel, "Share")
+    person.press(panel, "Take all work")
     person.press(panel, "Revoke", sure="Revoke")
     person.until_task(one, "slow", "unknown")
     person.press(person.at(one, "slow"), "It happened")

@@ -85,6 +85,7 @@ def test_a_server_joins_by_ssh(page: Page, stack: Stack, screens: Screens, away:
         took_s = time.monotonic() - began
         assert code == 0, screen.read_text()
         assert "far-server is in the fleet" in screen.read_text()
+        assert stack.devices()["far-server"]["labels"] == ["server"]
         assert clicks.count <= 3
         screens.shoot(page, "joining", "ssh", width)
         print(f"by ssh: {took_s:.1f} s, {clicks.count} clicks")

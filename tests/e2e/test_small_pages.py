@@ -100,6 +100,32 @@ def test_the_kind_of_a_find_is_not_overprinted(page: Page, stack: Stack, screens
     assert kind.evaluate("one => one.scrollWidth - one.clientWidth") <= 0, "its word is wider than its column"
 
 
+CUT = """() => [...document.querySelectorAll("select")].filter((one) => one.offsetParent).filter((one) => {
+  const style = getComputedStyle(one), pen = document.createElement("canvas").getContext("2d");
+  pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+  const room = one.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  return pen.measureText(one.selectedOptions[0]?.textContent ?? "").width > room;
+}).map((one) => one.getAttribute("aria-label") || one.labels[0]?.textContent || one.className)"""
+"""The choices of which the chosen word is wider than the choice."""
+LENGTHENED = """() => document.querySelectorAll("select option:checked").forEach((one) => {
+  one.textContent += " of the village";
+})"""
+
+
+@pytest.mark.parametrize("width", ["phone"], indirect=True)
+def test_choices_on_a_phone_are_not_cut(page: Page, width: str) -> None:
+    page.goto("/constellations")
+    page.get_by_label("State").wait_for()
+    page.evaluate(LENGTHENED)
+    assert page.evaluate(CUT) == []
+    page.goto("/new")
+    page.get_by_role("textbox").first.fill("back up the folder Documents on toaster to server")
+    page.locator(".slot-field select").first.wait_for()
+    page.evaluate(LENGTHENED)
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
 class Heard:
     """Every frame about one stream that the page's sockets received, over all of its connections."""
 

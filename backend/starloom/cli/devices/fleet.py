@@ -215,7 +215,7 @@ def reserve(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") 
 
 
 def share(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
-    """Share a reserved device again: it takes work that names no device, too."""
+    """Let a reserved device take all work again, also work that names no device."""
     _device_control(run, device, "share", reason)
 
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { doneShown, partOf, rowShown } from "./words.ts";
+import { countdown, doneShown, partOf, rowShown } from "./words.ts";
 
 it("gives work that was undone no tick in a list", () => {
   expect(rowShown({ state: "succeeded", undone_from: null }).glyph).toBe("tick");
@@ -12,6 +12,10 @@ it("gives work that found trouble no tick in a list", () => {
   const alarm = rowShown({ state: "succeeded", alarm: true });
   expect(alarm).toMatchObject({ word: "Done, alarm raised", glyph: "alarm", tone: "amber" });
   expect(rowShown({ state: "succeeded", alarm: true, undone_from: "succeeded" }).tone).toBe("grey");
+});
+
+it("tells what is left of a time in words", () => {
+  expect([599_000, 45_000, 7_260_000, -5].map(countdown)).toEqual(["9 min 59 s", "45 s", "2 h 1 min", "0 s"]);
 });
 
 it("says how many of a list are shown", () => {

@@ -125,6 +125,14 @@ export function clock(ms: number): string {
   return seconds >= 3600 ? `${Math.floor(seconds / 3600)}:${rest}` : rest;
 }
 
+/** What is left of a time, in words: `9 min 59 s`. A clock's figures would read as a time of the day. */
+export function countdown(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  if (hours) return `${hours} h ${minutes} min`;
+  return minutes ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}
+
 export function timeOfDay(ms: number, tenths = false): string {
   const at = new Date(ms);
   const text = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");

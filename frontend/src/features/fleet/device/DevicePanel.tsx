@@ -235,7 +235,7 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
           }
           onClick={() => void onDo((hub) => hub.deviceControl(device.id, device.reserved ? "share" : "reserve"))}
         >
-          {device.reserved ? "Share" : "Reserve"}
+          {device.reserved ? "Take all work" : "Reserve"}
         </Button>
         <BreakButton devices={[device]} />
         <Button asks kind="bad" why={mayNotRevoke(device, session)} onClick={() => setRevoking(true)}>

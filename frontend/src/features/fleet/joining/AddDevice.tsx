@@ -8,7 +8,7 @@ import type { Problem } from "../../../link/rest.ts";
 import { devices } from "../../../model/fleet/fleet.ts";
 import type { Device, Enrollment, NewEnrollment, Offer } from "../../../model/types.ts";
 import { msOf } from "../../../model/words/times.ts";
-import { clock, plural } from "../../../model/words/words.ts";
+import { countdown, plural } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Button, ProblemNote } from "../../../ui/parts.tsx";
 import { JoinWays, LanLine, useRefused, type Way } from "./JoinWays.tsx";
@@ -85,7 +85,7 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
     <aside className="sheet" aria-label="Add a device">
       <header className="row">
         <h2 className="head grow">Add a device</h2>
-        {made && waiting && way !== "ssh" && <span className="small dim">code valid {clock(left)}, once</span>}
+        {made && waiting && way !== "ssh" && <span className="small dim">code good for {countdown(left)}, once</span>}
         <Button icon="close" kind="quiet" aria-label="Close" onClick={onClose} />
       </header>
       {problem && <ProblemNote problem={problem} />}
