@@ -180,11 +180,14 @@ def test_results_of_earlier_agents_are_undone_as_before(device: Device) -> None:
     assert outside_the_trash(device) == {"in/file": OLD}
 
 
-def _unpacked(device: Device) -> Any:
+def _packed(device: Device) -> Any:
     device.write("tree/a", "one")
     device.write("tree/deep/b", "two")
-    packed = device.call("archive.pack", path="tree")
-    return device.call("archive.unpack", files=packed["archives"], under="out")
+    return device.call("archive.pack", path="tree")["archives"]
+
+
+def _unpacked(device: Device) -> Any:
+    return device.call("archive.unpack", files=_packed(device), under="out")
 
 
 def test_an_undo_takes_an_unpacked_folder_whole(device: Device) -> None:
@@ -216,8 +219,9 @@ def test_an_undo_leaves_an_unpacked_folder_that_somebody_changed(change: str, de
 
 
 def test_an_undo_takes_no_folder_that_was_there_before_it_was_unpacked(device: Device) -> None:
-    _unpacked(device)
-    again = _unpacked(device)
+    archives = _packed(device)
+    device.call("archive.unpack", files=archives, under="out")
+    again = device.call("archive.unpack", files=archives, under="out")
     assert again["added"] == []
     undo(device, again)
     assert (device.folder / again["folders"][0]).is_dir()
