@@ -54,6 +54,9 @@ class Presentation:
     tone: Tone
 
 
+ALARM_RAISED: Final = Presentation("Done, alarm raised", Glyph.ALARM, Tone.AMBER)
+"""The presentation of a constellation that succeeded, whose answer tells of trouble."""
+
 HELD_WORDS: dict[Reason, str] = {
     Reason.HELD: "Held by a person",
     Reason.BACKOFF: "Held, tries again soon",

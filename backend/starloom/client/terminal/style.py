@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from starloom_protocol.text.presentation import Glyph, Presentation, Tone
+from starloom_protocol.text.presentation import ALARM_RAISED, Glyph, Presentation, Tone
 from starloom_protocol.vocabulary import ConstellationState
 
 GLYPHS: dict[Glyph, str] = {
@@ -81,7 +81,7 @@ def state_text(state: str, *, alarm: bool = False) -> Text:
     """Return the word of a constellation's state in its colour; `alarm`: its answer tells of trouble."""
     known = ConstellationState(state)
     if alarm:
-        return Text(f"{known.value}, alarm", style=COLOURS[Tone.AMBER])
+        return Text(f"{known.value}, alarm", style=COLOURS[ALARM_RAISED.tone])
     return Text(known.value.replace("_", " "), style=COLOURS[_STATE_TONES[known]])
 
 
