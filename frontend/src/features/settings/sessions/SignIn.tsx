@@ -49,8 +49,7 @@ export function SignInPage({ problem, ended, spoiled, working, onRetry }: SignIn
                 {!problem?.reason && !ended && !spoiled && <p className="strong">This browser is not signed in.</p>}
                 {ended && (
                   <p role="alert">
-                    Your sign-in was ended: by you on another page, by an owner of this hub, or because its time was
-                    over.
+                    Your sign-in was ended: by you on another page, or by an owner of this hub.
                   </p>
                 )}
                 <p>
