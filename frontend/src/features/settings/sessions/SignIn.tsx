@@ -4,6 +4,9 @@ import { Brand } from "../../../ui/Icon.tsx";
 import { Button, CopyLine, ProblemNote } from "../../../ui/parts.tsx";
 import { typed } from "../../../ui/typed.ts";
 
+/** The hub names no folder of its computer before a sign-in. */
+const FOLDER_LEFT_OPEN = "STARLOOM_HOME=FOLDER";
+
 interface SignInProps {
   problem: Problem | null;
   /** The page was signed in, and the hub has ended that. */
@@ -61,6 +64,9 @@ export function SignInPage({ problem, ended, spoiled, working, onRetry }: SignIn
                   this page signed in.
                 </p>
                 <CopyLine line="starloom open" label="the command" />
+                {typed("starloom open").includes(FOLDER_LEFT_OPEN) && (
+                  <p>Write the data folder with which this hub was started in place of FOLDER.</p>
+                )}
                 <p className="small dim">For a phone: {typed("starloom open --qr")}</p>
               </>
             )}
