@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -217,7 +218,12 @@ def test_the_line_to_try_a_recipe_has_a_value_for_each_parameter_that_needs_one(
 
 def test_each_phrase_of_a_file_is_tried_and_one_that_does_not_fit_fails(hub: StubHub, file: Path) -> None:
     fits = {"words": "look into Pictures", "fits": True, "params": {"folder": "Pictures"}, "why": ""}
-    open_ = {"words": "look on a phone", "fits": None, "params": {}, "why": "Phone: no device here can find files"}
+    open_: dict[str, Any] = {
+        "words": "look on a phone",
+        "fits": None,
+        "params": {},
+        "why": "Phone: no device here can find files",
+    }
     misses = {"words": "is it up", "fits": False, "params": {}, "why": "these words start site-check"}
     hub.answers["POST", "/constellations/preview"] = (200, PREVIEW)
     hub.answers["POST", "/recipes/check"] = (200, {"name": "mine", "lacking": [], "examples": [fits, open_]})

@@ -51,9 +51,7 @@ export function SignInPage({ problem, ended, spoiled, working, onRetry }: SignIn
                 )}
                 {!problem?.reason && !ended && !spoiled && <p className="strong">This browser is not signed in.</p>}
                 {ended && (
-                  <p role="alert">
-                    Your sign-in was ended: by you on another page, or by an owner of this hub.
-                  </p>
+                  <p role="alert">Your sign-in was ended: by you on another page, or by an owner of this hub.</p>
                 )}
                 <p>
                   {ended ? "To go on, sign in by a new link; a" : "A"} link works once. If somebody invited you, ask
