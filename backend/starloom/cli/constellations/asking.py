@@ -341,7 +341,8 @@ def _tell_taps(run: Invocation, items: list[ConstellationRow]) -> None:
         if Attention.WAITS_FOR_A_TAP in item.get("attention", ()) and item["state"] not in FINAL_CONSTELLATION_STATES
     ]
     for identity in waiting[:_TAPS_MOST]:
-        for row in run.client.get(get_constellation_why(identity))["attention"]:
+        found = run.client.get(get_constellation_why(identity))
+        for row in found["attention"] if "attention" in found else ():
             if row["reason"] == Attention.WAITS_FOR_A_TAP:
                 say(f"{identity}: {row['sentence']}")
 
