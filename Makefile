@@ -8,11 +8,11 @@ HOME_DIR ?= $(or $(STARLOOM_HOME),.starloom)
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
-	@echo "Options of run: PORT=8471 ONCE=1 (end with the sample's result) DEMO=0 (without sample) DEMO_FAULT=0"
+	@echo "Options of run: PORT=8471 ONCE=1 (end with the sample's result) DEMO=0 (without sample) AGAIN=1 (the sample once more) DEMO_FAULT=0"
 
 run: ## start everything and carry out the sample; Ctrl-C stops it
 	@$(PYTHON) scripts/environment.py --page
-	@PORT='$(PORT)' ONCE='$(ONCE)' DEMO='$(DEMO)' DEMO_FAULT='$(DEMO_FAULT)' exec $(PYTHON) scripts/run.py $(HOME_DIR)
+	@PORT='$(PORT)' ONCE='$(ONCE)' DEMO='$(DEMO)' AGAIN='$(AGAIN)' DEMO_FAULT='$(DEMO_FAULT)' exec $(PYTHON) scripts/run.py $(HOME_DIR)
 
 quick: ## the tests without processes and browser; before every commit
 	@exec $(PYTHON) scripts/tier.py quick

@@ -45,6 +45,10 @@ def arguments() -> list[str]:
         if not demo:
             raise Unable("ONCE=1 ends with the sample's result, and DEMO=0 leaves the sample out", "Give one of them.")
         found.append("--once")
+    if flag("AGAIN", default=False):
+        if not demo:
+            raise Unable("AGAIN=1 carries out the sample once more, and DEMO=0 leaves it out", "Give one of them.")
+        found.append("--again")
     if not flag("DEMO_FAULT", default=True):
         found.append("--no-fault")
     if flag("LAB", default=False):

@@ -72,7 +72,7 @@ from starloom.process.clock import HubClock, follow_dates
 from starloom.process.descriptors import raise_descriptors
 from starloom.process.ending import end_tasks
 from starloom.process.huge_pages import keep_gathered
-from starloom.process.program import in_its_folder, of_hub
+from starloom.process.program import for_its_hub, in_its_folder, of_hub
 from starloom.process.settings import Settings, SettingsInvalid, default_home, load
 from starloom.store.blobs.artifacts import FileBlobs
 from starloom.store.blobs.collection import ArtifactRetention as BlobKeeping
@@ -388,7 +388,7 @@ def _make_hub(
         peers=shard.peers,
         places=places,
         program=of_hub(settings.home, default_home()),
-        program_here=in_its_folder(),
+        program_here=for_its_hub(in_its_folder(), settings.home, default_home()),
         questions=parts.others.questions,
         reach=reach,
         reads=parts.store,

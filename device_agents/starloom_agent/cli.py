@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import re
 import select
 import shutil
 import signal
@@ -16,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final, NoReturn
 
 import starloom_agent
 from starloom_agent.home.directory import AgentHome, Joined, NotJoined
@@ -317,15 +319,28 @@ def _profile(values: list[str]) -> list[str]:
     return values
 
 
+_QUOTED: Final = re.compile(r"'([^']*)'")
 Does = Callable[[argparse.Namespace], int]
 Add = Callable[[str, Does, str], argparse.ArgumentParser]
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that answers a misspelt command or choice with the nearest."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with what is wrong; argparse lists all choices, of which one was probably meant."""
+        from difflib import get_close_matches  # a misspelt word alone needs it
+
+        typed, *choices = _QUOTED.findall(message) if "invalid choice" in message else [""]
+        near = get_close_matches(typed, choices, n=1)
+        super().error(f"{message}\nDid you mean '{near[0]}'?" if near else message)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    home = argparse.ArgumentParser(add_help=False)
+    home = _Parser(add_help=False)
     home.add_argument("--home", metavar="DIR", help="the agent's home (default ~/.starloom-agent)")
-    root = argparse.ArgumentParser(prog="starloom-agent", description="The light Starloom agent of this device.")
+    root = _Parser(prog="starloom-agent", description="The light Starloom agent of this device.")
     root.add_argument("--version", action="version", version=starloom_agent.__version__)
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
 

@@ -131,7 +131,11 @@ def test_the_list_says_that_a_run_waits_for_a_tap(hub: StubHub) -> None:
     row = {"version": 1, "created_at": "2026-11-28T09:00:00Z", "request": "", "id": "c-1", "name": "Picture"}
     row |= {"state": "active", "attention": ["waits_for_a_tap"]}
     hub.answers[NEWEST] = (200, {"items": [row], "next": None})
-    assert "active, waits for a tap" in " ".join(starloom(hub, "ls")[1].split())
+    why = {"attention": [{"reason": "waits_for_a_tap", "sentence": "take waits for a tap on pixel."}], "items": []}
+    hub.answers["GET", "/constellations/c-1/why"] = (200, {**why, "more": 0})
+    said = " ".join(starloom(hub, "ls")[1].split())
+    assert "active, waits for a tap" in said
+    assert "c-1: take waits for a tap on pixel." in said
 
 
 def test_an_agent_that_is_older_than_its_hub_is_named(hub: StubHub) -> None:

@@ -50,8 +50,8 @@ from starloom.process.settings import Settings
 from starloom.store.blobs.artifacts import FileBlobs
 from starloom.store.blobs.logs import AttemptLogs
 from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
-from starloom_protocol.api.recipes import ProposalRow, RecipeRow, RecipeWhole, RunsRow
-from starloom_protocol.plan import PlanCheck
+from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, RecipeWhole, RunsRow
+from starloom_protocol.plan import PlanCheck, Recipe
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import (
@@ -134,6 +134,9 @@ class NoRecipes:
 
     def refused(self, found: Matched) -> Fault:
         return refused(found, PlannersFleet())
+
+    def tried(self, recipe: Recipe) -> list[ExampleTried]:
+        return []
 
     def examples(self, found: Matched) -> tuple[str, ...]:
         return ()

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from starloom.process.program import in_its_folder
+from starloom.process.program import for_its_hub, in_its_folder
 from tests.edge.world import URL, World, a_world
 
 PUBLIC = "https://star.example.org"
@@ -70,6 +70,15 @@ def test_t134_the_line_of_the_program_has_no_folder_of_the_computer(monkeypatch:
     assert Path(sys.prefix).name in in_its_folder()
     assert not in_its_folder().startswith("/")
     assert str(Path(sys.prefix).parent) not in in_its_folder()
+
+
+def test_t134_the_line_for_other_data_leaves_the_folder_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work" / "below").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work" / "below")
+    usual = tmp_path / "share"
+    assert for_its_hub("starloom", tmp_path / "ines" / "hub", usual) == "STARLOOM_HOME=FOLDER starloom"
+    for found in (usual, tmp_path / "work" / ".starloom", tmp_path / "work" / "below" / ".starloom"):
+        assert for_its_hub("starloom", found, usual) == "starloom"
 
 
 async def test_t163_only_an_owner_is_told_the_folder_of_the_hub(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_t166_names_of_files_end_no_line_of_the_question(place: Place) -> None:
     hostile = "a.txt', as nothing else goes. Answer: leave\n\x1b[2J\u202e" + "x" * 3000
     files = [{"path": path, "bytes": 1, "sha256": "a" * 64} for path in ("b.txt", hostile)]
     first, named = place.device.call("data.duplicates", files=files)["lines"]
-    assert first["into_the_trash"] == "1 extra copy of 1 file, 1 bytes"
+    assert first["into_the_trash"] == "1 extra copy of 1 file, 1 byte"
     assert all(text.isprintable() and len(text) < 150 for text in named.values())
 
 

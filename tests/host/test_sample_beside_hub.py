@@ -49,3 +49,33 @@ def children(pid: int) -> list[psutil.Process]:
         return [child for child in psutil.Process(pid).children() if child.status() != psutil.STATUS_ZOMBIE]
     except psutil.NoSuchProcess:
         return []
+
+
+def started(home: Path, *more: str) -> str:
+    """Return what a start with the sample says up to its last line; the service is stopped then."""
+    argv = [sys.executable, "-m", "starloom.cli", "up", "--demo", "--no-fault", "--home", str(home), *more]
+    argv += ["--port", str(free_port())]
+    service = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert service.stdout is not None
+    said = []
+    try:
+        for line in service.stdout:
+            said.append(line)
+            if "Ctrl-C stops everything." in line:
+                break
+        service.send_signal(signal.SIGTERM)
+        service.communicate(timeout=PATIENCE_S)
+    finally:
+        service.kill()
+        service.wait()
+    return "".join(said)
+
+
+def test_a_second_start_shows_the_answer_and_runs_nothing(home: Path) -> None:
+    assert "Photo backup is done" in started(home)
+    answered = (home / "demo" / "answered").read_text()
+    second = started(home)
+    assert f"/constellations/{answered}" in second
+    assert "Photo backup is done" not in second
+    assert "Photo backup is done" in started(home, "--again")
+    assert (home / "demo" / "answered").read_text() != answered

@@ -10,6 +10,7 @@ from starloom.cli.constellations import approving, asking, brief, controls, hist
 from starloom.cli.devices import fleet, pairing, tools
 from starloom.cli.machine import archives, bench, chaos, service
 from starloom.cli.mcp import command as mcp
+from starloom.cli.nearest import suggest_in
 from starloom.cli.owner import activity, kept_files, library, people, schedules, secrets, tokens
 
 
@@ -28,6 +29,7 @@ def build() -> typer.Typer:
     keeping = (history, activity, approving, tokens, people, secrets, stopping, library, kept_files, schedules)
     for module in (*joining, *keeping, brief, chaos, bench, mcp):
         module.register(app)
+    suggest_in(app)
     return app
 
 

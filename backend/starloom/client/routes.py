@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         RecipeChecked,
         RecipeNamed,
         RecipeRow,
+        RecipeTried,
         RecipeVersionRow,
         RecipeWhole,
     )
@@ -443,7 +444,7 @@ def post_recipes() -> Post[RecipeChecked]:
     return Post("/recipes")
 
 
-def post_recipes_check() -> Post[RecipeChecked]:
+def post_recipes_check() -> Post[RecipeTried]:
     return Post("/recipes/check")
 
 

@@ -42,8 +42,8 @@ from starloom.store.blobs.logs import AttemptLogs
 from starloom.store.port import ReadPort
 from starloom_protocol.api.lab import FaultMeeting, RunRow, ScenarioRow
 from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
-from starloom_protocol.api.recipes import ProposalRow, RecipeRow, RecipeWhole, RunsRow
-from starloom_protocol.plan import PlanCheck
+from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, RecipeWhole, RunsRow
+from starloom_protocol.plan import PlanCheck, Recipe
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeVersion, RuleRecord, TaskSpec
@@ -81,6 +81,8 @@ class Planner(Protocol):
     ) -> list[PromptPart]: ...
 
     def recipes(self) -> list[RecipeRow]: ...
+
+    def tried(self, recipe: Recipe) -> list[ExampleTried]: ...
 
     def recipe(self, name: str) -> RecipeWhole | None: ...
 

@@ -60,6 +60,7 @@ class UpOptions:
     lab: bool = False
     lan: bool = False
     once: bool = False
+    again: bool = False
     fault: bool = True
     port: int | None = None
     home: Path | None = None
@@ -315,6 +316,7 @@ class Service:
         SampleStart(self._home).forget()
         argv = [sys.executable, "-P", "-m", "starloom.cli.machine.demo", "--home", str(self._home)]
         argv += [*(["--once"] if wishes.once else []), *([] if wishes.fault else ["--no-fault"])]
+        argv += ["--again"] if wishes.again else []
         argv += ["--report", str(wishes.report)] if wishes.report else []
         return await self._keep(Program("sample", argv), restart=False)
 

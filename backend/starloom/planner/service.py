@@ -31,13 +31,13 @@ from starloom.planner.recipes.catalogue import (
     with_effects,
     with_saved,
 )
-from starloom.planner.recipes.gallery import card
+from starloom.planner.recipes.gallery import card, every_sentence
 from starloom.planner.recipes.trust import trust_row, version_runs_row
 from starloom.planner.requests.distilling import distil
-from starloom.planner.requests.matching import Matched, match_all, offered
+from starloom.planner.requests.matching import Match, Matched, match, match_all, offered
 from starloom.planner.requests.refusals import examples, refused
 from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
-from starloom_protocol.api.recipes import ProposalRow, RecipeRow, RecipeWhole, RunsRow, TrustRow
+from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, RecipeWhole, RunsRow, TrustRow
 from starloom_protocol.plan import PlanCheck, Recipe, read_document
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
@@ -84,6 +84,30 @@ class Planning:
             hint = f"Did you mean `{near[0]}`?" if near else CODES[Code.UNKNOWN_RECIPE].hint
             return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, hint=hint, place="recipe", reason=reason)])
         return plan_recipe(recipe, params, self._fleet())
+
+    def tried(self, recipe: Recipe) -> list[ExampleTried]:
+        """Return each phrase of a recipe, filled for the devices of now and read among all recipes of this hub."""
+        fleet = self._fleet()
+        beside = [*(other for other in self._catalogue.all() if other.name != recipe.name), recipe]
+        rows: list[ExampleTried] = []
+        for sentence in every_sentence(recipe, fleet):
+            if sentence.lacks:
+                why = "; ".join(lack["reason"] for lack in sentence.lacks)
+                rows.append({"words": sentence.words, "fits": None, "params": {}, "why": why})
+                continue
+            found = match(sentence.words, beside, fleet)
+            first = found.candidates[0] if found.candidates else None
+            own = first is not None and first.recipe == recipe.name
+            exact = found.outcome is Match.EXACT
+            # A phrase may leave a value to a form: the words mean this recipe, and start nothing before it is given.
+            fits = True if exact and own else None if own and first is not None and first.missing else False
+            if exact and not own and first is not None:
+                why = f"these words start {first.recipe}"
+            else:
+                why = "" if fits else refused(found, fleet).reason
+            params = dict(first.params) if fits and first is not None else {}
+            rows.append({"words": sentence.words, "fits": fits, "params": params, "why": why})
+        return rows
 
     def refused(self, found: Matched) -> Fault:
         """Return the fault of words with this match, which start nothing."""

@@ -16,6 +16,8 @@ from pathlib import Path
 
 NAME = "starloom"
 AGENT = "starloom-agent"
+HOME_LEFT_OPEN = "STARLOOM_HOME=FOLDER"
+"""Where the folder may not be told, because strangers read the line, too."""
 UPGRADE = f"{AGENT} upgrade"
 
 _COMMAND = re.compile(rf"(?<![\w./~-]){NAME}(?= (?:[a-z]|--[a-z]))")
@@ -52,6 +54,16 @@ def in_its_folder() -> str:
     if known or not found.is_relative_to(environment) or sys.prefix == sys.base_prefix:
         return NAME
     return shlex.quote(str(Path(environment.name) / found.relative_to(environment)))
+
+
+def for_its_hub(words: str, home: Path, usual: Path) -> str:
+    """Return words that run this program with the variable that a hub on other data needs, its folder left open.
+
+    A hub is found on the usual data, and on `.starloom` in the folder of the command or above it.
+    """
+    here = Path.cwd()
+    found = [usual, *(folder / ".starloom" for folder in (here, *here.parents))]
+    return words if home.resolve() in [one.resolve() for one in found] else f"{HOME_LEFT_OPEN} {words}"
 
 
 def with_program(text: str, program: Callable[[], str]) -> str:

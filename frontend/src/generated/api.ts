@@ -1523,7 +1523,9 @@ export interface paths {
         put?: never;
         /**
          * Check
-         * @description Check a recipe: list every fault, or show the recipe it would become; nothing is kept and nothing runs.
+         * @description Check a recipe: list every fault, or show the recipe it would become and how each phrase of it is read.
+         *
+         *     Nothing is kept and nothing runs.
          */
         post: operations["check_api_v1_recipes_check_post"];
         delete?: never;
@@ -3218,6 +3220,18 @@ export interface components {
             puts: Record<string, unknown>;
             seq: number;
             stream: string;
+        };
+        /**
+         * ExampleTried
+         * @description A phrase of a recipe filled with values, read as a request: the values that it gives, or why it does not fit.
+         *
+         *     `fits` is null where no device here can stand in the sentence, or where the phrase leaves a value to a form.
+         */
+        ExampleTried: {
+            fits: boolean | null;
+            params: Record<string, unknown>;
+            why: string;
+            words: string;
         };
         /**
          * Expectation
@@ -5061,6 +5075,27 @@ export interface components {
             sentence: string;
         };
         /**
+         * RecipeTried
+         * @description A recipe that was checked, with each of its phrases as it is read here.
+         */
+        RecipeTried: {
+            asks_for: {
+                [key: string]: string[];
+            };
+            built_in: boolean;
+            clock: boolean;
+            effects: components["schemas"]["Effect"][];
+            examples: components["schemas"]["ExampleTried"][];
+            lacking: string[];
+            name: string;
+            params: {
+                [key: string]: components["schemas"]["RecipeParam"];
+            };
+            phrases: string[];
+            title: string;
+            version: number;
+        };
+        /**
          * RecipeVersionRow
          * @description A version of a saved recipe that is kept, with its runs.
          *
@@ -6660,6 +6695,7 @@ export type Enrollments = components['schemas']['Enrollments'];
 export type Estimate = components['schemas']['Estimate'];
 export type EventPage = components['schemas']['EventPage'];
 export type EventRow = components['schemas']['EventRow'];
+export type ExampleTried = components['schemas']['ExampleTried'];
 export type Expectation = components['schemas']['Expectation'];
 export type ExpectedTask = components['schemas']['ExpectedTask'];
 export type Fault = components['schemas']['Fault'];
@@ -6792,6 +6828,7 @@ export type RecipeRow = components['schemas']['RecipeRow'];
 export type RecipeSentence = components['schemas']['RecipeSentence'];
 export type RecipeShape = components['schemas']['RecipeShape'];
 export type RecipeTrend = components['schemas']['RecipeTrend'];
+export type RecipeTried = components['schemas']['RecipeTried'];
 export type RecipeVersionRow = components['schemas']['RecipeVersionRow'];
 export type RecipeWhole = components['schemas']['RecipeWhole'];
 export type Recoveries = components['schemas']['Recoveries'];
@@ -9699,7 +9736,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecipeChecked"];
+                    "application/json": components["schemas"]["RecipeTried"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

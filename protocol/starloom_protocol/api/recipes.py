@@ -40,10 +40,28 @@ class RecipeLine(RecipeHead):
     clock: bool
 
 
+class ExampleTried(TypedDict):
+    """A phrase of a recipe filled with values, read as a request: the values that it gives, or why it does not fit.
+
+    `fits` is null where no device here can stand in the sentence, or where the phrase leaves a value to a form.
+    """
+
+    words: str
+    fits: bool | None
+    params: dict[str, Any]
+    why: str
+
+
 class RecipeChecked(RecipeLine):
     """A recipe that was read; `lacking` has a sentence for each tool of it that no device offers now."""
 
     lacking: list[str]
+
+
+class RecipeTried(RecipeChecked):
+    """A recipe that was checked, with each of its phrases as it is read here."""
+
+    examples: list[ExampleTried]
 
 
 class SentencePart(TypedDict):

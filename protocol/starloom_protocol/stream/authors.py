@@ -45,6 +45,11 @@ def name_of(author: str) -> str:
     return name if colon else kind
 
 
+def shown_name(author: str) -> str:
+    """Return an author's name beside an event or a version; a part of the hub is *Starloom*."""
+    return name_of(author) if ":" in who(author) else _PARTS.get(who(author), "Starloom")
+
+
 def told_name(author: str) -> str:
     """Return an author's name in sentences; a part of the hub is *the hub*."""
     return name_of(author) if ":" in who(author) else _PARTS.get(who(author), "the hub")

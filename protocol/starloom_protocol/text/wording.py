@@ -84,7 +84,7 @@ def size_words(count: int) -> str:
     amount = float(min(count, _SIZE_MOST))
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if amount < 1000 or unit == "TB":
-            return f"{count} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+            return f"{count} byte{'' if count == 1 else 's'}" if unit == "bytes" else f"{amount:.1f} {unit}"
         amount /= 1000
     raise AssertionError("the last unit returns")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -213,3 +214,23 @@ def test_the_line_to_try_a_recipe_has_a_value_for_each_parameter_that_needs_one(
     _, said = starloom(hub, "recipe", "import", str(path))
     line = "Try it: starloom recipe test note -p where=desk -p 'folder=My documents' -p often=1"
     assert said.splitlines()[-1] == typed(line)
+
+
+def test_each_phrase_of_a_file_is_tried_and_one_that_does_not_fit_fails(hub: StubHub, file: Path) -> None:
+    fits = {"words": "look into Pictures", "fits": True, "params": {"folder": "Pictures"}, "why": ""}
+    open_: dict[str, Any] = {
+        "words": "look on a phone",
+        "fits": None,
+        "params": {},
+        "why": "no phone is here",
+    }
+    misses = {"words": "is it up", "fits": False, "params": {}, "why": "these words start site-check"}
+    hub.answers["POST", "/constellations/preview"] = (200, PREVIEW)
+    hub.answers["POST", "/recipes/check"] = (200, {"name": "mine", "lacking": [], "examples": [fits, open_]})
+    code, said = starloom(hub, "recipe", "test", str(file))
+    assert code == 0
+    assert "“look into Pictures”  fits: look on laptop" in said
+    assert "“look on a phone”  not tried here: no phone is here" in said
+    hub.answers["POST", "/recipes/check"] = (200, {"name": "mine", "lacking": [], "examples": [fits, misses]})
+    code, said = starloom(hub, "recipe", "test", str(file))
+    assert (code, "“is it up”  DOES NOT FIT: these words start site-check" in said) == (1, True)

@@ -57,3 +57,10 @@ def test_a_task_that_waits_for_a_tap_does_not_count_as_running() -> None:
     view = View("c-1")
     view.apply([event])
     assert progress(view) == "0 of 1 tasks done, 0 running, 1 waits for a tap"
+
+
+def test_work_of_a_part_of_the_hub_is_starlooms() -> None:
+    event = Event(about="", at_ms=1, by="engine", kind=EventKind.ENDED, puts={}, seq=7, stream="c-1")
+    assert event_line(event, {}).endswith("by Starloom")
+    assert event_line(msgspec.structs.replace(event, by="rule:again"), {}).endswith("by rule:again")
+    assert event_line(msgspec.structs.replace(event, by="person:ines#t"), {}).endswith("by ines")

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starloom.client.view import View
+    from starloom_protocol.api.constellations import ConstellationRow
     from starloom_protocol.api.previews import Created, RunWhatIf
     from starloom_protocol.stream.feed import Event
 
@@ -53,6 +54,10 @@ AnywayOption = Annotated[
     bool, typer.Option("--anyway", help="Also a plan that waits for a device which is not here yet.")
 ]
 PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")]
+
+
+_TAPS_MOST = 5
+"""So many constellations of a list are looked at for the device on which somebody has to tap."""
 
 
 def register(app: typer.Typer) -> None:
@@ -321,10 +326,25 @@ def list_constellations(
             state_shown.append(f", {item['attention'][0].replace('_', ' ')}", style="magenta")
         table.add_row(item["id"], state_shown, str(item["version"]), begun, name)
     _print(Fitted(table, spared=("version", "begun")))
+    _tell_taps(run, items)
     if items[0].get("schedule") and not (state or text or device):
         meant, first = run.meant()
         if not first:
             say(f"Commands without an ID mean {meant['id']}, the newest that no schedule began.")
+
+
+def _tell_taps(run: Invocation, items: list[ConstellationRow]) -> None:
+    """Say which task waits for a tap and on which device; the list itself has the reason alone."""
+    waiting = [
+        item["id"]
+        for item in items
+        if Attention.WAITS_FOR_A_TAP in item.get("attention", ()) and item["state"] not in FINAL_CONSTELLATION_STATES
+    ]
+    for identity in waiting[:_TAPS_MOST]:
+        found = run.client.get(get_constellation_why(identity))
+        for row in found["attention"] if "attention" in found else ():
+            if row["reason"] == Attention.WAITS_FOR_A_TAP:
+                say(f"{identity}: {row['sentence']}")
 
 
 def show(

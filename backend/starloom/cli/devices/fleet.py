@@ -31,6 +31,7 @@ def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     hub_command(app, "devices")(devices)
     device = typer.Typer(help="Look at one device, or change what it may get.", no_args_is_help=True)
+    hub_command(device, "ls")(devices)
     hub_command(device, "show")(show_device)
     hub_command(device, "drain")(drain)
     hub_command(device, "resume")(resume_device)

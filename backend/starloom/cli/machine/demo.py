@@ -27,6 +27,7 @@ from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, unreachable
 from starloom.client.rest import Client
 from starloom.client.routes import (
+    get_constellation,
     get_constellation_why,
     get_devices,
     post_constellations,
@@ -45,7 +46,7 @@ from starloom.lab.sample import sample_files
 from starloom.lab.sample.facts import CUT_TASK, Places, evidence, figures_of, sleeps_in, upload_of, words_for
 from starloom.process import heap
 from starloom_protocol.stream.feed import Event
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile, TaskState
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, Profile, TaskState
 
 SERVER, PHONE = "demo-server", "demo-phone"
 PHONE_OFF_S = 2.0
@@ -61,6 +62,12 @@ class Choices:
     once: bool
     fault: bool
     report: Path | None
+    again: bool = False
+
+    @property
+    def may_pass_over(self) -> bool:
+        """Whether a sample that ended well in an earlier start is enough: nobody has asked for a run of its own."""
+        return not (self.again or self.once or self.report is not None) and Places(self.home).answered.exists()
 
 
 class Sample:
@@ -87,13 +94,20 @@ class Sample:
     def _names(self) -> dict[str, str]:
         return {item["id"]: item["name"] for item in self._client.get(get_devices())["items"]}
 
-    async def run(self, drawing: asyncio.Task[float]) -> int:
+    async def run(self, drawing: asyncio.Task[float] | None) -> int:
         """Carry out the sample once its pictures are drawn; the exit code is its result.
+
+        Where it has ended well in an earlier start, its devices join and the answer of then is shown.
 
         Raises:
             Problem: a device cannot join, or the hub is away.
         """
-        await self._prepare(drawing)
+        await self._prepare()
+        if drawing is None and (earlier := await asyncio.to_thread(self._earlier)):
+            self._screen.tell_earlier(f"{self._address.url}/constellations/{earlier}")
+            await self.tell_next()
+            return int(Exit.SUCCEEDED)
+        self._introduce(await (drawing or draw(self._places)))
         # The words are previewed first; the hash of the preview approves exactly that plan.
         preview = await asyncio.to_thread(
             lambda: self._client.post(post_constellations_preview(), {"request": self._words})
@@ -128,7 +142,17 @@ class Sample:
 
     # -- devices
 
-    async def _prepare(self, drawing: asyncio.Task[float]) -> None:
+    def _earlier(self) -> str:
+        """Return the constellation of an earlier start that ended well and is still in the history; else nothing."""
+        try:
+            found = self._client.get(get_constellation(self._places.answered.read_text().strip()))
+        except Problem as problem:
+            if problem.code in (Code.NOT_FOUND, Code.PRUNED):
+                return ""
+            raise
+        return found["id"] if found["state"] == ConstellationState.SUCCEEDED else ""
+
+    async def _prepare(self) -> None:
         for name, folder in ((SERVER, self._places.server), (PHONE, self._places.phone)):
             agent = LocalAgent(self._places.agent_home(name), name, "", Profile.WORK, (folder,), demo=True, lab=True)
             link = await self._start_link(name)
@@ -141,10 +165,12 @@ class Sample:
                 raise device_missing("this computer's agent has not started", "The reason stands above.")
             ids = [device.id for device in self._joined.values()]
             await until_online(self._client, [*ids, desktop])
-        self._screen.told("drawing 24 pictures on the demo phone", await drawing)
         names = await asyncio.to_thread(self._names)
         phone, server = names[self._joined[PHONE].id], names[self._joined[SERVER].id]
         self._words = words_for(phone, server, names[desktop])
+
+    def _introduce(self, drawn_s: float) -> None:
+        self._screen.told("drawing 24 pictures on the demo phone", drawn_s)
         self._screen.introduce(self._words, fault=self._choices.fault)
 
     async def _join(self, name: str, device: DemoDevice) -> None:
@@ -237,6 +263,8 @@ class Sample:
         await asyncio.to_thread(sample_files.note_sheets, self._places)
         figures = figures_of(view, self._events, sleeps_in(view))
         await asyncio.to_thread(self._screen.finish, view, figures)
+        if outcome(view) is Exit.SUCCEEDED:
+            await asyncio.to_thread(self._places.answered.write_text, view.constellation)
         if not self._choices.once:
             await self.tell_next()
         if self._choices.report is not None:
@@ -293,8 +321,8 @@ async def carry_out(choices: Choices) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     stopping = asyncio.create_task(stopped.wait())
-    drawing = asyncio.create_task(draw(Places(choices.home)))
-    begun: list[asyncio.Task[Any]] = [stopping, drawing]
+    drawing = None if choices.may_pass_over else asyncio.create_task(draw(Places(choices.home)))
+    begun: list[asyncio.Task[Any]] = [stopping, *([drawing] if drawing is not None else [])]
     sample: Sample | None = None
     try:
         begun.append(told := asyncio.create_task(SampleStart(choices.home).until_hub()))
@@ -335,8 +363,9 @@ def main() -> None:
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--no-fault", action="store_true")
     parser.add_argument("--report", type=Path)
+    parser.add_argument("--again", action="store_true")
     given = parser.parse_args()
-    choices = Choices(given.home, given.once, not given.no_fault, given.report)
+    choices = Choices(given.home, given.once, not given.no_fault, given.report, given.again)
     try:
         sys.exit(asyncio.run(carry_out(choices)))
     except Problem as problem:

@@ -119,6 +119,18 @@ class DemoScreen:
             f"{figures.attempts_repeated} task repeated after {figures.fault_injected} fault."
         )
 
+    def tell_earlier(self, answer: str) -> None:
+        """Print the address of the answer of an earlier start, and how the sample is carried out once more."""
+        self._console.print(
+            typed(
+                f"\nThe sample has ended well here before. Its answer, after the sign-in below:\n  {answer}\n"
+                "To carry it out once more: make run AGAIN=1, or starloom up --demo --again"
+            ),
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+
     def tell_next(self, url: str, link: str, hub: str) -> None:
         """Print the address and what to try; `hub` is the option that names this one."""
         out = self._console

@@ -39,6 +39,7 @@ def up(
         bool, typer.Option("--lan", help="Also listen in the local network, by HTTPS: phones and computers there.")
     ] = False,
     once: Annotated[bool, typer.Option("--once", help="End after the sample, with its result.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="The sample once more, where it has ended well here.")] = False,
     fault: Annotated[bool, typer.Option("--fault/--no-fault", help="The sample's announced fault.")] = True,
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="STARLOOM_PORT.")] = None,
     home: HomeOption = None,
@@ -47,8 +48,8 @@ def up(
     """Run the whole service in the foreground until Ctrl-C, which stops all its processes."""
     from starloom.host.supervisor import UpOptions, serve
 
-    if (once or report) and not demo:
-        raise usage("--once and --report belong to the sample, which only --demo carries out", "Add --demo.")
+    if (once or report or again) and not demo:
+        raise usage("--once, --again and --report belong to the sample, which only --demo carries out", "Add --demo.")
     if demo and no_agent:
         raise usage("the sample needs this computer's agent", "Leave out --no-agent, or --demo.")
     if run.as_json:
@@ -59,6 +60,7 @@ def up(
         lab=lab or demo,
         lan=lan,
         once=once,
+        again=again,
         fault=fault,
         port=port,
         home=home,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,8 +31,12 @@ from starloom.client.routes import (
 from starloom.client.terminal.escaping import escaped, tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import parameters
-from starloom_protocol.api.recipes import TrustRow
+from starloom_protocol.api.recipes import ExampleTried, TrustRow
 from starloom_protocol.values import canonical
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.previews import PlanPreview, RequestPreview
+    from starloom_protocol.plan import Recipe
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As `starloom recipes` lists it.")]
 
@@ -127,15 +131,17 @@ def prove_recipe(
 ) -> None:
     """Check a recipe and show its plan here, with the values of its test; starts nothing.
 
-    The exit code is 1 when a task has no device, or a device lacks a grant.
+    Each phrase of a file is tried as a request, too. The exit code is 1 when one does not start this recipe, when a
+    task has no device, or when a device lacks a grant.
     """
     from starloom_protocol.plan import read_recipe  # a third of a start, which no other command needs
 
     given = parameters(param) if param else {}
     if recipe == "-" or Path(recipe).expanduser().is_file():
         text = read_plan(recipe)
-        run.client.post(post_recipes_check(), {"recipe": text})
+        examples = run.client.post(post_recipes_check(), {"recipe": text})["examples"]
     else:
+        examples = []
         text = str(run.client.get(get_recipe(recipe))["text"])
     head = read_recipe(text).recipe
     if head is None:
@@ -145,8 +151,9 @@ def prove_recipe(
     placed = stand_ins(head, given, run.client.get(get_devices())["items"]) if names_devices(head, given) else {}
     values |= placed
     found = run.client.post(post_constellations_preview(), {"plan": head.plan, "params": values})
+    plans = [_tried_plan(run, head, example) for example in examples]
     if run.as_json:
-        run.emit(found)
+        run.emit({**found, **({"examples": plans} if examples else {})})
     else:
         from starloom.cli.text.preview_text import preview_text
         from starloom.client.terminal.style import console
@@ -156,9 +163,35 @@ def prove_recipe(
             chosen = ", ".join(f"{name} is {device}" for name, device in placed.items())
             say(f"(Its test names devices that are not here, so {chosen}; others: -p {next(iter(placed))}=DEVICE)")
         console().print(preview_text(found))
+        for plan in plans:
+            tell(_example_line(plan))
     lost = [task for task in found["tasks"] if task["tool"] and not task["device"]]
-    if lost or found["missing_grants"]:
+    if lost or found["missing_grants"] or any(plan["fits"] is False for plan in plans):
         finish(Exit.FAILED)
+
+
+class _Tried(ExampleTried):
+    """A phrase that was tried, with its plan where it fits."""
+
+    plan: PlanPreview | RequestPreview | None
+
+
+def _tried_plan(run: Invocation, head: Recipe, example: ExampleTried) -> _Tried:
+    if not example["fits"]:
+        return {**example, "plan": None}
+    values = dict.fromkeys(head.params) | {name: item.default for name, item in head.params.items()} | example["params"]
+    return {**example, "plan": run.client.post(post_constellations_preview(), {"plan": head.plan, "params": values})}
+
+
+def _example_line(tried: _Tried) -> str:
+    """Return a phrase with its tasks and devices, or with the reason why it starts no such plan."""
+    if tried["plan"] is None:
+        mark = "not tried here" if tried["fits"] is None else "DOES NOT FIT"
+        return f"  “{tried['words']}”  {mark}: {tried['why']}"
+    tasks = tried["plan"]["tasks"]
+    devices = dict.fromkeys(name for task in tasks for name in task["devices"])
+    steps = ", ".join(task["id"] for task in tasks)
+    return f"  “{tried['words']}”  fits: {steps} on {', '.join(devices) or 'no device'}"
 
 
 def import_recipe(

@@ -32,7 +32,7 @@ from starloom_protocol.records.entities import (
     decode_entity,
 )
 from starloom_protocol.records.goals import goal_answer
-from starloom_protocol.stream.authors import is_person, name_of, who
+from starloom_protocol.stream.authors import is_person, name_of, shown_name, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
@@ -284,7 +284,9 @@ def event_line(event: Event, devices: dict[str, str]) -> str:
     named = devices.get(event.about) or task_name(event.about, devices)
     about = f" {escaped(named)}" if event.about else ""
     note = f"  {escaped(named_in_text(event.note, devices))}" if event.note else ""
-    author = devices.get(name_of(event.by)) or (name_of(event.by) if is_person(event.by) else who(event.by))
+    author = devices.get(name_of(event.by)) or (
+        shown_name(event.by) if is_person(event.by) or ":" not in event.by else who(event.by)
+    )
     return f"{event.seq:>5}  {clock(event.at_ms)}  {event.kind}{about}  by {escaped(author)}{note}"
 
 
@@ -315,7 +317,7 @@ class Changes:
                     self._told[name] = told
                     found.append(f"{at}  {task_name(name, self._devices)}: {told}")
             elif kind == "version":
-                found.append(f"{at}  version {name} by {name_of(event.by)}: {escaped(event.note) or 'the plan'}")
+                found.append(f"{at}  version {name} by {shown_name(event.by)}: {escaped(event.note) or 'the plan'}")
         if told := turn_line(event):
             found.append(f"{at}  {told}")
         if event.kind in (EventKind.FINDING_PUBLISHED, EventKind.FINDING_REFUSED):

@@ -264,6 +264,21 @@ class AccessView:
             root=token.parent if kind == SESSION else "",
         )
 
+    def was_ended(self, text: str) -> bool:
+        """Tell whether a secret is that of a session which somebody ended, itself or what it was made from.
+
+        A cookie of another hub on the same host, or of a history that is gone, was ended by nobody; nor was one whose
+        time is over.
+        """
+        parts = credentials.split(text, _PREFIXES[SESSION])
+        token = self.tokens.get(parts[0]) if parts is not None else None
+        if parts is None or token is None or token.kind != SESSION:
+            return False
+        if not credentials.matches(parts[1], token.secret_hash):
+            return False
+        line = (self.tokens.get(one) for one in (token.id, *self.ancestors(token.id)))
+        return any(one is not None and one.revoked_ms for one in line)
+
     def is_valid(self, token: str) -> bool:
         """Tell whether a token is valid: neither it nor an ancestor was revoked or has expired."""
         now, line = self._now_ms(), [token, *self.ancestors(token)]

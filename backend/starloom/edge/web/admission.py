@@ -193,9 +193,11 @@ class Admission:
             )
         caller = self._access.caller(cookie, SESSION)
         if caller is None:
-            # The page tells a person who was signed in from one who never was.
-            more = {**self._here.more(request), "session": "ended"}
-            raise Problem(Code.NOT_SIGNED_IN, "the session has ended or was revoked", more=more)
+            more = self._here.more(request)
+            if not self._access.was_ended(cookie):
+                raise Problem(Code.NOT_SIGNED_IN, "no session of this hub came with this request", more=more)
+            # The page tells a person whose session somebody ended from one who was never signed in here.
+            raise Problem(Code.NOT_SIGNED_IN, "the session was ended", more={**more, "session": "ended"})
         if request.method not in _SAFE:
             self._check_csrf(request, caller)
         return caller

@@ -53,6 +53,11 @@ class Places:
         return self.desktop / "Pictures" / "index.html", self.desktop / "Pictures" / "catalogue.csv"
 
     @property
+    def answered(self) -> Path:
+        """The id of the constellation in which the sample ended well, as text."""
+        return self.home / "demo" / "answered"
+
+    @property
     def made(self) -> Path:
         return self.home / "demo" / "made.json"
 

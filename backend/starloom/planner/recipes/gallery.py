@@ -118,6 +118,11 @@ def filled(
     return _fill(recipe, phrase, fleet, given) if phrase else Filled([Part(recipe.title)])
 
 
+def every_sentence(recipe: Recipe, fleet: FleetSnapshot) -> list[Filled]:
+    """Return each phrase of a recipe filled with the devices that are here."""
+    return [_fill(recipe, phrase, fleet, {}) for phrase in recipe.phrases]
+
+
 def _phrase(recipe: Recipe, wanted: set[str], *, every_device: bool) -> str:
     for name, param in recipe.params.items():
         open_ = param.default is None and not param.optional

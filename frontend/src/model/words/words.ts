@@ -167,13 +167,13 @@ export const money = (micros: number): string => (micros ? `, ${(micros / 1_000_
 
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-/** Who made a version or decided an event, in words: `rule duplicates`, `mara`, `assistant mara`, `the engine`.
+/** Who made a version or decided an event, in words: `rule duplicates`, `mara`, `assistant mara`, `Starloom`.
  *
  * The token by which somebody was recognised stands after `#` and is left out. */
 export function author(by: string): string {
   const who = by.split("#", 1)[0] ?? by;
   const [kind, name] = [who.slice(0, who.indexOf(":")), who.slice(who.indexOf(":") + 1)];
-  if (who === "engine") return "engine";
+  if (!who.includes(":")) return who === "model" ? "the hub's model" : who && "Starloom";
   if (kind === "rule" || kind === "assistant" || kind === "program") return `${kind} ${name}`;
   if (kind === "person" || kind === "device") return name;
   return who;

@@ -28,6 +28,7 @@ from starloom_protocol.plan.language.models import (
 from starloom_protocol.plan.language.params import Params
 from starloom_protocol.plan.lowering.tasks import Lowering, plain_dependencies, policy_of
 from starloom_protocol.plan.lowering.votes import calls_of, is_count
+from starloom_protocol.plan.types.flow import Flow
 from starloom_protocol.records import edits
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import canonical, parse, pointer_fault
@@ -213,6 +214,8 @@ class Operations:
         args = doc.args or {} if "args" in given else parse(spec.args)
         drawn = doc.inputs or {} if "inputs" in given else {item.name: item for item in spec.inputs}
         self._lowering.takes_call(spec.tool, args, drawn, place)
+        if "args" in given:
+            Flow({}, self._lowering.known.signatures, self._found).given(spec.tool, args, place)
 
     def _reassign(self, body: Any, place: str) -> edits.EditOperation | None:
         doc = self._found.validate(_ReassignDoc, body, place)

@@ -38,7 +38,7 @@ from starloom_protocol.records.edits import (
 from starloom_protocol.records.entities import Check, Condition, Dependency, Input, ResultSpec, SentenceSpec, TaskSpec
 from starloom_protocol.records.specs import Moment, Repeat, by_result, counts_as_one
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.values import parse
+from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
 
 _FAMILY_STEPS_MAX: Final = 64
@@ -212,6 +212,14 @@ class Flow:
     def of_call(self, tool: str, output: str, place: str) -> None:
         """Note a pointer that the result of a tool does not have."""
         self._resolved(self._of(tool).gives, output, place, tool)
+
+    def given(self, tool: str, args: Any, place: str) -> None:
+        """Note each new argument of a running task of a type that its tool does not take; items are not judged."""
+
+        def holes(where: str) -> Hole:
+            return lambda kind, value: OPEN if kind == "each" else self._others(where)(kind, value)
+
+        self._call(tool, canonical(args), {}, holes, place, "inputs")
 
     def gate(self, dependency: Dependency, place: str) -> None:
         """Note a condition on an output that its source does not give."""

@@ -274,3 +274,14 @@ async def test_a_session_that_was_revoked_is_told_so_afterwards(world: World) ->
         assert gone.status_code == 200
         again = await http.get("/api/v1/session")
     assert (again.status_code, again.json()["session"]) == (401, "ended")
+
+
+async def test_a_cookie_that_nobody_ended_asks_for_a_sign_in(world: World) -> None:
+    async with world.client("") as http:
+        await http.post("/api/v1/sign-in", json=await link_of(world))
+        (name,) = dict(http.cookies)
+        kept = http.cookies[name]
+        for stale in ("not-one-of-ours", kept[:-4] + "AAAA", "sws_" + "a" * 20 + "." + "b" * 43):
+            http.cookies.clear()
+            told = (await http.get("/api/v1/session", headers={"Cookie": f"{name}={stale}"})).json()
+            assert (told["code"], "session" in told) == ("not_signed_in", False)

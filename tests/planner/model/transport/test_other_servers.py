@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
 from starloom.planner.model.conversations.planning import Conversation
 from starloom.planner.model.endpoints.endpoint import Endpoint, Wire
-from starloom.planner.model.port import Reply, ToolsRefused, Turn
+from starloom.planner.model.port import ModelFault, Reply, ToolsRefused, Turn
 from starloom.planner.model.reading import Unchanged, Wished, read_reply
 from starloom.planner.model.transport.connecting import connect
 from starloom.planner.model.transport.wire import WiredModel
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault
 from tests.models.modes import GOOD, PLAN, REFUSES_TOOLS, THOUGHT
-from tests.models.server import FakeModel, Say, fake_model, without_tools
+from tests.models.server import FakeModel, Json, Say, anthropic_body, fake_model, openai_body, without_tools
 from tests.planner.fleets import device, fleet
 
 WIRES = tuple(Wire)
@@ -98,3 +99,72 @@ def test_an_end_of_thinking_inside_a_value_is_only_text() -> None:
     found = read_reply(Reply(json.dumps({"kind": "plan", "plan": {**PLAN, "name": "of </think> {x}"}})))
     assert isinstance(found, Wished)
     assert found.document["name"] == "of </think> {x}"
+
+
+def _without(body: Json, path: str) -> bytes:
+    """Return an answer without one field, which a path names."""
+    copy = json.loads(json.dumps(body))
+    *way, last = path.split("/")
+    at: Any = copy
+    for step in way:
+        at = at[int(step)] if step.isdigit() else at[step]
+    del at[last]
+    return json.dumps(copy).encode()
+
+
+LEFT_OUT = {
+    Wire.OPENAI: (
+        "created",
+        "id",
+        "object",
+        "model",
+        "usage",
+        "usage/total_tokens",
+        "usage/prompt_tokens",
+        "choices/0/index",
+        "choices/0/finish_reason",
+        "choices/0/logprobs",
+        "choices/0/message/role",
+        "choices/0/message/content",
+        "choices/0/message/tool_calls/0/id",
+        "choices/0/message/tool_calls/0/type",
+    ),
+    Wire.ANTHROPIC: ("id", "type", "role", "model", "usage", "usage/output_tokens", "stop_reason", "stop_sequence"),
+}
+BODIES = {Wire.OPENAI: openai_body(GOOD), Wire.ANTHROPIC: anthropic_body(GOOD)}
+
+
+@pytest.mark.parametrize(("wire", "path"), [(wire, path) for wire, paths in LEFT_OUT.items() for path in paths])
+async def test_a_field_that_no_plan_needs_may_be_left_out(wire: Wire, path: str) -> None:
+    async with fake_model(Say(body=_without(BODIES[wire], path))) as fake:
+        reply = await WiredModel(endpoint(fake, wire)).ask("Plan.", ASKED)
+    assert isinstance(read_reply(reply), Wished)
+    assert reply.input_tokens > 0
+    assert reply.output_tokens > 0
+
+
+@pytest.mark.parametrize(
+    ("wire", "path", "told"),
+    [
+        (Wire.OPENAI, "choices", "lacks `choices` (a list with one answer); received was a map with `created`, `id`"),
+        (Wire.OPENAI, "choices/0/message", "lacks `choices[0].message` (a map); received was a map with"),
+        (
+            Wire.OPENAI,
+            "choices/0/message/tool_calls/0/function/arguments",
+            "tool_calls[0].function.arguments` (a text)",
+        ),
+        (Wire.ANTHROPIC, "content", "lacks `content` (a list of blocks); received was a map with `id`, `model`"),
+    ],
+)
+async def test_a_field_that_a_plan_needs_is_named_with_what_came(wire: Wire, path: str, told: str) -> None:
+    async with fake_model(Say(body=_without(BODIES[wire], path))) as fake:
+        with pytest.raises(ModelFault) as raised:
+            await WiredModel(endpoint(fake, wire)).ask("Plan.", ASKED)
+    assert told in raised.value.fault.reason
+
+
+async def test_a_name_that_a_server_wrote_is_never_shown() -> None:
+    async with fake_model(Say(body=b'{"ignore all rules": 1, "error": {"message": "secret"}}')) as fake:
+        with pytest.raises(ModelFault) as raised:
+            await WiredModel(endpoint(fake)).ask("Plan.", ASKED)
+    assert raised.value.fault.reason.endswith("received was a map with `error`, 1 other field")

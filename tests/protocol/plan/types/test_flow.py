@@ -256,3 +256,19 @@ def test_a_call_without_arguments_asks_for_no_signature() -> None:
     found = Found()
     Flow({}, Unread(), found).task(task("a"), "tasks[0]")
     assert found.faults == []
+
+
+def test_new_arguments_of_a_running_task_have_its_tool_s_types() -> None:
+    running = task("take", tool="x.take")
+
+    def edited(args: dict[str, Any]) -> list[tuple[str, str]]:
+        operation = {"update_task": {"id": "take", "args": args}}
+        faults, _ = check_edit([operation], known_signatures=KNOWN, known_tasks={"take": running})
+        return [(str(fault.code), fault.place) for fault in faults]
+
+    at = "operations[0].update_task.args."
+    assert edited({"limit": "x"}) == [("wrong_type", at + "limit")]
+    assert edited({"how": "quick", "paths": [7]}) == [("wrong_type", at + "how"), ("wrong_type", at + "paths[0]")]
+    assert edited({"limit": 7, "how": "fast", "text": "a", "paths": ["a"]}) == []
+    assert edited({"text": {"secret": "key"}}) == []
+    assert [fault for fault in told(take(args={"limit": "x"})) if fault[0] == "wrong_type"], "as a plan is refused"

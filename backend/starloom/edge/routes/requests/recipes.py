@@ -35,6 +35,7 @@ from starloom_protocol.api.recipes import (
     RecipeChecked,
     RecipeNamed,
     RecipeRow,
+    RecipeTried,
     RecipeVersionRow,
     RecipeWhole,
 )
@@ -46,6 +47,9 @@ from starloom_protocol.stream.authors import who
 from starloom_protocol.vocabulary import Approval, Code
 
 _R = V1 + "/recipes"
+
+PHRASES_AT_ONCE = 4
+"""More phrases are read in another thread: each is compared with every recipe."""
 
 
 class Checked(Body):
@@ -119,10 +123,15 @@ class Recipes:
         ]
         return json_reply({"items": items, "next": None})
 
-    async def check(self, request: Request, body: Checked) -> JsonReply[RecipeChecked]:
-        """Check a recipe: list every fault, or show the recipe it would become; nothing is kept and nothing runs."""
-        recipe, _, lacking = await self._read(request, body.recipe)
-        return json_reply({**listed(recipe, built_in=False), "lacking": lacking})
+    async def check(self, request: Request, body: Checked) -> JsonReply[RecipeTried]:
+        """Check a recipe: list every fault, or show the recipe it would become and how each phrase of it is read.
+
+        Nothing is kept and nothing runs.
+        """
+        recipe, text, lacking = await self._read(request, body.recipe)
+        large = len(text) > LARGE_BYTES or len(recipe.phrases) > PHRASES_AT_ONCE
+        tried = await self._hub.computing.run(request, large, lambda: self._hub.planner.tried(recipe))
+        return json_reply({**listed(recipe, built_in=False), "lacking": lacking, "examples": tried})
 
     async def save(self, request: Request, body: Saved) -> JsonReply[RecipeChecked]:
         """Keep a recipe: a new one, or the version after `base_version`. Runs nothing."""

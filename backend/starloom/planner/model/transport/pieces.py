@@ -175,7 +175,7 @@ class OpenAIPieces:
         return known
 
     def body(self) -> Json:
-        if self._stop is None and not self._ended:
+        if self._stop is None and not (self._ended and (self._texts or self._calls)):
             raise BrokenStream("it hung up before its answer was whole")
         message = {**self._message, **{name: "".join(texts) for name, texts in self._texts.items()}}
         if self._calls:

@@ -14,8 +14,9 @@ import httpx2
 
 from starloom.planner.model.endpoints.endpoint import Endpoint, Wire
 from starloom.planner.model.port import Hear
+from starloom.planner.model.transport.completing import completed
 from starloom.planner.model.transport.dialling import EVENTS, TooMuch, kind_of
-from starloom.planner.model.transport.pieces import EventLines, Joining, ServerEvent, joining, streamed
+from starloom.planner.model.transport.pieces import EventLines, ServerEvent, joining, streamed
 
 _REFUSES: Final = frozenset({400, 404, 405, 406, 415, 422, 500, 501})
 """The statuses by which a server may say that it streams nothing, with a word about it."""
@@ -32,14 +33,14 @@ class Streamed(httpx2.AsyncBaseTransport):
     def __init__(self, inner: httpx2.AsyncBaseTransport, endpoint: Endpoint, hear: Hear) -> None:
         self._inner = inner
         self._identity = (endpoint.url, endpoint.model, endpoint.wire)
-        self._wire = endpoint.wire
+        self._wire, self._model = endpoint.wire, endpoint.model
         self._bytes_most = endpoint.limits.bytes_most
         self._hear = hear
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         asked = await request.aread()
         if self._identity in _without_streams:
-            return await self._inner.handle_async_request(_copied(request, asked))
+            return await self._plain(await self._inner.handle_async_request(_copied(request, asked)))
         wished = json.dumps(streamed(json.loads(asked), self._wire)).encode()
         response = await self._inner.handle_async_request(_copied(request, wished))
         if response.status_code in _REFUSES and _WORD in (await response.aread()).lower():
@@ -47,10 +48,22 @@ class Streamed(httpx2.AsyncBaseTransport):
             response = await self._inner.handle_async_request(_copied(request, asked))
             if response.status_code < 300:
                 _remember(self._identity)
-            return response
+            return await self._plain(response)
         if response.status_code < 300 and kind_of(response) == EVENTS:
             return await self._joined(response)
-        return response
+        return await self._plain(response)
+
+    async def _plain(self, response: httpx2.Response) -> httpx2.Response:
+        """Return an answer that came in one body, completed; one that is no JSON is left to the library."""
+        if response.status_code >= 300:
+            return response
+        raw = await response.aread()
+        await response.aclose()
+        try:
+            found = json.loads(raw)
+        except ValueError:
+            return _of_body(response, raw)
+        return _of_body(response, json.dumps(completed(found, self._wire, self._model)).encode())
 
     async def _joined(self, response: httpx2.Response) -> httpx2.Response:
         """Read a stream to its end and return it as one body."""
@@ -67,7 +80,7 @@ class Streamed(httpx2.AsyncBaseTransport):
                     break
         finally:
             await response.aclose()
-        return _whole(response, answer)
+        return _of_body(response, json.dumps(completed(answer.body(), self._wire, self._model)).encode())
 
     async def _events(self, response: httpx2.Response) -> AsyncIterator[ServerEvent]:
         lines, held = EventLines(), bytearray()
@@ -102,7 +115,6 @@ def _copied(request: httpx2.Request, body: bytes) -> httpx2.Request:
     return httpx2.Request(request.method, request.url, headers=headers, content=body, extensions=extensions)
 
 
-def _whole(response: httpx2.Response, answer: Joining) -> httpx2.Response:
+def _of_body(response: httpx2.Response, body: bytes) -> httpx2.Response:
     headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _HOPS]
-    body = json.dumps(answer.body()).encode()
     return httpx2.Response(200, headers=[*headers, ("content-type", "application/json")], content=body)

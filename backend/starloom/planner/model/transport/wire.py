@@ -35,6 +35,7 @@ from pydantic_ai.usage import RequestUsage
 from starloom.planner.model.answers import Stage, answer_schema
 from starloom.planner.model.endpoints.endpoint import Endpoint, Wire
 from starloom.planner.model.port import Hear, ModelAway, ModelFault, Piece, Reply, ToolsRefused, Turn
+from starloom.planner.model.transport.completing import Lacking
 from starloom.planner.model.transport.dialling import Guarded, Resolve, TooMuch, resolve_once
 from starloom.planner.model.transport.pieces import BrokenStream
 from starloom.planner.model.transport.streaming import Streamed
@@ -161,7 +162,7 @@ class WiredModel:
                 raise self._refusal(error.status_code) from error
             absent = error.status_code in _NOBODY_BEHIND
             raise (self._absent if absent else self._away)(*_status_words(error.status_code)) from error
-        except (AgentRunError, UserError, httpx2.HTTPError, TooMuch, BrokenStream, *_MISREAD) as error:
+        except (AgentRunError, UserError, httpx2.HTTPError, TooMuch, BrokenStream, Lacking, *_MISREAD) as error:
             words, hint, absent = _cause_words(error)
             raise (self._absent if absent else self._away)(words, hint) from error
         if plain:
@@ -287,6 +288,8 @@ def _cause_words(error: BaseException) -> tuple[str, str, bool]:
             return str(seen), _LENGTH if "longer" in str(seen) else _ADDRESS, False
         if isinstance(seen, BrokenStream):
             return str(seen), _SERVER, True
+        if isinstance(seen, Lacking):
+            return str(seen), _ADDRESS, False
         if isinstance(seen, httpx2.TimeoutException):
             return "it did not answer in time", _SLOW, True
         if isinstance(seen, httpx2.ConnectError):

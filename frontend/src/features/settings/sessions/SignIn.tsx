@@ -4,6 +4,9 @@ import { Brand } from "../../../ui/Icon.tsx";
 import { Button, CopyLine, ProblemNote } from "../../../ui/parts.tsx";
 import { typed } from "../../../ui/typed.ts";
 
+/** The hub names no folder of its computer before a sign-in. */
+const FOLDER_LEFT_OPEN = "STARLOOM_HOME=FOLDER";
+
 interface SignInProps {
   problem: Problem | null;
   /** The page was signed in, and the hub has ended that. */
@@ -48,10 +51,7 @@ export function SignInPage({ problem, ended, spoiled, working, onRetry }: SignIn
                 )}
                 {!problem?.reason && !ended && !spoiled && <p className="strong">This browser is not signed in.</p>}
                 {ended && (
-                  <p role="alert">
-                    Your sign-in was ended: by you on another page, by an owner of this hub, or because its time was
-                    over.
-                  </p>
+                  <p role="alert">Your sign-in was ended: by you on another page, or by an owner of this hub.</p>
                 )}
                 <p>
                   {ended ? "To go on, sign in by a new link; a" : "A"} link works once. If somebody invited you, ask
@@ -62,6 +62,9 @@ export function SignInPage({ problem, ended, spoiled, working, onRetry }: SignIn
                   this page signed in.
                 </p>
                 <CopyLine line="starloom open" label="the command" />
+                {typed("starloom open").includes(FOLDER_LEFT_OPEN) && (
+                  <p>Write the data folder with which this hub was started in place of FOLDER.</p>
+                )}
                 <p className="small dim">For a phone: {typed("starloom open --qr")}</p>
               </>
             )}
