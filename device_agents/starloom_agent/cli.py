@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import msgspec
+
 import starloom_agent
 from starloom_agent.home.directory import AgentHome, Joined, NotJoined
 from starloom_agent.home.identity import load_or_make
@@ -44,7 +46,7 @@ from starloom_agent.sandbox import levels
 from starloom_agent.tools.agents.mcp import MODULE as MCP_MODULE
 from starloom_agent.wire import joining
 from starloom_agent.wire.connection import Address
-from starloom_agent.wire.dialling import BadRoute
+from starloom_agent.wire.dialling import BadRoute, Route
 from starloom_agent.work import registry
 from starloom_agent.work.ledger import Ledger, LedgerFault
 from starloom_agent.work.runtime import Agent, Settings
@@ -252,10 +254,25 @@ def status(options: argparse.Namespace) -> int:
 
 def start(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
-    home.joined()
+    joined = home.joined()
     home.make()
+    if options.hub is not None:
+        _keep_address(home, joined, options)
     background.start(home, show, slots=options.slots)
     return 0
+
+
+def _keep_address(home: AgentHome, joined: Joined, options: argparse.Namespace) -> None:
+    """Know the same hub, whose key stays pinned, by another address from now on; an agent that runs is ended."""
+    found = _address(options, joined)
+    try:
+        hub = joining.hub_address(found.hub)
+        Route(hub, found.pin, found.via)
+    except (BadRoute, joining.JoinRefused) as error:
+        raise CannotMean(str(error)) from error
+    home.join(msgspec.structs.replace(joined, hub=hub, via=found.via))
+    if running_pid(home) is not None:
+        background.stop(home, show)
 
 
 def stop(options: argparse.Namespace) -> int:
@@ -379,6 +396,9 @@ def _add_running(add: Add) -> None:
     ):
         command = add(name, does, text)
         command.add_argument("--slots", type=_slots, default=DEFAULT_SLOTS)
+        if name == "start":
+            hint = "know the same hub by another address from now on"
+            command.add_argument("--hub", metavar="URL", default=None, help=hint)
     add("uninstall-service", uninstall_service, "no longer start the agent with the computer")
     add("status", status, "say what this agent is and how it is connected")
 
