@@ -251,7 +251,7 @@ class Service:
                     desktop = await self._start_agent(client, address)
             link = (await asyncio.to_thread(lambda: client.create(post_sign_in_links(), {})))["url"]
             lan = await asyncio.to_thread(lambda: client.get(get_lan()))
-            await self._tell_former_port(client)
+            await self._tell_former_port(client, desktop)
         finally:
             client.close()
         if sample is not None:
@@ -314,12 +314,13 @@ class Service:
         await self._keep(agent.program(self._log("agent-" + name)))
         return device.id
 
-    async def _tell_former_port(self, client: Client) -> None:
-        """Say which devices may look for the hub at the port that it had before."""
+    async def _tell_former_port(self, client: Client, own: str) -> None:
+        """Say which devices but this computer's own may look for the hub at the port that it had before."""
         former = former_port(self._home, self._settings.port)
         if former is None:
             return
-        told = former.told((await asyncio.to_thread(lambda: client.get(get_devices())))["items"])
+        items = (await asyncio.to_thread(lambda: client.get(get_devices())))["items"]
+        told = former.told([item for item in items if item["id"] != own])
         if told is not None:
             self._say(f"\nAnother port: {told[0]}.\n  {told[1]}")
 

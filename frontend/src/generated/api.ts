@@ -6518,6 +6518,8 @@ export interface components {
         /**
          * WhyAll
          * @description The explanations of a constellation; `more` counts the tasks that are left out.
+         *
+         *     `sentence` says how far the whole is; empty where an item explains the whole.
          */
         WhyAll: {
             attention: components["schemas"]["AttentionRow"][];
@@ -6525,6 +6527,7 @@ export interface components {
             more: number;
             /** @description All its open questions, the oldest first. */
             questions: components["schemas"]["AskedRow"][];
+            sentence?: string;
             state: components["schemas"]["ConstellationState"];
         };
         /**

@@ -43,7 +43,7 @@ _FIXED = {
 _ALL_FIXED = list(_FIXED.items())
 RELAY = RELAY_HEADER.encode()
 OWN_SOCKET = "own_socket"
-"""The key in a scope's state of a request by a Unix socket of this hub, where no port says which address was dialled."""
+"""The key in the state of a request by a Unix socket of this hub, where no port says which address was dialled."""
 _HSTS = b"max-age=31536000"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 _PROXY: Final = (
