@@ -371,6 +371,7 @@ def _add_joining(add: Add) -> None:
     command.add_argument(
         "--profile", nargs="+", metavar=("PROFILE", "DIR"), help=f"{', '.join(Profile)}; then the folders it may use"
     )
+    command.add_argument("--folder", action="append", metavar="DIR", help="one more folder for --profile; repeatable")
     command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
     command.add_argument("--pin", default="", help="the public key that the hub's certificate must carry (sha256//...)")
     command.add_argument("--via", default="", metavar="HOST:PORT", help="where a tunnel to the hub ends, or its socket")
