@@ -14,9 +14,9 @@ import msgspec
 import typer
 
 from starloom.cli.constellations.explaining import ways_out
+from starloom.cli.constellations.reasons import LINES_MOST, AlikeTasks, alike
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import is_display_name, named_in_line, named_in_text, task_id
-from starloom.cli.text.why_text import LINES_MOST, AlikeTasks, alike
 from starloom.client.problems import usage
 from starloom.client.routes import (
     get_constellation,
