@@ -302,6 +302,7 @@ def _make_engine(parts: _Parts, collector: Collector) -> Engine:
         refused=lambda device, door, reason: refusals.of_device(now_ms(), device, door, reason),
         kept_files=collector,
         pruned=parts.others.headlines.forget,
+        first=lambda: list(first_run.marks_of_a_restore(settings.home)),
     )
 
 
@@ -373,7 +374,13 @@ def _make_hub(
         planner=Planning(
             load_catalogue(),
             lambda: PlannerFleet.of(
-                fleet.devices, fleet.offers, fleet.standing, access.secrets, fleet.paces, fleet.spendings
+                fleet.devices,
+                fleet.offers,
+                fleet.standing,
+                access.secrets,
+                fleet.paces,
+                fleet.spendings,
+                fleet.recipes,
             ),
             lambda: fleet.recipes.values(),
             lambda: fleet.recipe_runs.values(),

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from starloom_protocol.plan import check_plan
-from starloom_protocol.records.entities import ToolOffer
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import put
+from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.preview.plan import preview
+from starloom_protocol.plan import check_edit, check_plan
+from starloom_protocol.records.entities import RecipeVersion, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.builders import TOOLS, Driver
+from tests.core.plan.goals.pursued import Pursued
 from tests.guard.links import Place
 from tests.guard.test_links import place as place
 
@@ -64,3 +70,121 @@ def test_t166_names_of_files_end_no_line_of_the_question(place: Place) -> None:
     first, named = place.device.call("data.duplicates", files=files)["lines"]
     assert first["into_the_trash"] == "1 extra copy of 1 file, 1 bytes"
     assert all(text.isprintable() and len(text) < 150 for text in named.values())
+
+
+FILES = [f"{number}.jpg" for number in range(12)]
+MANY = [{**CLEAR, "id": f"clear-{part}", "args": {"paths": [f"{part}/{file}" for file in FILES]}} for part in range(2)]
+NO = {"value": "no", "label": "No", "fails": True}
+GO = {"value": "go", "label": "Go"}
+FOUND = {**CLEAR, "inputs": NAMES_A_RESULT}
+UNDONE = {"id": "look", "tool": "fs.find", "args": {"root": "."}}
+
+
+def _asks(**question: Any) -> dict[str, Any]:
+    return {"id": "ask", "person": "Is all well?", **question}
+
+
+def _rule(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "less",
+        "when": {"task": "look", "event": "failed"},
+        "edit": [{"update_task": {"id": "clear", **changes}}],
+        "reason": "less",
+    }
+
+
+@pytest.mark.parametrize(
+    ("tasks", "more"),
+    [
+        (MANY, {}),
+        ([{**CLEAR, "args": {"paths": [file]}, "id": f"clear-{at}"} for at, file in enumerate([*FILES, *FILES])], {}),
+        ([LOOK, {**CLEAR, "args": {"paths": ["Clients"]}}], {"rules": [_rule(args={"paths": ["a.txt"]})]}),
+        ([LOOK, _asks(), FOUND], {"dependencies": [{"from": "ask", "to": "clear", "when": "failure"}]}),
+        ([LOOK, _asks(), FOUND], {"dependencies": [{"from": "ask", "to": "clear", "when": "finish"}]}),
+        ([LOOK, _asks(choices=[GO]), FOUND], {"dependencies": [{"from": "ask", "to": "clear"}]}),
+        (
+            [LOOK, _asks(), {**LOOK, "id": "then"}, FOUND],
+            {"dependencies": [{"from": "ask", "to": "then"}, {"from": "then", "to": "clear", "when": "finish"}]},
+        ),
+        (
+            [LOOK, _asks(), {**CLEAR, "inputs": {**NAMES_A_RESULT, "under": {"from": "ask", "optional": True}}}],
+            {},
+        ),
+        ([{**UNDONE, "undo": {"tool": "fs.trash", "args": {"paths": ["Clients"]}}}], {}),
+        ([{**UNDONE, "undo": {"tool": "fs.trash", "outputs": {"paths": "/files"}}}], {}),
+    ],
+    ids=["twenties", "ones", "rule", "no", "any answer", "no choice", "skipped", "optional", "undo", "undo of a look"],
+)
+def test_t175_a_plan_in_pieces_or_beside_its_question_waits_as_well(
+    tasks: list[dict[str, Any]], more: dict[str, Any]
+) -> None:
+    driver = _submitted(*tasks, **more)
+    assert driver.state() == "awaiting_approval"
+    assert not driver.dispatched
+
+
+@pytest.mark.parametrize(
+    ("tasks", "more"),
+    [
+        (MANY[:1], {}),
+        ([LOOK, _asks(), FOUND], {"dependencies": [{"from": "ask", "to": "clear"}]}),
+        ([LOOK, _asks(choices=[GO, NO]), FOUND], {"dependencies": [{"from": "ask", "to": "clear"}]}),
+        (
+            [LOOK, _asks(), {**LOOK, "id": "then"}, FOUND],
+            {"dependencies": [{"from": "ask", "to": "then"}, {"from": "then", "to": "clear"}]},
+        ),
+        ([{**UNDONE, "undo": {"tool": "fs.trash", "outputs": {"paths": "/added"}}}], {}),
+        ([{**UNDONE, "undo": {"tool": "fs.trash", "args": {"paths": ["a.txt"]}}}], {}),
+    ],
+    ids=["twelve", "asked", "choices", "on the way", "what was added", "undo of one"],
+)
+def test_t175_a_plan_that_asks_or_trashes_little_goes_on(tasks: list[dict[str, Any]], more: dict[str, Any]) -> None:
+    assert _submitted(*tasks, **more).state() == "active"
+
+
+WIPES = {**CLEAR, "args": {"paths": ["Clients"]}}
+SWEEP = RecipeVersion(at_ms=1, author="assistant:claude", name="sweep", number=1, text="", title="Sweep")
+
+
+@pytest.mark.parametrize("author", ["assistant:claude", "model", "person:ann"])
+def test_t175_a_recipe_that_a_model_kept_was_read_by_nobody(author: str) -> None:
+    check = check_plan({"starloom": 1, "name": "Sweep", "tasks": [WIPES]}, recipe="sweep")
+    assert check.plan is not None, check.faults
+    driver = Driver()
+    driver.add_device("nas", tools=[*TOOLS, TRASH, FIND])
+    put(driver.shard, driver.shard.fleet, "recipe", "sweep/1", replace(SWEEP, author=author))
+    fleet = driver.shard.fleet
+    seen = FleetSnapshot.of(fleet.devices, fleet.offers, recipes=fleet.recipes)
+    driver.submit(check.plan, recipe="sweep")
+    assert driver.state() == ("active" if author == "person:ann" else "awaiting_approval")
+    assert preview(check.plan, seen, words=False, by="person:bea").asks_approval == (author != "person:ann")
+
+
+def test_t175_a_plan_that_is_changed_while_it_waits_asks_about_the_trash_too() -> None:
+    driver = _submitted(
+        LOOK, {"id": "write", "tool": "t.never", "device": {"name": "nas"}}, policy={"approval": "always"}
+    )
+    (before,) = driver.shard.constellations["c1"].open_questions
+    faults, operations = check_edit([{"add_task": WIPES}])
+    assert not faults
+    edit = i.EditProposed(
+        approves=False,
+        base_version=1,
+        by="token:operator",
+        constellation="c1",
+        id=driver.ident(),
+        operations=operations,
+        reason="tidy",
+    )
+    assert not driver.do(edit).faults
+    (after,) = driver.shard.constellations["c1"].open_questions
+    assert after != before
+    assert "move 'Clients' to the trash on nas." in driver.shard.constellations["c1"].questions[after].text
+
+
+def test_t175_a_goal_that_may_trash_waits_for_its_envelope() -> None:
+    one = Pursued(goal={"may": {"tools": ["fs.read", "fs.trash"], "paths": ["notes"]}})
+    assert one.state() == "awaiting_approval"
+    assert not one.made.jobs
+    reads = Pursued(goal={"may": {"tools": ["fs.read"], "paths": ["notes"]}})
+    assert reads.state() == "active"

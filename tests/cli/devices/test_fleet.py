@@ -153,3 +153,12 @@ def test_a_device_that_sleeps_is_called_so_as_on_the_page(stub: StubHub, link: s
     stub.answers["GET", "/devices"] = (200, {"items": [{**HERE, **device}], "next": None})
     said = starloom(stub, "devices")[1]
     assert said.splitlines()[1].split()[1] == word
+
+
+def test_a_device_shows_the_line_that_is_typed_on_it(stub: StubHub) -> None:
+    facts = {"program": "/home/a b/venv/bin/starloom-agent", "home": "/srv/it"}
+    stub.answers["GET", "/devices"] = (200, {"items": [HERE], "next": None})
+    stub.answers["GET", f"/devices/{HERE['id']}"] = (200, {**HERE, "grants": [], "facts": facts})
+    stub.answers["GET", "/vitals"] = (200, {"items": [], "devices": []})
+    _, said = starloom(stub, "device", "show", HERE["name"])
+    assert "typed there: '/home/a b/venv/bin/starloom-agent' status --home /srv/it" in said

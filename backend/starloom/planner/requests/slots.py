@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -26,7 +25,17 @@ from starloom.planner.fleet import (
     of_class,
     singular,
 )
-from starloom.planner.requests.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
+from starloom.planner.requests.clauses import (
+    ARTICLES,
+    PERSONS,
+    manner_in,
+    names_nothing,
+    plain_letters,
+    plain_word,
+    second_thought,
+    spelled_out,
+    word_set,
+)
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.stream.authors import name_of
 from starloom_protocol.text.wording import quoted
@@ -34,6 +43,7 @@ from starloom_protocol.text.wording import quoted
 _ADDING = "with starloom enroll or Fleet, Add device"
 _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
+_OTHERS = frozenset({"other", "others", "rest", "remaining"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
@@ -60,6 +70,7 @@ _OF = frozenset({"of", "from", "for", "about"})
 _ELSEWHERE = _PREPOSITIONS - _OF
 _PATH_MARK = re.compile(r"^[~./\\]|[/\\*]|\w\.\w|^[A-Za-z]:")
 _FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
+_ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}$")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
 _MONTHS = word_set("january february march april may june july august september october november december")
 _DOCUMENTS = word_set(
@@ -97,7 +108,7 @@ class SlotValue:
 
     `wanted` is the number of devices that the words ask for (*two machines*), 0 if they give none. `like_none`: the
     words resemble no value of such a slot; `unable`: they mean a device that lacks the tools; `bare`: no quotes hold a
-    command together.
+    command together; `others`: the words mean all but the device that it must differ from, which a match knows.
     """
 
     value: Any = None
@@ -108,6 +119,7 @@ class SlotValue:
     like_none: bool = False
     unable: bool = False
     bare: bool = False
+    others: bool = False
 
     @property
     def filled(self) -> bool:
@@ -126,11 +138,19 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         # *send "notes.txt" to nas* may be about a file.
         doubtful = param.type == "text" and len(bare.split()) == 1 and _PATH_MARK.search(bare)
         return SlotValue(bare, trust=Trust.PLAIN if doubtful else Trust.SURE)
+    if bare == text and _quoted_in_part(text, param.type):
+        return SlotValue(reason=f"{text} goes on behind its quotes; quote all of it, or leave the rest out")
     if param.type in _LOOKS:
         return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
         return _take_argv(bare) if bare != text else _take_bare_argv(text, fleet)
     return _TAKERS[param.type](bare)
+
+
+def _quoted_in_part(text: str, kind: str) -> bool:
+    """Return whether words follow a value in quotes: *"lunch" at 8*. A command may have quotes within it."""
+    marks = "`" if kind == "argv" else '"“`'
+    return text[0] in marks and (kind in _LOOKS or kind == "argv")
 
 
 def _unquoted(text: str) -> str:
@@ -165,9 +185,16 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return _together([take_device(part, param, fleet) for part in parts])
     if not words:
         return SlotValue(reason="it names no device")
+    if more := second_thought(words):
+        return SlotValue(reason=f"{quoted(text)} says more than a device ({quoted(more)})", like_none=True)
     if len(words) > _DEVICE_WORDS_MOST:
         return SlotValue(reason=f"there is no device like {text}", like_none=True)
     able = fleet.able(param.needs)
+    if words[0] == "both":
+        return _so_many(2, " ".join(word for word in words[1:] if word != "of") or "devices", able)
+    if words[0] in _OTHERS or words[:2] == ["all", "other"]:
+        kinds = " ".join(word for word in words if word not in _OTHERS and word not in ("all", "of"))
+        return _all_others(kinds or "devices", able, one=words[0] == "other" and kinds == singular(kinds))
     every = words[0] in _EVERY or words[-1] in _EVERYWHERE
     kind_words = [word for word in words if word not in _EVERY and word not in _EVERYWHERE and word != "of"]
     if not kind_words or (every and all(singular(word) in _PLACES for word in kind_words)):
@@ -235,14 +262,9 @@ def _spelled(words: Sequence[str], fleet: FleetSnapshot) -> DeviceSnapshot | Non
 
 
 def _without_accents(words: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
-    """Return the one device whose name these words are without its accents: `kuche` for *Küche*."""
-    alike = [device for device in fleet.devices if _plain_letters(device.name) == words]
+    """Return the one device whose name these words are without its accents: `kuche` or `kueche` for *Küche*."""
+    alike = [one for one in fleet.devices if plain_letters(words) in (plain_letters(one.name), spelled_out(one.name))]
     return alike[0] if len(alike) == 1 else None
-
-
-def _plain_letters(name: str) -> str:
-    apart = unicodedata.normalize("NFKD", name.casefold())
-    return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
 def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
@@ -274,7 +296,7 @@ def _together(parts: list[SlotValue]) -> SlotValue:
     names: dict[str, None] = {}
     for part in parts:
         if not part.filled:
-            return part
+            return replace(part, wanted=0, others=False)
         names.update(dict.fromkeys(item["name"] for item in part.value.get("any", [part.value])))
     found = [{"name": name} for name in names]
     return SlotValue({"any": found} if len(found) > 1 else found[0])
@@ -282,14 +304,32 @@ def _together(parts: list[SlotValue]) -> SlotValue:
 
 def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     """Return `two machines` where there are just two that can; among more, a person chooses."""
-    kind = singular(words)
-    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
+    found = _of_kind(words, able)
+    if not found:
+        return SlotValue(reason=f"there are no {words} here")
     names = tuple(device.name for device in found)
     if len(found) == count:
         return SlotValue({"any": [{"name": name} for name in names]})
+    return SlotValue(reason=f"{words} may be {', '.join(names)}; name {count} of them", choices=names, wanted=count)
+
+
+def _all_others(words: str, able: Sequence[DeviceSnapshot], *, one: bool) -> SlotValue:
+    """Return the devices that *the others*, or the `one` other, may be.
+
+    A match takes out the one that they must differ from.
+    """
     return SlotValue(
-        reason=f"{words} may be {', '.join(names) or 'none'}; name {count} of them", choices=names, wanted=count
+        reason="say by name which the other is" if one else "say by name which the others are",
+        choices=tuple(device.name for device in _of_kind(words, able)),
+        wanted=1 if one else 0,
+        others=True,
     )
+
+
+def _of_kind(words: str, able: Sequence[DeviceSnapshot]) -> Sequence[DeviceSnapshot]:
+    """Return the devices that words such as *servers* or *machines* mean, real ones where there are any."""
+    kind = singular(words)
+    return [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
 
 
 def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
@@ -298,7 +338,7 @@ def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
         return SlotValue(reason=f"no device here can {ability(param.needs) or 'do it'}: add one that can, {_ADDING}")
     if len(chosen) == 1:
         return SlotValue({"name": chosen[0].name})
-    return SlotValue({"any": [{"name": device.name} for device in chosen]})
+    return SlotValue({"any": [{"name": device.name} for device in chosen]}, others=True)
 
 
 # -- everything else
@@ -306,7 +346,7 @@ def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
 
 def _refusal(tokens: list[str], fleet: FleetSnapshot, what: str) -> str:
     """Return why unquoted words are no name of anything, whatever it is; empty if nothing speaks against it."""
-    more = second_thought(tokens)
+    more = second_thought(tokens) or manner_in(tokens)
     if more:
         return f"{quoted(' '.join(tokens))} says more than {what} ({quoted(more)}); quote it if it is one"
     named = next((token for token in tokens if plain_word(token) in fleet.by_name), "")
@@ -339,7 +379,10 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
     reason = _refusal(words, fleet, "a path")
     if reason:
         return SlotValue(reason=reason)
-    marked = any(_PATH_MARK.search(word) for word in words)
+    marks = [at for at, word in enumerate(words) if _PATH_MARK.search(word)]
+    marked = bool(marks)
+    if marked and not (_PREPOSITIONS - {"of"}).isdisjoint(words[marks[0] + 1 :]):
+        return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     if not marked and (len(words) > _PATH_WORDS_MOST or names_nothing(words) or not _PREPOSITIONS.isdisjoint(words)):
         return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     called = len(words) < len(_without_articles(text))
@@ -363,6 +406,8 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     last = plain_word(words[head - 1]) if head else ""
     # *The invoice* is one file; *invoices* and *an invoice* are any of them.
     one = last == singular(last) and tokens[0].casefold() not in ("a", "an")
+    if any(_ENDING.search(word) for word in words[:-1]):
+        return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
     sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in _MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
@@ -393,7 +438,8 @@ def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = _without_articles(text, "service")
     named = words[0]
     if len(words) > 1 or not _SERVICE.fullmatch(named) or names_nothing(words) or second_thought(words):
-        return SlotValue(reason=f"{quoted(text)} does not look like a service such as nginx; quote it if it is one")
+        reason = f"{quoted(text)} does not look like a service such as nginx; quote it if it is one"
+        return SlotValue(reason=reason, like_none=len(words) > 1)
     if singular(named.casefold()) in _PLACES or named.casefold() in DEVICE_CLASSES or named.casefold() in fleet.by_name:
         return SlotValue(reason=f"{named} is a device, not a service")
     return SlotValue(named)
@@ -402,8 +448,15 @@ def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
 def _take_integer(text: str) -> SlotValue:
     if re.fullmatch(r"[+-]?\d{1,15}", text):
         return SlotValue(int(text))
+    first, _, rest = text.partition(" ")
+    if first.casefold() in ("the", "me") and rest:
+        return _take_integer(rest.strip())
     number = _NUMBER_WORDS.get(text.casefold())
-    return SlotValue(number) if number is not None else SlotValue(reason=f"{text} is not a whole number")
+    return (
+        SlotValue(number)
+        if number is not None
+        else SlotValue(reason=f"{text} is not a whole number", like_none=not any(sign.isdigit() for sign in text))
+    )
 
 
 def _take_number(text: str) -> SlotValue:
