@@ -31,6 +31,7 @@ from starloom_agent.policy.approvals import CannotAnswer
 from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.courtesy import rule_of
 from starloom_agent.policy.file import accept_policy, read_policy, to_toml, write_policy
+from starloom_agent.policy.offered import until_offered
 from starloom_agent.policy.offers import no_runner
 from starloom_agent.policy.policy import (
     ANSWERS_HERE,
@@ -142,6 +143,8 @@ def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> 
     policy = change(read_policy(home.policy))
     home.make()
     write_policy(home.policy, policy)
+    if not until_offered(home):
+        show("the agent that runs has not told its hub yet; it does so as soon as it can")
     if service.is_stale(home):
         show(
             "the service that starts this agent protects it for the policy before; type: starloom-agent install-service"
