@@ -13,7 +13,7 @@ from starloom_agent.home.locking import hold_home
 from starloom_agent.home.status_file import ONLINE, write_status
 from starloom_agent.policy import offered
 from starloom_agent.policy.allowance import Allowance
-from tests.device_agents.policy.test_approvals import NOT_TRIED
+from starloom_agent.sandbox.levels import NOT_TRIED
 from tests.waiting import PATIENCE_S, until
 
 
