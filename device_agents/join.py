@@ -25,7 +25,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-WANTED, MOST_BYTES = ("starloom_protocol", "starloom_agent"), 50_000_000
+WANTED, MORE, MOST_BYTES = ("starloom_protocol", "starloom_agent"), "--label --folder --answers --yes", 50_000_000
 
 
 def fail(text):
@@ -93,8 +93,7 @@ def run(*argv):
 
 
 def main():
-    more = "Other options are those of `starloom-agent join`: --label, --answers."
-    parser = argparse.ArgumentParser(description="Join this device to a Starloom hub.", epilog=more)
+    parser = argparse.ArgumentParser(description=f"Join this device to a hub; as `starloom-agent join` it takes {MORE}")
     parser.add_argument("url", help="the hub's address, as it printed it")
     parser.add_argument("code", help="the code that the hub showed; it works once, for ten minutes")
     parser.add_argument("--name", help="what this device is called")
@@ -105,6 +104,8 @@ def main():
     parser.add_argument("--no-start", action="store_true", help="join, and leave the agent to be started by hand")
     parser.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
     options, others = parser.parse_known_args()
+    if unknown := [word for word in others if word[:1] == "-" and word.split("=")[0] not in MORE.split()]:
+        parser.error(f"{' '.join(unknown)}: there is no such option")
     if sys.version_info < (3, 11):  # noqa: UP036 - it runs on whatever Python is there
         fail(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}")
     hub = Hub(options.url.rstrip("/"), options.pin, options.via)
@@ -142,7 +143,7 @@ def main():
             pins += f"{path.as_uri()} --hash=sha256:{wheel['sha256']}\n" if wheel in own.values() else ""
         (chosen := Path(folder) / "pins.txt").write_text(pins)
         run(*pip, "install", "-qqU", "--require-hashes", "--find-links", folder, "-r", chosen)
-    run(*join)
+    sys.exit(subprocess.call([str(item) for item in join]))  # it says on its own what did not work
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, NoReturn
 
+import msgspec
+
 import starloom_agent
 from starloom_agent.home.directory import AgentHome, Joined, NotJoined
 from starloom_agent.home.identity import load_or_make
@@ -31,6 +33,7 @@ from starloom_agent.policy.approvals import CannotAnswer
 from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.courtesy import rule_of
 from starloom_agent.policy.file import accept_policy, read_policy, to_toml, write_policy
+from starloom_agent.policy.offered import until_offered
 from starloom_agent.policy.offers import no_runner
 from starloom_agent.policy.policy import (
     ANSWERS_HERE,
@@ -46,7 +49,7 @@ from starloom_agent.sandbox import levels
 from starloom_agent.tools.agents.mcp import MODULE as MCP_MODULE
 from starloom_agent.wire import joining
 from starloom_agent.wire.connection import Address
-from starloom_agent.wire.dialling import BadRoute
+from starloom_agent.wire.dialling import BadRoute, Route
 from starloom_agent.work import registry
 from starloom_agent.work.ledger import Ledger, LedgerFault
 from starloom_agent.work.runtime import Agent, Settings
@@ -142,6 +145,8 @@ def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> 
     policy = change(read_policy(home.policy))
     home.make()
     write_policy(home.policy, policy)
+    if not until_offered(home):
+        show("the agent that runs has not told its hub yet; it does so as soon as it can")
     if service.is_stale(home):
         show(
             "the service that starts this agent protects it for the policy before; type: starloom-agent install-service"
@@ -254,10 +259,25 @@ def status(options: argparse.Namespace) -> int:
 
 def start(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
-    home.joined()
+    joined = home.joined()
     home.make()
+    if options.hub is not None:
+        _keep_address(home, joined, options)
     background.start(home, show, slots=options.slots)
     return 0
+
+
+def _keep_address(home: AgentHome, joined: Joined, options: argparse.Namespace) -> None:
+    """Know the same hub, whose key stays pinned, by another address from now on; an agent that runs is ended."""
+    found = _address(options, joined)
+    try:
+        hub = joining.hub_address(found.hub)
+        Route(hub, found.pin, found.via)
+    except (BadRoute, joining.JoinRefused) as error:
+        raise CannotMean(str(error)) from error
+    home.join(msgspec.structs.replace(joined, hub=hub, via=found.via))
+    if running_pid(home) is not None:
+        background.stop(home, show)
 
 
 def stop(options: argparse.Namespace) -> int:
@@ -369,6 +389,7 @@ def _add_joining(add: Add) -> None:
     command.add_argument(
         "--profile", nargs="+", metavar=("PROFILE", "DIR"), help=f"{', '.join(Profile)}; then the folders it may use"
     )
+    command.add_argument("--folder", action="append", metavar="DIR", help="one more folder for --profile; repeatable")
     command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
     command.add_argument("--pin", default="", help="the public key that the hub's certificate must carry (sha256//...)")
     command.add_argument("--via", default="", metavar="HOST:PORT", help="where a tunnel to the hub ends, or its socket")
@@ -394,6 +415,9 @@ def _add_running(add: Add) -> None:
     ):
         command = add(name, does, text)
         command.add_argument("--slots", type=_slots, default=DEFAULT_SLOTS)
+        if name == "start":
+            hint = "know the same hub by another address from now on"
+            command.add_argument("--hub", metavar="URL", default=None, help=hint)
     add("uninstall-service", uninstall_service, "no longer start the agent with the computer")
     add("status", status, "say what this agent is and how it is connected")
 

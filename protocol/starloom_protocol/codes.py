@@ -283,7 +283,12 @@ CODES: dict[Code, CodeInfo] = {
     Code.NOT_SIGNED_IN: CodeInfo(
         _P, 401, "You are not signed in", "Run `starloom open` for a sign-in link, or send a bearer token."
     ),
-    Code.FORBIDDEN: CodeInfo(_P, 403, "Your role does not allow this", "Ask an owner for a token with the named role."),
+    Code.FORBIDDEN: CodeInfo(
+        _P,
+        403,
+        "Your rights do not allow this",
+        "Ask an owner for a token with the role or the scope that is named; without scopes it has all of its role.",
+    ),
     Code.BAD_TOKEN: CodeInfo(
         _P,
         401,

@@ -141,6 +141,8 @@ async def test_a_scoped_token_gets_only_its_scopes(world: World) -> None:
         refused = await http.post("/api/v1/enrollments", json={})
         assert refused.status_code == 403
         assert "scope fleet" in refused.json()["reason"]
+        assert "role" not in refused.json()["title"]
+        assert "or the scope that is named" in refused.json()["hint"]
 
 
 async def test_a_route_without_a_row_is_nobodys(world: World) -> None:

@@ -242,6 +242,15 @@ DEVICE_THREATS = (
         part="a device is not reserved unless a person says so; work that names it brings its inputs there",
     ),
     Threat(
+        "T169",
+        "a page that a browser shows on a server at the end of a tunnel uses the hub under an address of loopback that "
+        "the hub accepts of devices which joined at another port of it",
+        "another port of loopback counts on the hub's own sockets alone, and only without an Origin, a cookie or "
+        "another header that browsers add; any other name is refused there too",
+        ("tests/guard/test_former_port.py::test_t169_",),
+        part="a program of another user of that server may ask the hub by the tunnel as before, and meets the sign-in",
+    ),
+    Threat(
         "T168",
         "a device joins under the name of one that is gone, to get its labels and so its work",
         "a person sees the labels before the device is let in, or gave the name with the code that lets it in unseen",

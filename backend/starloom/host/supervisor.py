@@ -23,15 +23,16 @@ from starloom.client.discovery import LOCK_FILE, HubAddress, Surroundings, find,
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, unreachable, usage
 from starloom.client.rest import Client
-from starloom.client.routes import get_lan, post_sign_in_links
+from starloom.client.routes import get_devices, get_lan, post_sign_in_links
 from starloom.client.terminal.typed import in_this_folder, say
 from starloom.host import ports
 from starloom.host.agents import LocalAgent, computer_name, join
+from starloom.host.former_port import former_port, note
 from starloom.host.processes import Child, Program, log_tail
 from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import HubLook, Keeper
 from starloom.jobs.broker import broker_url_of
-from starloom.process.settings import PORT_FILE, Settings, SettingsInvalid, load
+from starloom.process.settings import PORT_FILE, Settings, SettingsInvalid, load, port_in
 from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
 from starloom.store.port import DiskFull, Unavailable
@@ -114,6 +115,9 @@ def _keep_port(settings: Settings) -> None:
     """Keep the port for the next start, which takes it unless another one is named."""
     file = settings.home / PORT_FILE
     told = f"{settings.port}\n".encode()
+    before = port_in(file)
+    if before not in (None, settings.port):
+        note(settings.home, before)
     if file.is_symlink() or not file.is_file() or file.read_bytes() != told:
         # Whole or not at all, and in the place of a link, not through it.
         part = file.with_name(f".{PORT_FILE}.part")
@@ -248,6 +252,7 @@ class Service:
                     desktop = await self._start_agent(client, address)
             link = (await asyncio.to_thread(lambda: client.create(post_sign_in_links(), {})))["url"]
             lan = await asyncio.to_thread(lambda: client.get(get_lan()))
+            await self._tell_former_port(client, desktop)
         finally:
             client.close()
         if sample is not None:
@@ -309,6 +314,16 @@ class Service:
             return ""
         await self._keep(agent.program(self._log("agent-" + name)))
         return device.id
+
+    async def _tell_former_port(self, client: Client, own: str) -> None:
+        """Say which devices but this computer's own may look for the hub at the port that it had before."""
+        former = former_port(self._home, self._settings.port)
+        if former is None:
+            return
+        items = (await asyncio.to_thread(lambda: client.get(get_devices())))["items"]
+        told = former.told([item for item in items if item["id"] != own])
+        if told is not None:
+            self._say(f"\nAnother port: {told[0]}.\n  {told[1]}")
 
     async def _begin_sample(self) -> Child:
         """Start the sample, which draws its pictures while the hub starts, then waits for `SampleStart`."""

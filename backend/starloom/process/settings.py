@@ -322,15 +322,16 @@ def _near(name: str, names: set[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _kept_port(home: Path) -> dict[str, Any]:
+def port_in(file: Path) -> int | None:
+    """Return the port that a file of a home keeps, None where it keeps none."""
     # A home that was copied or mounted may have anything there: a link, a pipe, bytes that are no text.
     try:
-        descriptor = os.open(home / PORT_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            text = file.read(_PORT_BYTES_MOST).decode("ascii", "replace").strip()
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as opened:
+            text = opened.read(_PORT_BYTES_MOST).decode("ascii", "replace").strip()
     except OSError:
-        return {}
-    return {"port": int(text)} if text.isascii() and text.isdigit() and len(text) < 6 and 0 < int(text) < 65_536 else {}
+        return None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 and 0 < int(text) < 65_536 else None
 
 
 def _variables_in(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -389,7 +390,8 @@ def load(
         faults.append(f"{path} does not exist")
     lines, wrong = _lines_of(path)
     faults += wrong
-    kept = _kept_port(home)
+    port = port_in(home / PORT_FILE)
+    kept = {} if port is None else {"port": port}
     for source, values in ((KEPT, kept), (str(path), lines), ("variable", variables), ("flag", given)):
         for name, value in values.items():
             if name in names:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from starloom_agent.home.directory import AgentHome
 from starloom_agent.home.locking import running_pid
+from starloom_agent.home.status_file import ONLINE, read_status
 from starloom_agent.install import service
 
 START_WITHIN_S = 60.0
@@ -43,7 +44,7 @@ def start(home: AgentHome, say: Say, *, slots: int) -> None:
     """
     pid = running_pid(home)
     if pid is not None:
-        say(f"the agent runs already, process {pid}")
+        say(f"the agent runs already, process {pid}{_without_hub(home)}")
         return
     process = None
     if service.is_installed(home):
@@ -58,6 +59,12 @@ def start(home: AgentHome, say: Say, *, slots: int) -> None:
             raise CannotStart(f"the agent did not start within {START_WITHIN_S:g} s:\n{log_tail(home)}")
         time.sleep(_STEP_S)
     say(f"the agent runs, process {pid}; its log is {_log(home)}")
+
+
+def _without_hub(home: AgentHome) -> str:
+    """Return why the agent that runs is not connected; empty if it is, or if it has written nothing yet."""
+    told = read_status(home)
+    return "" if told is None or told.state == ONLINE else f", and does not reach its hub: {told.reason}"
 
 
 def stop(home: AgentHome, say: Say) -> None:

@@ -116,8 +116,10 @@ def join(options: argparse.Namespace) -> int:
         before = home.joined()
         if before.hub != hub:
             raise CannotDo(f"{home.root} has joined {before.hub}; type first: starloom-agent leave, or add --yes")
-    given = options.profile
-    policy = ask_profile() if given is None else policy_for(Profile(given[0]), given[1:])
+    given, folders = options.profile, options.folder or []
+    if given is None and folders:
+        raise CannotMean("folders belong to a profile; add --profile files")
+    policy = ask_profile() if given is None else policy_for(Profile(given[0]), [*given[1:], *folders])
     if options.answers:
         policy = replace(policy, answers=options.answers)
     name = options.name or platform.node().split(".")[0] or "device"

@@ -1,6 +1,7 @@
 """The current allowance of this device: follows the policy file, decides calls by it, and makes the offer from it.
 
-Reads the file again only after a change. Writes only the questions to the owner; starts nothing.
+Reads the file again only after a change. Writes the questions to the owner and the mark of the offered policy; starts
+nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from starloom_agent.home.directory import AgentHome
 from starloom_agent.policy.approvals import Asks
 from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.file import read_policy
+from starloom_agent.policy.offered import note_offered
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import ANSWERS_HUB, NET_REACH, Decision, Policy, action_of, ask_id, cage_for, decide
 from starloom_agent.sandbox.levels import Sandbox
@@ -79,7 +81,8 @@ class Allowance:
         return (self.policy, self._fault) != before
 
     def offer(self) -> OfferFrame:
-        """Return the offer of the present moment; probes the tools."""
+        """Return the offer of the present moment, and note which policy it is of; probes the tools."""
+        note_offered(self._home, self._mark)
         return make_offer(
             self._tools,
             self.policy,

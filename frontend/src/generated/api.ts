@@ -6566,6 +6566,8 @@ export interface components {
         /**
          * WhyAll
          * @description The explanations of a constellation; `more` counts the tasks that are left out.
+         *
+         *     `sentence` says how far the whole is; empty where an item explains the whole.
          */
         WhyAll: {
             attention: components["schemas"]["AttentionRow"][];
@@ -6573,6 +6575,7 @@ export interface components {
             more: number;
             /** @description All its open questions, the oldest first. */
             questions: components["schemas"]["AskedRow"][];
+            sentence?: string;
             state: components["schemas"]["ConstellationState"];
         };
         /**

@@ -348,9 +348,13 @@ class AttentionRow(TypedDict):
 
 @final
 class WhyAll(TypedDict):
-    """The explanations of a constellation; `more` counts the tasks that are left out."""
+    """The explanations of a constellation; `more` counts the tasks that are left out.
+
+    `sentence` says how far the whole is; empty where an item explains the whole.
+    """
 
     state: ConstellationState
+    sentence: NotRequired[str]
     attention: list[AttentionRow]
     questions: list[AskedRow]
     """All its open questions, the oldest first."""

@@ -80,13 +80,14 @@ def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) ->
         "args": {"argv": ["rm", "-rf", "x" * 400]},
         "effects": ["destroy"],
     }
-    steering = {**CALL, "args": {"name": "ng\x1b[2Jinx"}, "effects": ["change"]}
+    steering = {**CALL, "args": {"name": "ng\x1b[2Jinx", "of": [{"mtime_s": 1795597200}]}, "effects": ["change"]}
     hub.answers["GET", "/approvals/c1:approve-plan/calls"] = (200, {"items": [steering, risky], "more": 3})
     hub.answers["GET", "/approvals/c2:approve-plan/calls"] = (200, {"items": [], "more": 0})
     code, said = starloom(hub, "approvals")
     assert code == 0
     assert "\x1b" not in said
     assert "    restart: service.restart " in said
+    assert '"mtime_s": "2026-11-25 ' in said
     assert '    go: shell.run {"argv": ["rm", "-rf", "xxxx' in said
     assert "x ... (427 characters) on vps  (destroy)" in said
     assert "and 3 more; all of them: " in said

@@ -185,3 +185,54 @@ def test_why_prints_two_lines_to_mark_a_call_that_may_have_happened(hub: StubHub
     _, said = starloom(hub, "why", "hash")
     line = f"starloom mark hash {SOME_ID} --state"
     assert typed(f"The way out: {line} succeeded - or: {line} failed") in said
+
+
+ON_PI = "sum.0 is on pi 1 because it was the only free device then."
+
+
+def test_why_of_many_tells_the_whole_first_and_equal_reasons_once(hub: StubHub) -> None:
+    busy = [
+        {"device": f"d{n}", "name": f"pi {n}", "fits": False, "code": "busy", "reason": f"is busy ({n} of {n})"}
+        for n in range(1, 5)
+    ]
+
+    def waits(number: int) -> dict[str, Any]:
+        told = f"sum.{number} waits for a free slot: pi 1 is busy. {number} tasks go before it."
+        return {"task": f"sum.{number}", "state": "ready", "sentence": told, "candidates": busy, "reason": "busy"}
+
+    runs = {
+        "task": "sum.0",
+        "state": "running",
+        "sentence": ON_PI,
+        "candidates": [],
+    }
+    alone = {"task": "last", "state": "waiting", "sentence": "last waits for sum.", "candidates": []}
+    whole = {
+        "state": "active",
+        "sentence": "Sums is active: 200 of 300 tasks have ended, 1 runs and 98 wait.",
+        "attention": [],
+        "questions": [],
+        "items": [runs, *map(waits, range(1, 98)), alone],
+        "more": 0,
+    }
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, whole)
+    assert starloom(hub, "why", SOME_ID)[1].splitlines() == [
+        "Sums is active: 200 of 300 tasks have ended, 1 runs and 98 wait.",
+        ON_PI,
+        "97 tasks wait: all 4 devices that can are busy. They are sum.1, sum.2, sum.3 and 94 more.",
+        *(f"  pi {n}: is busy ({n} of {n})" for n in range(1, 5)),
+        "last waits for sum.",
+    ]
+    assert len(starloom(hub, "why", SOME_ID, "--all")[1].splitlines()) == 1 + 1 + 97 * 5 + 1
+
+
+def test_why_of_many_different_reasons_is_cut_with_the_line_for_the_rest(hub: StubHub) -> None:
+    items = [
+        {"task": name, "state": "ready", "sentence": f"{name} waits for {name * 3}.", "candidates": []}
+        for name in "abcdefghijklmnopqrstuvwxyz"
+    ]
+    whole = {"state": "active", "attention": [], "questions": [], "items": items, "more": 0}
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, whole)
+    said = starloom(hub, "why", SOME_ID)[1].splitlines()
+    assert said[18:] == ["s waits for sss.", typed(f"and 7 more lines: starloom why {SOME_ID} --all")]
+    assert starloom(hub, "why", SOME_ID, "--all")[1].splitlines()[-1] == "z waits for zzz."

@@ -139,6 +139,22 @@ def test_a_misspelt_device_is_asked_for_by_its_name(stub: StubHub) -> None:
     assert "See `" in starloom(stub, "device", "show", "elsewhere")[1]
 
 
+@pytest.mark.parametrize(
+    ("link", "os", "word"),
+    [
+        ("suspended", "linux", "asleep"),
+        ("offline", "browser", "asleep"),
+        ("offline", "linux", "offline"),
+        ("online", "browser", "online"),
+    ],
+)
+def test_a_device_that_sleeps_is_called_so_as_on_the_page(stub: StubHub, link: str, os: str, word: str) -> None:
+    device = row("tab", link=link, os=os)
+    stub.answers["GET", "/devices"] = (200, {"items": [{**HERE, **device}], "next": None})
+    said = starloom(stub, "devices")[1]
+    assert said.splitlines()[1].split()[1] == word
+
+
 def test_a_device_shows_the_line_that_is_typed_on_it(stub: StubHub) -> None:
     facts = {"program": "/home/a b/venv/bin/starloom-agent", "home": "/srv/it"}
     stub.answers["GET", "/devices"] = (200, {"items": [HERE], "next": None})

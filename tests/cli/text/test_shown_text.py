@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from starloom.cli.text.shown_text import LINE_CHARS_MOST, LINES_MOST, shown_lines
+
+TAKEN = f"{datetime.fromtimestamp(1795597200, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 @pytest.mark.parametrize(
@@ -19,6 +22,9 @@ from starloom.cli.text.shown_text import LINE_CHARS_MOST, LINES_MOST, shown_line
         ([], ["| an empty list"]),
         ({"total": 3, "of": [1]}, ["| total: 3", "| of: [1]"]),
         (None, ["| nothing"]),
+        ([{"path": "a.jpg", "mtime_s": 1795597200}], ["| path  mtime_s", f"| a.jpg  {TAKEN}"]),
+        ({"mtime_s": 1795597200.5, "took_s": 90}, [f"| mtime_s: {TAKEN}", "| took_s: 90"]),
+        ({"mtime_s": 1e300}, ["| mtime_s: 1e+300"]),
     ],
 )
 def test_each_kind_of_value_has_its_lines(value: Any, lines: list[str]) -> None:

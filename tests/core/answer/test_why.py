@@ -212,7 +212,7 @@ def test_each_wait_of_a_constellation_has_its_sentence() -> None:
     assert why(driver, "b").waits_for == ["a", "p"]
     assert "for a and p" in why(driver, "b").sentence
     assert why(driver, "p").actions == ["answer"]
-    assert "it is the only free device" in why(driver).sentence
+    assert "because it was the only free device then;" in why(driver).sentence
     (dispatch,) = driver.take()
     driver.started(dispatch)
     driver.expire(dispatch.at)

@@ -10,17 +10,19 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from starloom_agent.cli import main
 from starloom_agent.home.directory import AgentHome, Joined
 from starloom_agent.home.locking import running_pid
+from starloom_agent.home.status_file import Status, read_status
 from starloom_agent.install import background, service
 from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy
 from starloom_protocol.vocabulary import Profile
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 TASK = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
 
@@ -205,6 +207,32 @@ def test_it_is_started_in_the_background_once_and_stopped(home: AgentHome) -> No
     assert typed(home, "stop").stdout.splitlines()[-1] == "stopped"
     assert running_pid(home) is None
     assert "no agent runs" in typed(home, "stop").stdout
+
+
+def _refused(home: AgentHome) -> Status | None:
+    found = read_status(home)
+    return found if found is not None and "cannot reach" in found.reason else None
+
+
+def test_a_start_tells_why_the_agent_that_runs_is_not_connected(home: AgentHome) -> None:
+    told: list[str] = []
+    assert typed(home, "start").returncode == 0
+    status = until(lambda: _refused(home), "the agent has written why it is not connected")
+    background.start(home, told.append, slots=1)
+    assert f", and does not reach its hub: {status.reason}" in told[0]
+    assert typed(home, "stop").returncode == 0
+
+
+def test_a_start_keeps_another_address_of_the_same_hub(home: AgentHome) -> None:
+    before = home.joined()
+    assert typed(home, "start").returncode == 0
+    pid = running_pid(home)
+    refused = typed(home, "start", "--hub", "ftp://127.0.0.1:9999")
+    assert (refused.returncode, home.joined(), running_pid(home)) == (2, before, pid), refused.stderr
+    assert typed(home, "start", "--hub", "http://127.0.0.1:9999").returncode == 0
+    assert home.joined() == msgspec.structs.replace(before, hub="http://127.0.0.1:9999")
+    assert running_pid(home) not in (None, pid)
+    assert typed(home, "stop").returncode == 0
 
 
 def test_an_agent_that_ends_at_once_is_quoted(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.cli import main
 from starloom_agent.home.directory import AgentHome
 from starloom_agent.home.identity import Identity, load_or_make
 from starloom_agent.wire.dialling import Route
@@ -200,12 +201,29 @@ def test_join_py_is_short_and_a_dry_run_changes_nothing(hub: Hub, tmp_path: Path
     ]
     hub.answers = [(200, wheels), (200, "msgspec==1.0 --hash=sha256:0")]
     argv = [sys.executable, "-I", str(JOIN_PY), hub.url, "CODE", "--home", str(tmp_path / "home"), "--dry-run"]
-    argv += ["--label", "gpu", "--answers", "hub"]
+    argv += ["--label", "gpu", "--answers", "hub", "--folder", "/srv/data"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert "starloom_agent.whl" in done.stdout
     assert "msgspec==1.0" in done.stdout
-    assert "--label gpu --answers hub --start" in done.stdout, "other options are those of the agent"
+    assert "--label gpu --answers hub --folder /srv/data --start" in done.stdout, "other options are those of the agent"
     assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("word", ["--foldr=/srv", "--ssh", "-x"])
+def test_an_unknown_option_is_refused_before_anything_is_installed(hub: Hub, tmp_path: Path, word: str) -> None:
+    argv = [sys.executable, "-I", str(JOIN_PY), hub.url, "CODE", "--home", str(tmp_path / "home"), word]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert (done.returncode, f"{word}: there is no such option" in done.stderr) == (2, True)
+    assert not (tmp_path / "home").exists()
+
+
+def test_folders_are_given_one_by_one_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["join", "http://127.0.0.1:9", "CODE", "--home", str(tmp_path / "home")]
+    assert main([*line, "--folder", str(tmp_path)]) == 2
+    assert "add --profile files" in capsys.readouterr().err
+    absent = str(tmp_path / "absent")
+    assert main([*line, "--profile", "files", str(tmp_path), "--folder", absent]) == 2
+    assert f"{absent} is not a folder" in capsys.readouterr().err
 
 
 def test_a_line_to_type_runs_this_agent_and_no_other_of_the_path(

@@ -154,6 +154,14 @@ async def test_the_last_try_is_told_as_given_up_with_the_reason(server: SshServe
     assert calls(home) == ["start", "start"]
 
 
+async def test_an_agent_that_runs_unconnected_is_told_with_its_own_reason(server: SshServer) -> None:
+    said = "the agent runs already, process 7, and does not reach its hub: cannot reach http://127.0.0.1:8470: HTTP 421"
+    watched = watch(server, agent_there(server, says=said))
+    await after_absence(watched)
+    assert (watched.state, watched.fault) == (reviving.UNCONNECTED, said)
+    assert "starloom-agent status" in watched.way
+
+
 async def test_a_server_that_refuses_ssh_is_told_and_not_raised(server: SshServer) -> None:
     async def refuses(target: ssh.Target, _text: str, _within_s: float) -> tuple[int, str, str]:
         raise ssh.refused(target, "the computer does not answer", "Is it on?")

@@ -15,7 +15,7 @@ import typer
 
 from starloom.cli.constellations.explaining import explained, open_words
 from starloom.cli.invocation import Invocation, hub_command
-from starloom.cli.text.shown_text import shown_lines
+from starloom.cli.text.shown_text import shown_lines, with_times
 from starloom.client.problems import usage
 from starloom.client.routes import (
     delete_standing_approval,
@@ -270,8 +270,10 @@ def _list_standing(run: Invocation) -> None:
 
 
 def _call(tool: str, args: Any, devices: list[str], most: int = 0) -> str:
-    """Return a call as `tool {arguments} on devices`, its arguments cut at `most` characters if that is not 0."""
-    arguments = json.dumps(args, ensure_ascii=False, sort_keys=True)
+    """Return a call as `tool {arguments} on devices`; with `most` the arguments are cut, and times are as people read
+    them, without it they are exactly those of the call.
+    """
+    arguments = json.dumps(with_times(args) if most else args, ensure_ascii=False, sort_keys=True)
     if most and len(arguments) > most:
         arguments = f"{arguments[:most]} ... ({len(arguments)} characters)"
     return f"{tool} {arguments} on {', '.join(devices) or 'no device that is here'}"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from starloom.cli.constellations.explaining import explained, ways_out
+from starloom.cli.constellations.explaining import ways_out
+from starloom.cli.constellations.reasons import LINES_MOST, AlikeTasks, alike
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import is_display_name, named_in_line, named_in_text, task_id
 from starloom.client.problems import usage
@@ -36,7 +37,7 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Constellati
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starloom_protocol.api.constellations import AskedRow, ConstellationRow, WhyRow
+    from starloom_protocol.api.constellations import AskedRow, ConstellationRow, WhyAll, WhyRow
     from starloom_protocol.api.history import Output
 
 LOG_PAGE = 256 * 1024
@@ -153,8 +154,16 @@ _OF_THE_WHOLE = frozenset(
 """The attention that concerns the whole constellation and no single task."""
 
 
-def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None) -> None:
-    """Explain why a task, or the whole constellation, does not move: every candidate with its reason, and the fix."""
+def why(
+    run: Invocation,
+    task: TaskArgument = None,
+    identity: IdArgument = None,
+    every: Annotated[bool, typer.Option("--all", help="Each task by itself, and every line.")] = False,
+) -> None:
+    """Explain why a task, or the whole constellation, does not move: every candidate with its reason, and the fix.
+
+    Of a whole constellation, tasks that wait for one reason are told together, in at most 20 lines.
+    """
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
     names = run.client.names() if not run.as_json or (task and is_display_name(task)) else {}
@@ -164,19 +173,11 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         return
     others = [] if identity or task else _others_waiting(run, chosen)
     behind = _behind_tunnels(run)
-    for attention in found["attention"] if "items" in found else []:
-        if attention["reason"] in _OF_THE_WHOLE:
-            say(attention["sentence"])
-    for item in explained(found):
-        _tell_task(item, chosen, names, behind)
-        if "items" not in found:
-            _tell_questions(item.get("questions") or [])
-        if item.get("warning"):
-            say(f"Before you reassign it: {item['warning']}")
     if "items" in found:
+        _tell_whole(found, chosen, names, behind, every=every)
+    else:
+        _tell(_lines_of_task(AlikeTasks(found), chosen, names, behind))
         _tell_questions(found.get("questions") or [])
-        if found["more"]:
-            print(f"and {found['more']} more tasks")
     if others:
         print(f"This was {chosen}, the newest; {counted(len(others), 'other')} waiting:")
         for row in others[:OTHERS_SHOWN_MOST]:
@@ -185,16 +186,44 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
             print(f"  and {len(others) - OTHERS_SHOWN_MOST} more")
 
 
-def _tell_task(item: WhyRow, chosen: str, names: dict[str, str], behind: dict[str, tuple[str, str]]) -> None:
-    """Print why one task does not move, its candidates and the way out; each fault of a tunnel (`behind`) once."""
-    say(named_in_text(item["sentence"], names))
-    for candidate in item["candidates"]:
-        say(f"  {candidate['name']}: {candidate['reason']}")
+def _tell_whole(
+    found: WhyAll, chosen: str, names: dict[str, str], behind: dict[str, tuple[str, str]], *, every: bool
+) -> None:
+    """Print the sentence of a constellation, then why its tasks do not move, then its questions."""
+    told = [found.get("sentence") or ""]
+    told += [attention["sentence"] for attention in found["attention"] if attention["reason"] in _OF_THE_WHOLE]
+    groups = [AlikeTasks(item) for item in found["items"]] if every else alike(found["items"])
+    lines = [line for text in told for line in text.splitlines()]
+    lines += [line for group in groups for line in _lines_of_task(group, chosen, names, behind)]
+    shown = lines if every or len(lines) <= LINES_MOST else lines[: LINES_MOST - 1]
+    _tell(shown)
+    if len(shown) < len(lines):
+        say(f"and {len(lines) - len(shown)} more lines: starloom why {chosen} --all")
+    if found["more"]:
+        print(f"and {found['more']} more tasks")
+    _tell_questions(found.get("questions") or [])
+
+
+def _tell(lines: Sequence[str]) -> None:
+    for line in lines:
+        say(line)
+
+
+def _lines_of_task(
+    group: AlikeTasks, chosen: str, names: dict[str, str], behind: dict[str, tuple[str, str]]
+) -> list[str]:
+    """Return why tasks do not move, their candidates and the way out; each fault of a tunnel (`behind`) once."""
+    item = group.first
+    lines = named_in_text(group.sentence, names).splitlines()
+    lines += [f"  {candidate['name']}: {candidate['reason']}" for candidate in item["candidates"]]
     for name in [name for name in behind if name in item["sentence"] or _is_among(name, item)]:
         told, way = behind.pop(name)
-        say(f"{name}: {told}\nThe way out for {name}: {way}")
+        lines += [f"{name}: {told}", f"The way out for {name}: {way}"]
     if ways := ways_out(item, chosen):
-        say(f"The way out: {' - or: '.join(named_in_line(way, names) for way in ways)}")
+        lines.append(f"The way out: {' - or: '.join(named_in_line(way, names) for way in ways)}")
+    if item.get("warning"):
+        lines.append(f"Before you reassign it: {item['warning']}")
+    return lines
 
 
 def _is_among(name: str, item: WhyRow) -> bool:

@@ -18,7 +18,8 @@ from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom.process.program import UPGRADE, on_device
 from starloom_protocol.text.courtesy import courtesy_sentence, no_work_words
-from starloom_protocol.vocabulary import DeviceFact
+from starloom_protocol.tools.profiles import TAB_OS
+from starloom_protocol.vocabulary import DeviceFact, DeviceLink
 from starloom_protocol.wire.frames import DISK_FULL
 
 if TYPE_CHECKING:
@@ -69,7 +70,10 @@ def _link(item: DeviceState) -> str:
     """Return the connection of a device in a word, or how it is gone."""
     if item["forgotten"]:
         return "forgotten"
-    return "left" if item["left"] else "revoked" if item["revoked"] else str(item["link"])
+    if item["left"] or item["revoked"]:
+        return "left" if item["left"] else "revoked"
+    asleep = item["link"] == DeviceLink.SUSPENDED or (item["os"] == TAB_OS and item["link"] != DeviceLink.ONLINE)
+    return "asleep" if asleep else str(item["link"])
 
 
 def _print_devices(items: list[DeviceRow]) -> None:

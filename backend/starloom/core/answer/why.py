@@ -18,7 +18,7 @@ from starloom.core.placement.device_conditions import full_disk_words, has_full_
 from starloom.core.placement.off_devices import is_off
 from starloom.core.placement.pace import PaceIndex, index_of, slow_at, slow_words
 from starloom.core.placement.queue_position import Position
-from starloom.core.placement.selection import Candidate, full, judge_device, nearest
+from starloom.core.placement.selection import Candidate, full, judge_device, nearest, why_then
 from starloom.core.plan import review
 from starloom.core.run import hedging, verification
 from starloom.core.run.attempts import absence_of
@@ -360,7 +360,7 @@ def _on_device(spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Dev
     tap = ""
     if device is not None and device.os == TAB_OS and record.state is TaskState.RUNNING:
         tap = f" It runs in the page of Starloom on {where}, where a tap may be needed."
-    return f"{task} is on {where} because {attempt.why}; attempt {record.attempt}.{tap}"
+    return f"{task} is on {where} because {why_then(attempt.why)}; attempt {record.attempt}.{tap}"
 
 
 def _as_used(candidate: Candidate, queued: Position) -> Candidate:

@@ -59,6 +59,12 @@ _WHOLE = 1000
 """The load of a device without a free slot; a device that is spared ranks behind all loads."""
 _NOTHING = (0, 0)
 _LEAST_BUSY, _FIRST = "it is the least busy that can", "it should finish it first"
+_ONLY = "it is the only free device that can"
+_THEN = {
+    _LEAST_BUSY: "it was the least busy that could then",
+    _ONLY: "it was the only free device then",
+    "its inputs are there": "its inputs were there",
+}
 _FAILED, _SILENT = 1, 2
 """Why a device is avoided for a task: one that reported a failure still answers, one that was lost may not."""
 _Ranked = tuple[int, int, int, int, int, int]
@@ -537,13 +543,18 @@ def _courtesy(fleet: Fleet, known: list[tuple[str, int, bool, int]], demand: Dem
     return f", and {fleet.devices[passed].name} is taken last, because {spared_words(fleet.devices[passed])}"
 
 
+def why_then(why: str) -> str:
+    """Return the reason of a choice as one of its own time: since then, other devices may have become free or gone."""
+    return next((then + why.removeprefix(now) for now, then in _THEN.items() if why.startswith(now)), why)
+
+
 def _why(chosen: _Ranked, free: int, selector: Selector) -> str:
     if chosen[1] < 0:
         return "it was set aside and is tried again"
     if selector.name is not None or selector.id is not None:
         return "the plan names it"
     if free == 1:
-        return "it is the only free device that can"
+        return _ONLY
     if chosen[3]:
         return "its inputs are there"
     return _LEAST_BUSY

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from starloom.edge.access.authority import Authority, Leaf
 from starloom.edge.listeners.connections import BoundedHttp, Places
 from starloom.edge.listeners.serving import SecondListener, server_config
+from starloom.edge.web.shield import OWN_SOCKET
 from starloom.process.sockets import make_private, socket_path
 from starloom_protocol.wire.peer import peer_uid
 
@@ -41,6 +42,16 @@ class OwnUserHttp(BoundedHttp):
         if uid not in (os.geteuid(), 0):
             _log.warning("event=foreign_user uid=%s", uid)
             transport.abort()
+
+
+def _noted(app: ASGIApp) -> ASGIApp:
+    """Return the application, with a note for the shield that a request came by a socket of the hub."""
+
+    async def noted(scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})[OWN_SOCKET] = True
+        await app(scope, receive, send)
+
+    return noted
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +104,7 @@ class OwnSockets:
         path = socket_path(self._run, name)
         make_private(path.parent)
         config = server_config(
-            app,
+            _noted(app),
             host="",
             port=0,
             drain_s=self._drain_s,

@@ -42,6 +42,8 @@ _FIXED = {
 }
 _ALL_FIXED = list(_FIXED.items())
 RELAY = RELAY_HEADER.encode()
+OWN_SOCKET = "own_socket"
+"""The key in the state of a request by a Unix socket of this hub, where no port says which address was dialled."""
 _HSTS = b"max-age=31536000"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 _PROXY: Final = (
@@ -118,6 +120,8 @@ class Shield:
 
     def _judge(self, scope: MutableMapping[str, Any], headers: list[tuple[bytes, bytes]]) -> Problem | None:
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        if len(hosts) == 1 and _is_former_address(scope, hosts[0], headers):
+            return None
         if len(hosts) != 1 or not self._reach.allows_host(hosts[0], scope["scheme"]):
             shown = _printable(hosts[0]) if hosts else "no host"
             if len(hosts) == 1 and scope["scheme"] == "http" and self._reach.allows_host(hosts[0], "https"):
@@ -132,6 +136,18 @@ class Shield:
         if sites and sites[0] not in (b"same-origin", b"none") and not navigates:
             return Problem(Code.BAD_ORIGIN, "another page asked for this")
         return None
+
+
+def _is_former_address(scope: MutableMapping[str, Any], host: str, headers: list[tuple[bytes, bytes]]) -> bool:
+    """Tell whether a program came by a Unix socket of the hub under an address of this computer.
+
+    The hub may have had another port when the program joined: the socket led it here, and a page cannot send this.
+    """
+    if not scope["state"].get(OWN_SOCKET):
+        return False
+    if any(name in (b"origin", b"cookie") or name.startswith(b"sec-fetch-") for name, _ in headers):
+        return False
+    return _host(host, scope["scheme"]).rpartition(":")[0] in _LOOPBACK_NAMES
 
 
 def _printable(text: str) -> str:
@@ -198,6 +214,7 @@ class CutShort:
 
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_LOOPBACK_NAMES = ("127.0.0.1", "[::1]", "localhost")
 
 
 @dataclass(slots=True)

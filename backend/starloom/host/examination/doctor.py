@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from starloom.client.discovery import HubAddress, find
 from starloom.client.problems import Problem
@@ -18,6 +19,7 @@ from starloom.client.rest import Client
 from starloom.client.routes import get_devices, get_model
 from starloom.host import ports
 from starloom.host.examination import model_servers
+from starloom.host.former_port import former_port
 from starloom.host.servers import tunnels
 from starloom.host.supervisor import home_of, home_of_the_hub
 from starloom.planner.model.endpoints.endpoint import ModelRole, others_from
@@ -318,6 +320,7 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
     told = f"{len(here)} online" + (f", away: {', '.join(away)}" if away else "")
     findings.append(Finding("devices", bool(here), told, "Add one: starloom enroll; or start its agent."))
     findings.extend(_tunnels(address, away))
+    findings.extend(_former_port(address, devices))
     lacking = [f"{item['name']}: {item['profile']}" for item in devices if item["link"] == "online"]
     old = [f"{item['name']} {item['version']}" for item in devices if item.get("older_than") and not item["revoked"]]
     if old:
@@ -333,6 +336,15 @@ def _tunnels(address: HubAddress, away: Sequence[str]) -> Iterator[Finding]:
     for name, (told, way) in tunnels.troubles(home).items() if home is not None else ():
         if name in away:
             yield Finding("tunnel", False, f"{name}: {told}", way)
+
+
+def _former_port(address: HubAddress, devices: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Report the devices that may look for the hub at the port that it had before."""
+    home = home_of(address)
+    former = former_port(home, urlsplit(address.url).port or 0) if home is not None else None
+    told = former.told(devices) if former is not None else None
+    if told is not None:
+        yield Finding("port", False, *told)
 
 
 def _waits(said: object) -> object:

@@ -26,10 +26,13 @@ SETTLED_S: Final = 60.0
 """A device that was online for so long gets all tries again; one that dies at every start does not."""
 TRY_WITHIN_S: Final = 90.0
 """The agent's own `start` waits 60 s for its process; the rest is for ssh."""
-_SAID_CHARS_MOST: Final = 200
+_SAID_CHARS_MOST: Final = 300
 
 AWAY: Final = "away"
 STARTED: Final = "started again"
+UNCONNECTED: Final = "runs without this hub"
+RUNS_ALREADY: Final = "the agent runs already"
+"""The words of the agent's own `start` where nothing was to be started; its connection is at fault then."""
 STOPPED: Final = "stopped by its owner"
 LEFT: Final = "has left"
 GIVEN_UP: Final = "given up"
@@ -136,6 +139,9 @@ class Watch:
             self._tell(LEFT, "the agent there has left its hub", "starloom enroll --ssh " + self.target.destination)
         else:
             said = (ssh.last_line(out) or ssh.last_line(err))[:_SAID_CHARS_MOST]
+            if code == 0 and RUNS_ALREADY in said:
+                self._tell(UNCONNECTED, said, self.typed("status"))
+                return
             told = f"try {number} of {TRIES_MOST} to start the agent there: {said or f'exit code {code}'}"
             over = number >= TRIES_MOST
             self._tell(GIVEN_UP if over else STARTED if code == 0 else AWAY, told, self.typed("start"))

@@ -463,7 +463,7 @@ export const CODES: Record<Code, CodeInfo> = {
   fault_impossible: {"code_class": "permanent", "status": 409, "title": "This cannot be broken now", "hint": "`GET /api/v1/lab/faults` says what can be broken and what lasts."},
   scenario_busy: {"code_class": "permanent", "status": 409, "title": "A scenario is running already", "hint": "Wait for its verdict, or stop it; one runs at a time."},
   not_signed_in: {"code_class": "permanent", "status": 401, "title": "You are not signed in", "hint": "Run `starloom open` for a sign-in link, or send a bearer token."},
-  forbidden: {"code_class": "permanent", "status": 403, "title": "Your role does not allow this", "hint": "Ask an owner for a token with the named role."},
+  forbidden: {"code_class": "permanent", "status": 403, "title": "Your rights do not allow this", "hint": "Ask an owner for a token with the role or the scope that is named; without scopes it has all of its role."},
   bad_token: {"code_class": "permanent", "status": 401, "title": "The token is not valid", "hint": "It may be expired or revoked; make a new one with `starloom token create`."},
   bad_code: {"code_class": "permanent", "status": 403, "title": "The code is not valid", "hint": "It may be used, expired or mistyped; make a new one with `starloom enroll`."},
   bad_host: {"code_class": "permanent", "status": 421, "title": "This address is not one of the hub's", "hint": "Use the printed address, or set STARLOOM_PUBLIC_URL."},

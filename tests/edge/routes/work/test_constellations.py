@@ -472,6 +472,7 @@ async def test_why_says_what_goes_before_a_task(world: World) -> None:
     assert found["sentence"].endswith("one is busy (1 of 1 slots). It is next, after work of Scale.")
     whole = await get(world, f"{C}/{made['id']}/why")
     assert whole["items"][0]["sentence"] == found["sentence"]
+    assert whole["sentence"] == "Check is active: 0 of 2 tasks have ended and 2 wait."
 
 
 async def test_priority_is_set_while_a_plan_runs(world: World) -> None:

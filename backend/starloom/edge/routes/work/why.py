@@ -7,6 +7,7 @@ causes. Explains committed state and changes nothing.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -30,7 +31,7 @@ from starloom.process.program import line_giving, on_device
 from starloom_protocol.api.constellations import AskedRow, WhyAll, WhyRow
 from starloom_protocol.records.entities import GroupRecord, Selector
 from starloom_protocol.stream.feed import FLEET
-from starloom_protocol.text.wording import listed
+from starloom_protocol.text.wording import counted, listed
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
@@ -49,6 +50,7 @@ QUEUED_MAX = 10
 """The most ready tasks for which the answer lists the work ahead of them in the queue."""
 NAMED_MOST = 4
 """The devices of a choice that a sentence names."""
+_DOUBTED = "may have happened"
 _OPEN = {str(state) for state in TaskState if state not in FINAL_TASK_STATES}
 _HEAD_WORDS = {
     ConstellationState.AWAITING_APPROVAL: "waits for an approval",
@@ -141,6 +143,7 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
     of_groups = {task for tasks in doubted.values() for task in tasks}
     names = [*doubted, *(name for name in names if name not in of_groups)]
     items = [_one(shard, constellation, name, queued.get(name)) for name in names[:ITEMS_MAX]]
+    whole = _progress(constellation, found) if items else ""
     if not items:
         answer = found.tables["answer"].get("")
         sentence = answer.sentence if answer is not None else ""
@@ -152,11 +155,25 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
     items += [_one(shard, constellation, name) for name in story.failed_first(found)[:FAILED_MOST]]
     return {
         "state": head.state,
+        "sentence": whole,
         "attention": [{"reason": reason, "sentence": _attention(shard, found, reason)} for reason in head.attention],
         "questions": [_asked(constellation, question) for question in open_questions(found)],
         "items": items,
         "more": max(0, len(names) - ITEMS_MAX),
     }
+
+
+def _progress(name: str, found: Constellation) -> str:
+    """Return how far a constellation with open tasks is, in one sentence."""
+    states = Counter(record.state for record in found.tasks.values())
+    ended = sum(states[state] for state in FINAL_TASK_STATES)
+    waits = states[TaskState.WAITING] + states[TaskState.READY]
+    doubted = states[TaskState.UNKNOWN]
+    runs = states.total() - ended - waits - doubted
+    parts = [f"{ended} of {counted(states.total(), 'task')} {'has' if ended == 1 else 'have'} ended"]
+    for count, one, many in ((runs, "runs", "run"), (waits, "waits", "wait"), (doubted, *[_DOUBTED] * 2)):
+        parts += [f"{count} {one if count == 1 else many}"] if count else []
+    return f"{found.head.name or name} {_HEAD_WORDS.get(found.head.state, f'is {found.head.state}')}: {listed(parts)}."
 
 
 def _waits_alone(constellation: Constellation, name: str, record: GroupRecord) -> bool:
