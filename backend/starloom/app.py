@@ -302,6 +302,7 @@ def _make_engine(parts: _Parts, collector: Collector) -> Engine:
         refused=lambda device, door, reason: refusals.of_device(now_ms(), device, door, reason),
         kept_files=collector,
         pruned=parts.others.headlines.forget,
+        first=lambda: list(first_run.marks_of_a_restore(settings.home)),
     )
 
 

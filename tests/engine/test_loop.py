@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -172,6 +172,7 @@ async def build(
     keeping: FinishedRetention | None = None,
     *,
     check_every: int = 1,
+    first: Callable[[], list[i.AnyInput]] = list,
 ) -> Hub:
     store = MemoryStore(redis, history, sleep=lambda seconds: clock.wait(int(seconds * 1000)))
     engine = Engine(
@@ -184,6 +185,7 @@ async def build(
         values=wires,
         settings=EngineSettings(owner="hub", check_every=check_every, keeping=keeping or FinishedRetention()),
         chance=random.Random(1),
+        first=first,
     )
     await engine.start()
     return Hub(clock, redis, history, wires, engine, store)

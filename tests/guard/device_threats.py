@@ -241,4 +241,47 @@ DEVICE_THREATS = (
         ("tests/core/fleet/test_reserving.py",),
         part="a device is not reserved unless a person says so; work that names it brings its inputs there",
     ),
+    Threat(
+        "T171",
+        "an altered backup writes files outside of the hub's home, puts one in the place of the mark of the restore, "
+        "opens the keys to other users, or is a few bytes that say that they are a terabyte",
+        "every name of the manifest is one below its folder, none is of what a restore puts there, the mode is the "
+        "owner's alone, and sparse members are refused",
+        ("tests/guard/test_hostile_backups.py::test_t171_",),
+        part="who can write a backup decides the history that it restores; `starloom audit verify` finds changes",
+    ),
+    Threat(
+        "T172",
+        "a restore that is repeated before the hub starts, after a wrong choice or a kill in its middle, brings back "
+        "whom the first one kept out, since the history that it replaces is a backup itself",
+        "what an earlier restore ended and no hub has heard of yet ends, too; a device that the history never had is "
+        "none; the mark is put whole and comes back if the restore fails",
+        (
+            "tests/guard/test_restored_rights.py::test_t172_",
+            "tests/core/people/test_restored_rights.py::test_ends_of_two_restores_add_up_and_a_backup_has_only_its_own",
+        ),
+        part="who may write the home of the hub can take its mark `run/restored` away",
+    ),
+    Threat(
+        "T173",
+        "a restore begins the work of a schedule that was removed or paused since, or whose person has lost the right, "
+        "and lets work that names no device come to one that was reserved since",
+        "such a schedule is paused, such a device is reserved, and the engine hears of a restore before its timers",
+        (
+            "tests/guard/test_restored_schedules.py::test_t173_",
+            "tests/core/people/test_restored_rights.py::test_a_schedule_that_ended_since_begins_nothing",
+            "tests/core/people/test_restored_rights.py::test_a_device_that_was_reserved_since_is_reserved",
+        ),
+        part="constellations that were cancelled since go on unless their work may not be repeated, and secrets that "
+        "were removed or bound since are as in the backup; without the history until then nobody knows",
+    ),
+    Threat(
+        "T174",
+        "work that names no device comes to a reserved one: a step of a goal whose model chooses it, a call on the "
+        "device that a result names, which a device can write, or a call that is made again where it ran before",
+        "the devices of a goal and those that a result may name leave a reserved one out unless the plan names it, and "
+        "such a call is not made again there",
+        ("tests/guard/test_reserved_devices.py", "tests/core/fleet/test_reserving.py"),
+        part="a model that writes a plan may name the device, and a look before the plan may be made there",
+    ),
 )

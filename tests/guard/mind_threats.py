@@ -303,7 +303,17 @@ MIND_THREATS = (
             "tests/core/rights/test_trashed_calls.py",
             "tests/recipes/test_duplicates.py::test_the_original_stays_whatever_its_name_and_the_question_says_so",
         ),
-        part="a folder whose name ends as that of a file does, and files trashed by twenties, go unasked",
+        part="a folder whose name ends as that of a file does goes unasked, and so do twenty files of each further plan",
+    ),
+    Threat(
+        "T175",
+        "a plan trashes many files in tasks of a few, behind a question whose *no* lets it go on or that has no *no*, "
+        "by an undo of a task that only looks, or beside a rule that names the task with less",
+        "named files of all tasks count together, a task as the widest that a rule may make of it, an undo as a call; a "
+        "question counts only where its answer can keep the task from running",
+        ("tests/guard/test_wide_trash.py::test_t175_",),
+        part="the words of a question are those of the plan; calls with `on_clash: replace` put the files that they "
+        "replace into the trash unasked",
     ),
     Threat(
         "T147",

@@ -150,3 +150,22 @@ def test_t164_a_new_machine_takes_no_session_and_names_the_rest(services: list[S
     assert other.sign_in(held.later["url"])[0] == 401
     assert other.may_read(held.script["token"])
     assert not open_codes(other)
+
+
+def test_t172_a_second_restore_brings_back_nobody_whom_the_first_kept_out(
+    services: list[Service], tmp_path: Path
+) -> None:
+    hub, held, archive = begun(services, tmp_path / "home")
+    hub.starloom("token", "revoke", held.script["id"])
+    hub.client.post(post_device_action(hub.device()["id"], "revoke"), {"reason": "it was stolen"})
+    hub.close()
+    first, second = (
+        json.loads(hub.starloom("restore", str(archive), "--replace", "--json"))["rights"]["ended"] for _ in range(2)
+    )
+    assert second == first
+    assert {"token", "device"} <= {row["what"] for row in second}
+
+    hub.up("--no-agent")
+    assert not hub.may_read(held.script["token"])
+    assert hub.may_read(held.kept["token"])
+    assert hub.device()["revoked"]

@@ -64,3 +64,73 @@ def test_t166_names_of_files_end_no_line_of_the_question(place: Place) -> None:
     first, named = place.device.call("data.duplicates", files=files)["lines"]
     assert first["into_the_trash"] == "1 extra copy of 1 file, 1 bytes"
     assert all(text.isprintable() and len(text) < 150 for text in named.values())
+
+
+FILES = [f"{number}.jpg" for number in range(12)]
+MANY = [{**CLEAR, "id": f"clear-{part}", "args": {"paths": [f"{part}/{file}" for file in FILES]}} for part in range(2)]
+NO = {"value": "no", "label": "No", "fails": True}
+GO = {"value": "go", "label": "Go"}
+FOUND = {**CLEAR, "inputs": NAMES_A_RESULT}
+UNDONE = {"id": "look", "tool": "fs.find", "args": {"root": "."}}
+
+
+def _asks(**question: Any) -> dict[str, Any]:
+    return {"id": "ask", "person": "Is all well?", **question}
+
+
+def _rule(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "less",
+        "when": {"task": "look", "event": "failed"},
+        "edit": [{"update_task": {"id": "clear", **changes}}],
+        "reason": "less",
+    }
+
+
+@pytest.mark.parametrize(
+    ("tasks", "more"),
+    [
+        (MANY, {}),
+        ([{**CLEAR, "args": {"paths": [file]}, "id": f"clear-{at}"} for at, file in enumerate([*FILES, *FILES])], {}),
+        ([LOOK, {**CLEAR, "args": {"paths": ["Clients"]}}], {"rules": [_rule(args={"paths": ["a.txt"]})]}),
+        ([LOOK, _asks(), FOUND], {"dependencies": [{"from": "ask", "to": "clear", "when": "failure"}]}),
+        ([LOOK, _asks(), FOUND], {"dependencies": [{"from": "ask", "to": "clear", "when": "finish"}]}),
+        ([LOOK, _asks(choices=[GO]), FOUND], {"dependencies": [{"from": "ask", "to": "clear"}]}),
+        (
+            [LOOK, _asks(), {**LOOK, "id": "then"}, FOUND],
+            {"dependencies": [{"from": "ask", "to": "then"}, {"from": "then", "to": "clear", "when": "finish"}]},
+        ),
+        (
+            [LOOK, _asks(), {**CLEAR, "inputs": {**NAMES_A_RESULT, "under": {"from": "ask", "optional": True}}}],
+            {},
+        ),
+        ([{**UNDONE, "undo": {"tool": "fs.trash", "args": {"paths": ["Clients"]}}}], {}),
+        ([{**UNDONE, "undo": {"tool": "fs.trash", "outputs": {"paths": "/files"}}}], {}),
+    ],
+    ids=["twenties", "ones", "rule", "no", "any answer", "no choice", "skipped", "optional", "undo", "undo of a look"],
+)
+def test_t175_a_plan_in_pieces_or_beside_its_question_waits_as_well(
+    tasks: list[dict[str, Any]], more: dict[str, Any]
+) -> None:
+    driver = _submitted(*tasks, **more)
+    assert driver.state() == "awaiting_approval"
+    assert not driver.dispatched
+
+
+@pytest.mark.parametrize(
+    ("tasks", "more"),
+    [
+        (MANY[:1], {}),
+        ([LOOK, _asks(), FOUND], {"dependencies": [{"from": "ask", "to": "clear"}]}),
+        ([LOOK, _asks(choices=[GO, NO]), FOUND], {"dependencies": [{"from": "ask", "to": "clear"}]}),
+        (
+            [LOOK, _asks(), {**LOOK, "id": "then"}, FOUND],
+            {"dependencies": [{"from": "ask", "to": "then"}, {"from": "then", "to": "clear"}]},
+        ),
+        ([{**UNDONE, "undo": {"tool": "fs.trash", "outputs": {"paths": "/added"}}}], {}),
+        ([{**UNDONE, "undo": {"tool": "fs.trash", "args": {"paths": ["a.txt"]}}}], {}),
+    ],
+    ids=["twelve", "asked", "choices", "on the way", "what was added", "undo of one"],
+)
+def test_t175_a_plan_that_asks_or_trashes_little_goes_on(tasks: list[dict[str, Any]], more: dict[str, Any]) -> None:
+    assert _submitted(*tasks, **more).state() == "active"

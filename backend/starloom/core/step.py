@@ -381,6 +381,7 @@ def _on_restored(work: Work, item: i.HistoryRestored) -> None:
     restored_history.on_restored(work, item)
     if item.ended is not None:
         restored_fleet.end_rights(work, item.ended)
+        schedules.end_restored(work, item.ended.schedules, i.ENDED)
         schedules.judge_rights(work)
 
 

@@ -63,7 +63,8 @@ _decode_order = msgspec.json.Decoder(OutboxOrder)
 
 class Engine:
     """Owns the shard from `start` to `stop`. `refused(device, door, reason)` is called with each refusal of a device's
-    report, `pruned` with the constellations that left the history.
+    report, `pruned` with the constellations that left the history. `first` gives the inputs that are decided before any
+    timer of a shard that was just taken.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Engine:
         refused: Callable[[str, str, str], None] | None = None,
         kept_files: KeptFiles | None = None,
         pruned: Callable[[list[str]], None] | None = None,
+        first: Callable[[], list[AnyInput]] = list,
     ) -> None:
         self._store = store
         self._remote = remote
@@ -95,6 +97,7 @@ class Engine:
         self._chance = chance or random.Random()  # noqa: S311 - jitter, no secret
         self._measure = measure
         self._refused = refused
+        self._first = first
         self._leases = Leases(clock, ttl_ms=settings.lease_ttl_ms, grace_ms=settings.lease_grace_ms)
         self._owning = Owning(store, clock, settings)
         self.inbox = EngineInbox(self._leases, self._owning)
@@ -168,7 +171,7 @@ class Engine:
         await self._load(own)
         if loaded is not None:
             await loaded(self._pos)
-        for item in gone_with_their_hub(self._shard, own.term):
+        for item in (*self._first(), *gone_with_their_hub(self._shard, own.term)):
             self.inbox.post(item)
         self._spawn(self._run(), "loop")
         self._spawn(self._follow_history(), "history")

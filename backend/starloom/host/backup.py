@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from fnmatch import fnmatch
+from fnmatch import fnmatch, fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, TypeVar
 
@@ -25,6 +25,7 @@ from sqlalchemy import Connection
 
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, usage
+from starloom.core.rights.restored_rights import among, with_those_of
 from starloom.core.state.inputs import EndedRights, HistoryRestored
 from starloom.core.state.model import Shard
 from starloom.host.rights import Until, compared, read_until, rights_of
@@ -53,6 +54,11 @@ The ledger of an agent is the memory of its device: an old copy would lack work 
 """
 KEPT: Final = ("run/hub.id",)
 """Exceptions from `LEFT_OUT`."""
+_NEVER_KEPT: Final = ("redis/*", "run/*", f"{DATABASE_FILE}*", "up.lock")
+"""Files of `LEFT_OUT` that no version has kept, and that would take the place of what a restore itself puts there."""
+_OWNER_ALONE: Final = 0o700
+"""The bits of a mode that a restore gives back: a hub's home is that of one user, and none of its files a way to be
+another."""
 _CHUNK_BYTES: Final = 1024 * 1024
 
 
@@ -159,6 +165,7 @@ def restore(settings: Settings, source: Path, *, replace: bool = False, until: s
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     there = until or (str(settings.home) if (settings.home / DATABASE_FILE).exists() else "")
     known = asyncio.run(read_until(there)) if there else Until(why="there is none here")
+    unheard = _unheard_ends(settings.home if until is None else Path(until))
     try:
         with tempfile.TemporaryDirectory(prefix=".starloom-restore-", dir=settings.home) as name:
             folder = Path(name)
@@ -166,16 +173,17 @@ def restore(settings: Settings, source: Path, *, replace: bool = False, until: s
             backup = asyncio.run(_restore_history(settings, manifest.dump, folder / HISTORY, known.incarnation))
             ended, known = compared(backup, known)
             # Before the history is at its place: a hub that finds it must know what has ended.
-            _note_restored(settings.home, manifest.made_ms, ended)
+            before = _note_restored(settings.home, manifest.made_ms, with_those_of(unheard, ended))
             (settings.shared_home / HISTORY_ID_FILE).unlink(missing_ok=True)
             try:
                 aside = _place_history(settings)
             except OSError:
-                (settings.home / RESTORED_FILE).unlink()
+                _put_mark(settings.home, before)
                 raise
             _place_files(settings, manifest, folder)
     except (OSError, Unavailable, Damaged) as error:
         raise _failed(f"the backup could not be restored: {error}") from error
+    ended = among(with_those_of(unheard, ended), backup)
     return Restored(aside=aside, backup=backup, ended=ended, manifest=manifest, until=known)
 
 
@@ -234,12 +242,41 @@ def _place_history(settings: Settings) -> Path | None:
     return aside if aside.exists() else None
 
 
-def _note_restored(home: Path, made_ms: int, ended: EndedRights) -> None:
-    """Leave the mark that tells the hub at its first start that work may have run since the backup, and what ended."""
+def _unheard_ends(home: Path) -> EndedRights:
+    """Return what has ended by a restore since which no hub has started: the history there does not know it yet."""
+    try:
+        raw = (home / RESTORED_FILE).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return EndedRights()
+    try:
+        found = msgspec.json.decode(raw, type=HistoryRestored | int)
+    except msgspec.DecodeError as error:
+        way_out = "Name the history that it replaced: --until FOLDER, which is in the folder `replaced` there."
+        raise usage(f"{home / RESTORED_FILE}, the mark of an earlier restore, is damaged", way_out) from error
+    return EndedRights() if isinstance(found, int) or found.ended is None else found.ended
+
+
+def _note_restored(home: Path, made_ms: int, ended: EndedRights) -> bytes | None:
+    """Leave the mark that tells the hub at its first start that work may have run since the backup, and what ended;
+    return the mark that was there.
+    """
     path = home / RESTORED_FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    before = path.read_bytes() if path.exists() else None
     item = HistoryRestored(by=ENGINE, ended=ended, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
-    path.write_bytes(msgspec.json.encode(item))
+    _put_mark(home, msgspec.json.encode(item))
+    return before
+
+
+def _put_mark(home: Path, mark: bytes | None) -> None:
+    """Put a mark there whole, or take it away."""
+    path = home / RESTORED_FILE
+    if mark is None:
+        path.unlink(missing_ok=True)
+        return
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(mark)
+    part.replace(path)
 
 
 def _places(settings: Settings) -> dict[str, Path]:
@@ -320,7 +357,8 @@ def _read_through(archive: tarfile.TarFile) -> tuple[Manifest, dict[str, str]]:
     found: dict[str, str] = {}
     manifest: Manifest | None = None
     for member in archive:
-        file = archive.extractfile(member) if member.isreg() else None
+        # A sparse member says how many zeros it is, so that a small archive could be read for days.
+        file = archive.extractfile(member) if member.isreg() and not member.issparse() else None
         if file is None or manifest is not None or member.name in found:
             raise Damaged(f"it holds {member.name}, which no backup holds there")
         if member.name == MANIFEST:
@@ -355,13 +393,26 @@ def _manifest(raw: bytes) -> Manifest:
 
 
 def _hashes(manifest: Manifest) -> dict[str, str]:
-    found = {f"{HISTORY}/{table.name}": table.sha256 for table in manifest.dump.tables}
+    found = {}
+    for table in manifest.dump.tables:
+        if not _is_below(table.name):
+            raise Damaged(f"it names {HISTORY}/{table.name}, which is no place of a hub")
+        found[f"{HISTORY}/{table.name}"] = table.sha256
     for entry in manifest.files:
-        path = PurePosixPath(entry.path)
-        if entry.place not in ("home", "shared") or path.is_absolute() or ".." in path.parts:
+        if entry.place not in ("home", "shared") or not _is_below(entry.path):
             raise Damaged(f"it names {entry.place}/{entry.path}, which is no place of a hub")
+        # Some file systems take names that differ in case for one.
+        name = entry.path.casefold()
+        if name not in KEPT and any(fnmatchcase(name, pattern) for pattern in _NEVER_KEPT):
+            raise Damaged(f"it holds {entry.path}, which no backup holds")
         found[f"{entry.place}/{entry.path}"] = entry.sha256
     return found
+
+
+def _is_below(name: str) -> bool:
+    """Tell whether a name of a manifest is that of a file below its folder, written in the one way for it."""
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and path.as_posix() == name
 
 
 def _extract(source: Path, manifest: Manifest, folder: Path) -> None:
@@ -385,7 +436,7 @@ def _place_files(settings: Settings, manifest: Manifest, folder: Path) -> None:
             continue
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         source = folder / entry.place / entry.path
-        source.chmod(entry.mode)
+        source.chmod(entry.mode & _OWNER_ALONE)
         shutil.move(source, target)
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
-from starloom.core.rights.restored_rights import ended_since, ended_unseen, holders, same_hub
+from starloom.core.rights.restored_rights import (
+    among,
+    ended_since,
+    ended_unseen,
+    holders,
+    same_hub,
+    with_those_of,
+)
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.model import Shard
 from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Enrollment, Principal, SignIn, Token
-from starloom_protocol.vocabulary import Role
+from starloom_protocol.records.schedules import Schedule
+from starloom_protocol.vocabulary import Role, ScheduleState
 from tests.core.watched import WatchedDriver
 
 NOW_MS = 1_000_000
@@ -53,6 +62,20 @@ def filled() -> WatchedDriver:
     put(driver.shard, fleet, "standing", "s-1", allowed)
     driver.shard.journal.clear()
     return driver
+
+
+def look() -> Schedule:
+    return Schedule(
+        author="person:ann",
+        created_ms=1,
+        cron="* * * * *",
+        due_ms=60_000,
+        id="s-look",
+        name="Look",
+        owner="p-ann",
+        request="look",
+        zone="UTC",
+    )
 
 
 def restored(driver: WatchedDriver, ended: i.EndedRights) -> None:
@@ -118,6 +141,48 @@ def test_unseen_only_tokens_of_programs_and_devices_are_kept() -> None:
     found = holders(filled().shard, ended, NOW_MS)
     assert [(one.id, below) for one, below in found.tokens] == [("clock", 0), ("root", 1)]
     assert [one.name for one in found.devices] == ["desk", "nas"]
+
+
+def test_a_device_that_the_history_until_now_never_had_has_no_rights() -> None:
+    driver, until = filled(), filled()
+    put(until.shard, until.shard.fleet, "device", "d-nas", None)
+    ended = ended_since(driver.shard, until.shard)
+    assert ended == i.EndedRights(devices={"d-nas": "unknown"})
+    restored(driver, ended)
+    assert driver.shard.fleet.devices["d-nas"].revoked
+
+
+def test_a_device_that_was_reserved_since_is_reserved() -> None:
+    driver, until = filled(), filled()
+    until.do(i.DeviceControlled(id="y", by="person:ann", device="d-nas", action="reserve"))
+    ended = ended_since(driver.shard, until.shard)
+    assert ended == i.EndedRights(reserved=["d-nas"])
+    restored(driver, ended)
+    assert driver.shard.fleet.devices["d-nas"].reserved
+    assert ended_since(until.shard, filled().shard) == i.EndedRights(), "what was shared since is still reserved"
+
+
+@pytest.mark.parametrize("action", ["pause", "remove"])
+def test_a_schedule_that_ended_since_begins_nothing(action: str) -> None:
+    driver, until = filled(), filled()
+    for one in (driver, until):
+        put(one.shard, one.shard.fleet, "schedule", "s-look", look())
+    until.do(i.ScheduleControlled(id="y", by="person:ann", schedule="s-look", action=action))
+    ended = ended_since(driver.shard, until.shard)
+    assert ended == i.EndedRights(schedules=["s-look"])
+    restored(driver, ended)
+    found = driver.shard.fleet.schedules["s-look"]
+    assert (found.state, found.due_ms) == (ScheduleState.PAUSED, 0)
+
+
+def test_ends_of_two_restores_add_up_and_a_backup_has_only_its_own() -> None:
+    before = i.EndedRights(tokens={"clock": 7, "other": 8}, roles={"p-bea": Role.VIEWER}, standing=["s-1", "s-2"])
+    after = i.EndedRights(tokens={"page": 9}, roles={"p-bea": Role.OPERATOR}, devices={"d-nas": "left"})
+    found = among(with_those_of(before, after), filled().shard)
+    assert found == i.EndedRights(
+        devices={"d-nas": "left"}, roles={"p-bea": Role.VIEWER}, standing=["s-1"], tokens={"clock": 7, "page": 9}
+    )
+    assert with_those_of(i.EndedRights(), after) == with_those_of(after, i.EndedRights()) == after
 
 
 def test_a_second_word_of_the_same_restore_ends_nothing_more() -> None:

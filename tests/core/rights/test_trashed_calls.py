@@ -8,6 +8,7 @@ import pytest
 
 from starloom.core.rights.call_effects import NAMED_FILES_MOST, wide_trash
 from starloom.core.state import inputs as i
+from starloom_protocol.plan.lowering.tasks import DEFAULT_CHOICES
 from starloom_protocol.records.edits import AddTask, LoweredPlan
 from starloom_protocol.records.entities import ForEach, OtherCall, Policy, TaskSpec, ToolOffer
 from starloom_protocol.values import canonical
@@ -86,7 +87,7 @@ def test_files_that_a_result_names_wait_for_a_person(clear: TaskSpec) -> None:
 
 
 def test_a_plan_that_asks_on_the_way_is_not_asked_about() -> None:
-    asked = task("agree", person="Into the trash?")
+    asked = task("agree", person="Into the trash?", choices=list(DEFAULT_CHOICES))
     clear = _trash(inputs=("paths=look/files",))
     assert _driver(plan(task("look"), asked, clear, edge("look>agree"), edge("agree>clear"))).state() == "active"
     beside = plan(task("look"), asked, clear, edge("look>agree"), edge("look>clear"))

@@ -128,6 +128,15 @@ def _ended(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
     for name, how in ended.devices.items():
         device = fleet.devices[name]
         yield {"what": "device", "id": name, "name": device.name}, f"  device      {device.name}, which {_went(how)}"
+    for name in ended.reserved:
+        device = fleet.devices[name]
+        yield (
+            {"what": "reserved", "id": name, "name": device.name},
+            f"  reserved    {device.name} takes only work that names it",
+        )
+    for name in ended.schedules:
+        called = fleet.schedules[name].name
+        yield {"what": "schedule", "id": name, "name": called}, f"  schedule    {called} is paused"
     for name in ended.standing:
         tool = fleet.standing[name].tool
         yield {"what": "permission", "id": name, "name": tool}, f"  permission  {tool}, which had been allowed for good"
@@ -136,7 +145,8 @@ def _ended(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
 
 
 def _went(how: str) -> str:
-    return "has left" if how == "left" else "was revoked"
+    words = {"left": "has left", "unknown": "the history until now does not know"}
+    return words.get(how, "was revoked")
 
 
 def _held(made: Restored) -> Iterator[tuple[dict[str, str], str]]:

@@ -8,7 +8,7 @@ cannot be installed affects nothing else.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import msgspec
@@ -592,6 +592,14 @@ def _arm(work: Work, schedule: Schedule) -> None:
         work.order(timer_of(schedule))
 
 
+def end_restored(work: Work, names: Iterable[str], why: str) -> None:
+    """Pause schedules of a backup that were removed, paused or stopped since; a person may resume them."""
+    for name in names:
+        schedule = work.shard.fleet.schedules.get(name)
+        if schedule is not None and schedule.state is _STATE.ACTIVE:
+            _pause(work, schedule, why, by=ENGINE)
+
+
 def on_controlled(work: Work, item: ScheduleControlled) -> None:
     """Pause, resume, run now, mark the notice as seen, or remove; refused where it does not apply."""
     schedule = work.shard.fleet.schedules.get(item.schedule)
@@ -634,12 +642,12 @@ def _check_consent(work: Work, schedule: Schedule, item: ScheduleControlled) -> 
     raise Refusal(fault(Code.FORBIDDEN, reason, "action", f"Ask a person who may approve to {item.action} it."))
 
 
-def _pause(work: Work, schedule: Schedule, reason: str) -> None:
+def _pause(work: Work, schedule: Schedule, reason: str, by: str | None = None) -> None:
     if schedule.state is not _STATE.ACTIVE:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} is {schedule.state} already"))
     left_out = schedule.skipped + len(schedule.queued)
     paused = replace(schedule, due_ms=0, queued=[], skipped=left_out, state=_STATE.PAUSED)
-    keep(work, paused, EventKind.SCHEDULE_PAUSED, note=reason)
+    keep(work, paused, EventKind.SCHEDULE_PAUSED, note=reason, by=by)
 
 
 def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:

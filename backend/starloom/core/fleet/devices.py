@@ -437,9 +437,7 @@ def _end_drain(work: Work, device: Device, item: DeviceControlled) -> None:
 
 
 def _reserve(work: Work, device: Device, _item: DeviceControlled) -> None:
-    """Give it only work that names it from now on; what it has goes on."""
-    if not device.reserved:
-        _put_device(work, EventKind.DEVICE_RESERVED, replace(device, reserved=True))
+    reserve(work, device)
 
 
 def _share(work: Work, device: Device, _item: DeviceControlled) -> None:
@@ -523,6 +521,12 @@ def _checked_labels(found: Any) -> list[str]:
         if wrong is not None:
             raise Refusal(fault(Code.BAD_REQUEST, wrong, f"labels[{position}]"))
     return sorted(dict.fromkeys(found))
+
+
+def reserve(work: Work, device: Device, *, note: str = "") -> None:
+    """Give a device only work that names it from now on; what it has goes on."""
+    if not device.reserved:
+        _put_device(work, EventKind.DEVICE_RESERVED, replace(device, reserved=True), note)
 
 
 def revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""The ends in the fleet of a restored history: devices that are gone, used join codes, permissions taken back."""
+"""The ends in the fleet of a restored history: gone and reserved devices, used join codes, permissions taken back."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ def end_rights(work: Work, ended: EndedRights) -> None:
         device = fleet.devices.get(name)
         if device is not None and not device.revoked:
             devices.revoke(work, device, ENDED, left=how == "left")
+    for name in ended.reserved:
+        device = fleet.devices.get(name)
+        if device is not None:
+            devices.reserve(work, device, note=ENDED)
     for name in ended.enrollments:
         code = fleet.enrollments.get(name)
         if code is not None and code.state in ("open", "asking"):

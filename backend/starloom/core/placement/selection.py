@@ -125,7 +125,7 @@ def judge_device(fleet: Fleet, device: Device, tool: str, selector: Selector, ne
         return Candidate(device.id, False, Reason.MISSING_GRANT, words)
     if offer.unavailable is not None:
         return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, f"cannot do {tool} now: {offer.unavailable}")
-    if device.reserved and not _is_named(selector, device):
+    if is_kept_from(device, selector):
         return Candidate(device.id, False, Reason.DEVICE_ASIDE, "takes only work that names it")
     if needs is not None:
         missing = withheld(needs, device, tool)
@@ -149,6 +149,11 @@ def judge_device(fleet: Fleet, device: Device, tool: str, selector: Selector, ne
     if fleet.used.get(device.id, 0) >= slots:
         return Candidate(device.id, False, Reason.BUSY, f"is busy ({slots} of {slots} slots)")
     return Candidate(device.id, True, None, "fits")
+
+
+def is_kept_from(device: Device, selector: Selector) -> bool:
+    """Tell whether a device is reserved, and this work does not name it."""
+    return device.reserved and not _is_named(selector, device)
 
 
 def _is_named(selector: Selector, device: Device) -> bool:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from starloom.core.placement import returning
 from starloom.core.placement.off_devices import REPORT
-from starloom.core.placement.selection import selects
+from starloom.core.placement.selection import is_kept_from, selects
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation, Tally
 from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN, excused, fact, shut_cause, successes
@@ -192,7 +192,11 @@ def _named_device(work: Work, constellation: Constellation, for_each: ForEach, w
     # An id is compared first: no device takes the place of another one by its name.
     known = fleet.devices.get(named[0]) or fleet.named(named[0])
     called = [] if known is None else [known]
-    fitting = [item for item in called if not item.revoked and selects(within, item, fleet.tools.get(item.id, {}))]
+    fitting = [
+        item
+        for item in called
+        if not item.revoked and not is_kept_from(item, within) and selects(within, item, fleet.tools.get(item.id, {}))
+    ]
     if len(fitting) != 1:
         raise NoList(
             Code.DEVICE_OUTSIDE, f"{source} names {quoted(named[0][:80])}, which is no device of the set allowed"

@@ -32,7 +32,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.values import canonical, list_key, parse
-from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Repeatability
+from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Gate, Op, Repeatability
 
 Offers = Callable[[str], Iterable[ToolOffer]]
 """Returns the offers of known devices under a tool's name."""
@@ -51,6 +51,10 @@ TRASH: Final = "fs.trash"
 NAMED_FILES_MOST: Final = 20
 """As many as a person reads one by one before an answer."""
 _PATHS: Final = "paths"
+_ADDED: Final = "added"
+"""The part of a result that lists what the call itself has made."""
+_HOLDING_BACK: Final = frozenset({Gate.DATA, Gate.OUTPUT, Gate.SUCCESS})
+"""A task behind one of these does not run where the task before it fails or is left out."""
 _WORDS_MOST: Final = 3
 _PATH_CHARS_MOST: Final = 60
 _ENDING_CHARS_MOST: Final = 5
@@ -300,26 +304,44 @@ def _narrowed(offer: ToolOffer, text: str, late: Iterable[str]) -> frozenset[Eff
 def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) -> dict[str, str]:
     """Return the tasks that may put a folder or many files into the trash, each with the reason.
 
-    Files that a result names count where no question to a person is on the way to the task.
+    Files that a result names count where no question to a person is on the way to the task. `specs` may have a task
+    more than once, as rules may change it: it counts as the widest of these. Files that tasks name count together.
     """
-    by_id = {spec.id: spec for spec in specs}
+    listed = list(specs)
     # An edit is held against each task of its plan, so a task that trashes nothing costs no call here.
     calls = [
         spec
-        for spec in by_id.values()
-        if spec.key is None and (spec.tool == TRASH or (spec.any_of and _may_trash(spec.any_of)))
+        for spec in listed
+        if spec.key is None and (spec.tool == TRASH or (spec.any_of and _may_trash(spec.any_of)) or _undoes_so(spec))
     ]
     if not calls:
         return {}
-    before: dict[str, list[str]] = {}
+    by_id = {spec.id: spec for spec in reversed(listed)}
+    before: dict[str, list[Dependency]] = {}
     for edge in dependencies:
-        before.setdefault(edge.target, []).append(edge.source)
-    found = {spec.id: _why_wide(spec, by_id, before) for spec in calls}
-    return {task: reason for task, reason in found.items() if reason}
+        before.setdefault(edge.target, []).append(edge)
+    found: dict[str, str] = {}
+    named: dict[str, int] = {}
+    for spec in calls:
+        reason = _why_wide(spec, by_id, before) or _why_undo_is_wide(spec)
+        if reason:
+            found.setdefault(spec.id, reason)
+        paths = max((len(_trashed_paths(way.args)) for way in ways_of(spec) if way.tool == TRASH), default=0)
+        named[spec.id] = max(paths, named.get(spec.id, 0))
+    together = sum(named.values())
+    if together > NAMED_FILES_MOST:
+        for task, paths in named.items():
+            if paths:
+                found.setdefault(task, f"{task} and other tasks put {together} files into the trash")
+    return found
 
 
 def _may_trash(others: Iterable[OtherCall]) -> bool:
     return any(call.tool == TRASH for call in others)
+
+
+def _undoes_so(spec: TaskSpec) -> bool:
+    return spec.undo is not None and spec.undo.tool == TRASH
 
 
 def trashed_words(spec: TaskSpec) -> str:
@@ -334,19 +356,34 @@ def trashed_words(spec: TaskSpec) -> str:
     return f"move {names} to the trash"
 
 
-def _why_wide(spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[str]]) -> str:
+def _why_wide(spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]) -> str:
+    if not any(way.tool == TRASH for way in ways_of(spec)):
+        return ""
     if _takes_paths(spec) or _is_one_of_a_list(spec, specs):
         asked = _is_asked_before(spec.id, specs, before)
         return "" if asked else f"{spec.id} puts files into the trash that the results of other tasks name"
-    for way in (way for way in ways_of(spec) if way.tool == TRASH):
-        items = parse(way.args).get(_PATHS)
-        paths = _trashed_paths(way.args)
-        if len(paths) > NAMED_FILES_MOST:
-            return f"{spec.id} puts {len(paths)} files into the trash"
-        folder = next((path for path, item in zip(paths, items or [], strict=True) if _may_be_folder(item)), None)
-        if folder is not None:
-            return f"{spec.id} may put the whole folder {quoted(_short(folder))} into the trash"
-    return ""
+    whys = (_why_args_are_wide(spec.id, way.args) for way in ways_of(spec) if way.tool == TRASH)
+    return next((why for why in whys if why), "")
+
+
+def _why_args_are_wide(who: str, args: str) -> str:
+    items = parse(args).get(_PATHS)
+    paths = _trashed_paths(args)
+    if len(paths) > NAMED_FILES_MOST:
+        return f"{who} puts {len(paths)} files into the trash"
+    folder = next((path for path, item in zip(paths, items or [], strict=False) if _may_be_folder(item)), None)
+    return "" if folder is None else f"{who} may put the whole folder {quoted(_short(folder))} into the trash"
+
+
+def _why_undo_is_wide(spec: TaskSpec) -> str:
+    """Return why an undo may trash more than the files that its task has made."""
+    if spec.undo is None or spec.undo.tool != TRASH:
+        return ""
+    who = f"the undo of {spec.id}"
+    pointer = spec.undo.outputs.get(_PATHS, _ADDED)
+    if pointer.rpartition("/")[2] != _ADDED:
+        return f"{who} puts files into the trash that its result names"
+    return _why_args_are_wide(who, spec.undo.args)
 
 
 def _takes_paths(spec: TaskSpec) -> bool:
@@ -359,17 +396,24 @@ def _is_one_of_a_list(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> bool:
     return each is not None and each.source is not None and each.devices is None
 
 
-def _is_asked_before(task: str, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[str]]) -> bool:
+def _is_asked_before(task: str, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]) -> bool:
+    """Tell whether a person can keep a task from running: by an answer on a way that ends with whatever is on it."""
     ahead, seen = [task], {task}
     while ahead:
-        for source in before.get(ahead.pop(), ()):
-            if source in seen:
+        for edge in before.get(ahead.pop(), ()):
+            if edge.source in seen or edge.optional or edge.topic or edge.gate not in _HOLDING_BACK:
                 continue
-            if source in specs and specs[source].person is not None:
+            source = specs.get(edge.source)
+            if source is not None and source.person is not None and _can_be_refused(source, edge):
                 return True
-            seen.add(source)
-            ahead.append(source)
+            seen.add(edge.source)
+            ahead.append(edge.source)
     return False
+
+
+def _can_be_refused(question: TaskSpec, edge: Dependency) -> bool:
+    decides = edge.condition is not None and edge.condition.op is Op.EQ and len(question.choices) > 1
+    return decides or any(choice.fails for choice in question.choices)
 
 
 def _trashed_paths(args: str) -> list[str]:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import selects
+from starloom.core.placement.selection import is_kept_from, selects
 from starloom.core.rights.call_effects import CHANGING, PLACES, effects_of_call, offers_in
 from starloom.core.state.inputs import LookCall
 from starloom.core.state.model import Fleet
@@ -65,7 +65,9 @@ def devices_of(fleet: Fleet, spec: TaskSpec) -> list[str]:
     found = [
         device
         for device in fleet.devices.values()
-        if not device.revoked and selects(where, device, fleet.tools.get(device.id, {}))
+        if not device.revoked
+        and not is_kept_from(device, where)
+        and selects(where, device, fleet.tools.get(device.id, {}))
     ]
     real = [device for device in found if not device.demo]
     return [device.id for device in (real if spec.device is None and real else found)]

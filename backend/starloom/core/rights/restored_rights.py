@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from starloom.core.state.inputs import EndedRights
 from starloom.core.state.model import Shard
 from starloom_protocol.records.entities import Device, Enrollment, Token
-from starloom_protocol.vocabulary import ROLE_RANK
+from starloom_protocol.vocabulary import ROLE_RANK, ScheduleState
 
 _KEPT_BY_PROGRAMS: Final = "bearer"
 """Sessions of pages and invitations are the other kinds of tokens."""
@@ -51,14 +51,21 @@ def ended_since(backup: Shard, until: Shard) -> EndedRights:
         if one.id in now.principals and ROLE_RANK[now.principals[one.id].role] < ROLE_RANK[one.role]
     }
     found = until.fleet.devices
+    devices = {one.id: _gone(found.get(one.id)) for one in backup.fleet.devices.values() if not one.revoked}
     return EndedRights(
-        devices={
-            one.id: "left" if found[one.id].left else "revoked"
-            for one in backup.fleet.devices.values()
-            if not one.revoked and one.id in found and found[one.id].revoked
-        },
+        devices={name: how for name, how in devices.items() if how},
         enrollments=[one.id for one in _codes(backup) if _differs(one, until.fleet.enrollments.get(one.id))],
+        reserved=[
+            one.id
+            for one in backup.fleet.devices.values()
+            if not one.reserved and not devices.get(one.id, "gone") and found[one.id].reserved
+        ],
         roles=roles,
+        schedules=[
+            one.id
+            for one in backup.fleet.schedules.values()
+            if one.state is ScheduleState.ACTIVE and not _is_active(until, one.id)
+        ],
         signins=[one.id for one in then.signins.values() if not one.used_ms and _used(until, one.id)],
         standing=[name for name in backup.fleet.standing if name not in until.fleet.standing],
         tokens=_with_descendants(backup, ended),
@@ -72,6 +79,40 @@ def ended_unseen(backup: Shard) -> EndedRights:
         enrollments=[one.id for one in _codes(backup)],
         signins=[one.id for one in backup.access.signins.values() if not one.used_ms],
         tokens=_with_descendants(backup, ended),
+    )
+
+
+def with_those_of(before: EndedRights, ended: EndedRights) -> EndedRights:
+    """Return both: what ends with a restore, and what an earlier one has ended that no hub has heard of yet."""
+    lower = {
+        name: role
+        for name, role in before.roles.items()
+        if name not in ended.roles or ROLE_RANK[role] < ROLE_RANK[ended.roles[name]]
+    }
+    return EndedRights(
+        devices=before.devices | ended.devices,
+        enrollments=_once(before.enrollments, ended.enrollments),
+        reserved=_once(before.reserved, ended.reserved),
+        roles=ended.roles | lower,
+        schedules=_once(before.schedules, ended.schedules),
+        signins=_once(before.signins, ended.signins),
+        standing=_once(before.standing, ended.standing),
+        tokens=before.tokens | ended.tokens,
+    )
+
+
+def among(ended: EndedRights, backup: Shard) -> EndedRights:
+    """Return those of the rights that a backup has."""
+    access, fleet = backup.access, backup.fleet
+    return EndedRights(
+        devices={name: how for name, how in ended.devices.items() if name in fleet.devices},
+        enrollments=[name for name in ended.enrollments if name in fleet.enrollments],
+        reserved=[name for name in ended.reserved if name in fleet.devices],
+        roles={name: role for name, role in ended.roles.items() if name in access.principals},
+        schedules=[name for name in ended.schedules if name in fleet.schedules],
+        signins=[name for name in ended.signins if name in access.signins],
+        standing=[name for name in ended.standing if name in fleet.standing],
+        tokens={name: at_ms for name, at_ms in ended.tokens.items() if name in access.tokens},
     )
 
 
@@ -97,6 +138,23 @@ def _open(shard: Shard) -> Iterator[Token]:
 
 def _codes(shard: Shard) -> Iterator[Enrollment]:
     return (one for one in shard.fleet.enrollments.values() if one.state in ("open", "asking"))
+
+
+def _once(before: list[str], after: list[str]) -> list[str]:
+    return list(dict.fromkeys([*before, *after]))
+
+
+def _gone(now: Device | None) -> str:
+    """Return how a device of a backup has gone since; empty if it has not."""
+    if now is None:
+        # Records of devices stay, so this history never had it.
+        return "unknown"
+    return ("left" if now.left else "revoked") if now.revoked else ""
+
+
+def _is_active(until: Shard, schedule: str) -> bool:
+    known = until.fleet.schedules.get(schedule)
+    return known is not None and known.state is ScheduleState.ACTIVE
 
 
 def _differs(then: Enrollment, now: Enrollment | None) -> bool:

@@ -665,13 +665,16 @@ ENDED: Final = "it ended when a backup was restored"
 class EndedRights(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The rights of a backup that end with its restore, by id.
 
-    `devices` has `left` or `revoked`; `tokens` has the time at which each was revoked, 0 if that is not known; `roles`
-    has the new ones, which are lower.
+    `devices` has `left`, `revoked`, or `unknown` to the history until then; `tokens` has the time at which each was
+    revoked, 0 if that is not known; `roles` has the new ones, which are lower. Devices in `reserved` take only work
+    that names them, and `schedules` begin nothing more unasked.
     """
 
     devices: dict[str, str] = {}
     enrollments: list[str] = []
+    reserved: list[str] = []
     roles: dict[str, Role] = {}
+    schedules: list[str] = []
     signins: list[str] = []
     standing: list[str] = []
     tokens: dict[str, int] = {}

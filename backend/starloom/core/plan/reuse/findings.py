@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from starloom.core.placement.selection import is_kept_from
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.strangers import stranger_behind
 from starloom.core.state.model import Constellation, Shard
@@ -175,6 +176,9 @@ def look_again(work: Work, constellation: Constellation, record: TaskRecord, rea
         return False
     single = source.key is None and not look_fault(source, {}, {})
     if not single or not _only_reads(work.shard, old.device, source.tool or ""):
+        return False
+    first = constellation.specs.get(source.again_of or source.id, source)
+    if is_kept_from(work.shard.fleet.devices[old.device or ""], first.device or Selector()):
         return False
     made = TaskSpec(
         again_of=source.again_of or source.id,

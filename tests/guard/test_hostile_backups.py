@@ -1,0 +1,104 @@
+"""A backup that somebody has altered (T171), and one restore after another before the hub starts (T172)."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import stat
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starloom.client.problems import Problem
+from starloom.host.backup import MANIFEST, back_up, restore, verify
+from starloom.store.file_names import DATABASE_FILE
+from tests.host.test_backup import home as home
+from tests.host.test_backup import settings_of
+
+
+def altered(archive: Path, *, move: dict[str, str] | None = None, add: dict[str, bytes] | None = None) -> None:
+    """Write an archive again whose manifest fits: members have other names, or there are more of them."""
+    with tarfile.open(archive) as read:
+        raw = {member.name: file.read() for member in read if (file := read.extractfile(member)) is not None}
+    manifest: dict[str, Any] = json.loads(raw.pop(MANIFEST))
+    for table in manifest["dump"]["tables"]:
+        name = (move or {}).get(table["name"])
+        if name is not None:
+            raw[f"history/{name}"] = raw.pop(f"history/{table['name']}")
+            table["name"] = name
+    like = manifest["files"][0]
+    for path, content in (add or {}).items():
+        raw[f"home/{path}"] = content
+        digest = hashlib.sha256(content).hexdigest()
+        manifest["files"].append({**like, "place": "home", "path": path, "bytes": len(content), "sha256": digest})
+    with tarfile.open(archive, "w:") as written:
+        for name, content in {**raw, MANIFEST: json.dumps(manifest).encode()}.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            written.addfile(info, io.BytesIO(content))
+
+
+@pytest.mark.parametrize("name", ["../../../outside", "../home/keys/hub.key", "a/../../../outside"])
+def test_t171_a_table_of_an_altered_backup_names_no_place_outside(home: Path, tmp_path: Path, name: str) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    altered(archive, move={"commits": name})
+    with pytest.raises(Problem, match="no place of a hub"):
+        restore(settings_of(other), archive)
+    assert not list(tmp_path.glob("**/outside"))
+    assert not (other / DATABASE_FILE).exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "run/restored",
+        "./run/restored",
+        "RUN/Restored",
+        "run//history.id",
+        f"{DATABASE_FILE}-wal",
+        "redis/a.aof",
+        "up.lock",
+        "",
+    ],
+)
+def test_t171_an_altered_backup_brings_no_file_that_none_keeps(home: Path, tmp_path: Path, path: str) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    altered(archive, add={path: b"1"})
+    with pytest.raises(Problem, match=r"no backup holds|no place of a hub"):
+        restore(settings_of(other), archive)
+    assert not (other / path).is_file()
+
+
+def test_t171_no_other_user_reads_what_an_altered_backup_opens(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    (home / "keys/hub.key").chmod(0o4777)
+    back_up(settings_of(home), archive)
+    restore(settings_of(other), archive)
+    assert stat.S_IMODE((other / "keys/hub.key").stat().st_mode) & 0o7077 == 0
+
+
+def _sparse(name: str, size: int) -> bytes:
+    """Return a member of the old GNU form that holds nothing and says that it is `size` bytes of zeros."""
+    info = tarfile.TarInfo(name)
+    info.type = tarfile.GNUTYPE_SPARSE
+    head = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    head[483:495] = b"\x80" + size.to_bytes(11, "big")
+    head[148:156] = b" " * 8
+    head[148:156] = b"%06o\0 " % sum(head)
+    return bytes(head)
+
+
+@pytest.mark.parametrize("name", [MANIFEST, "home/keys/hub.key"])
+def test_t171_a_small_backup_is_no_terabyte_of_zeros(tmp_path: Path, name: str) -> None:
+    archive = tmp_path / "a.starloom"
+    archive.write_bytes(_sparse(name, 1 << 40) + b"\0" * 10240)
+    with tarfile.open(archive) as read:
+        (member,) = read
+        assert (member.isreg(), member.size) == (True, 1 << 40), "the archive says what it should"
+    with pytest.raises(Problem, match="cannot be used"):
+        verify(archive)
