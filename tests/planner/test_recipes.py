@@ -132,6 +132,9 @@ def test_a_phrase_of_the_recipe_alone_is_understood(name: str, tmp_path: Path) -
         words |= {"where": "the nas"}
     if name in ("photo-backup", "picked-pictures"):
         words |= {"source": "my phone", "target": "the server"}
+    if name == "copy-folder-to-several":
+        words |= {"target": "the nas and the vps"}
+    words |= {"top": "the ten"}
     for phrase in recipe.phrases:
         said = phrase.replace('"{text}"', "{text}")
         for slot in recipe.params:

@@ -31,6 +31,22 @@ def test_copy_folder_sends_what_differs_and_says_so(fleet: Fleet) -> None:
     assert server.started(answer) == {"copy.0": 1, "folders": 1}
 
 
+def test_a_folder_is_copied_to_several_devices_and_taken_back(fleet: Fleet) -> None:
+    laptop, server, phone = fleet.device("laptop"), fleet.device("server"), fleet.device("phone")
+    laptop.write("results/a.txt", "one")
+    laptop.write("results/deep/b.txt", "two")
+    server.write("results/a.txt", "one")
+    answer = fleet.submit("copy results from laptop to the others")
+    assert answer.state == "succeeded", answer.told()
+    assert server.files("results") == phone.files("results") == laptop.files("results")
+    assert {row["path"] for row in answer.rows("Copies, read back")} == {"results/a.txt", "results/deep/b.txt"}
+    assert "phone" in answer.sentence
+    assert "server" in answer.sentence
+    fleet.cli("undo", answer.id, "--wait")
+    assert set(server.files("results")) == {"a.txt"}
+    assert phone.files("results") == {}
+
+
 def test_the_room_is_looked_for_where_the_copy_goes(fleet: Fleet) -> None:
     # A folder below a granted one may be a disk of its own.
     laptop, server = fleet.device("laptop"), fleet.device("server")

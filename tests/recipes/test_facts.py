@@ -1,4 +1,4 @@
-"""What a fleet tells of itself: `fleet-health`, `disk-space`, `find-file`, `run-everywhere`, `log-hunt`."""
+"""What a fleet tells of itself: how machines are and rank, their disks, files, commands and logs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,17 @@ def test_the_worst_machine_comes_first_with_its_reason(fleet: Fleet) -> None:
     assert all(part in in_short.casefold() for row in rows for part in (row["unseen"] or "").casefold().split("; "))
     titles = [column["title"] for column in answer.value("Machines")["columns"]]
     assert titles[:4] == ["Device", "Severity", "Why", "Not looked at"]
+
+
+def test_the_machine_with_least_free_disk_comes_first(fleet: Fleet) -> None:
+    answer = fleet.submit("which of my machines has the least free disk?")
+    assert answer.state == "succeeded", answer.told()
+    rows = answer.rows("Machines, least free disk first")
+    assert {row["device"] for row in rows} == {"laptop", "phone", "server"}
+    free = [row["disk_free_bytes"] for row in rows]
+    assert free == sorted(free)
+    assert answer.sentence.startswith(f"Least disk is free on {rows[0]['device']} (")
+    assert "is the busiest (load " in answer.sentence
 
 
 def test_a_busy_package_manager_does_not_hide_the_rest(fleet: Fleet) -> None:

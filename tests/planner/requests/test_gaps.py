@@ -33,6 +33,9 @@ FLEET = fleet(device("laptop"), device("Große Kiste"), device("nas"))
         ("tell me when the disk of nas is full", 'add "how is nas" --cron "every hour"', "nas"),
         ("turn off nas at night", "turns off a whole device", "nas"),
         ("what is running on laptop", "lists programs", "laptop"),
+        ("delete the largest files on laptop", "deletes files", "laptop"),
+        ("rename the photos in Fotos on laptop by the date they were taken", "no tool reads when", "laptop"),
+        ("cancel the backup of laptop", "words start work and end none", "laptop"),
     ],
 )
 def test_a_gap_is_told_with_requests_that_work(words: str, says: str, names: str) -> None:
@@ -63,6 +66,7 @@ def test_words_that_a_recipe_takes_have_no_gap(words: str) -> None:
         "tell me when it rains",
         "tell me a joke",
         "rename the photos of last summer",
+        "stop nginx on laptop",
         "what did the romans ever do for us",
         "empty the dishwasher",
     ],

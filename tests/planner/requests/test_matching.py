@@ -323,7 +323,7 @@ def test_a_device_that_stands_where_a_folder_stands_is_that_device_and_the_folde
     [
         ("back up the photos of June of my phone to the server", "photo-backup", ("June",)),
         ("please back up some photos of the phone", "photo-backup", ()),
-        ("clean up temporary files but ask me first", "list-folder", ("clean", "temporary", "ask")),
+        ("clean up temporary files but ask me first", "list-folder", ("clean", "temporary", "but ask me first")),
     ],
 )
 def test_a_near_match_names_the_words_that_it_has_no_place_for(

@@ -128,11 +128,24 @@ def test_a_rhythm_of_words_that_lack_a_value_is_told_the_line_of_the_recipe() ->
     assert fault.reason.endswith(f"to repeat it: {line}")
 
 
+def test_a_misspelt_request_with_a_rhythm_is_told_the_line_of_the_recipe() -> None:
+    found = match("bakcup Uni of laptop to nas every school day at 6:30", RECIPES, FLEETS["home"])
+    line = "starloom schedule add -r backup-folder -p folder=Uni -p source=laptop -p target=nas --cron '30 6 * * 1-5'"
+    assert refused(found, FLEETS["home"]).reason.endswith(f"to repeat it: {line}")
+
+
+def test_a_rhythm_that_no_clock_has_is_told_with_the_nearest() -> None:
+    found = match("every other day how are my machines", RECIPES, FLEETS["home"])
+    said = refused(found, FLEETS["home"]).reason
+    assert "to repeat it (no clock says 'every other day'; this one goes off on day 1, 3, 5" in said
+    assert said.endswith("starloom schedule add 'how are my machines' --cron '0 8 */2 * *'")
+
+
 def test_the_refusal_names_the_words_that_the_recipe_has_no_place_for() -> None:
     here = fleet(device("phone", labels=["phone"]), device("server", labels=["server"]))
     found = match("back up the photos of June of my phone to the server", RECIPES, here)
     said = refused(found, here).reason
-    first = f"they may mean '{found.candidates[0].title}' without 'June', which still needs "
+    first = f"they may mean '{found.candidates[0].title}', which has no place for 'June' and still needs "
     assert first in said, said
 
 
@@ -145,6 +158,9 @@ def test_the_refusal_names_the_words_that_the_recipe_has_no_place_for() -> None:
         ("sichere die Bilder vom Handy auf nas", "back up the pictures of pixel to nas"),
         ("was sind die Fehler seit gestern", "errors since yesterday on laptop"),
         ("duplicates, perhaps on nas, or not", "find duplicates on nas"),
+        ("die zehn größten Dateien in Übungen auf nas", "largest files on nas"),
+        ("die zehn groessten Dateien auf nas", "largest files on nas"),
+        ("welcher Rechner hat am meisten freien Platz", "which machine has the most free space"),
         ("packe den Ordner Dokumente auf nas", "zip the folder Documents on nas"),
         ("vergleiche meine Ordner auf nas und laptop", "compare Documents on laptop with Documents on nas"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.clock.cron import following
-from starloom.planner.requests.rhythm import Rhythm, clock_in, rhythm_in
+from starloom.planner.requests.rhythm import Rhythm, clock_in, nearly_in, rhythm_in
 
 
 @pytest.mark.parametrize(
@@ -30,10 +30,51 @@ from starloom.planner.requests.rhythm import Rhythm, clock_in, rhythm_in
         ("every weekend, check my machines", "check my machines", "0 8 * * 0,6"),
         ("on the first of every month at 9 check my machines", "check my machines", "0 9 1 * *"),
         ("check my machines each month on the 15th at 9 pm", "check my machines", "0 21 15 * *"),
+        ("every school day at 6:30 how are my machines", "how are my machines", "30 6 * * 1-5"),
+        ("how are my machines every working day", "how are my machines", "0 8 * * 1-5"),
+        ("how are my machines on working days at 7 o'clock", "how are my machines", "0 7 * * 1-5"),
+        ("check my machines at the end of each month", "check my machines", "0 8 L * *"),
+        ("at the end of every month at 23:00, check my machines", "check my machines", "0 23 L * *"),
+        ("the first Monday of a month check my machines", "check my machines", "0 8 * * 1#1"),
+        ("check my machines on the last Friday of the month at 5 pm", "check my machines", "0 17 * * 5L"),
+        ("every second Tuesday of the month check my machines", "check my machines", "0 8 * * 2#2"),
+        ("every other month check my machines", "check my machines", "0 8 1 */2 *"),
+        ("check my machines every three months at 6", "check my machines", "0 6 1 */3 *"),
     ],
 )
 def test_a_rhythm_is_found_and_the_rest_kept(words: str, rest: str, cron: str) -> None:
     assert rhythm_in(words) == Rhythm(rest, cron)
+
+
+@pytest.mark.parametrize(
+    ("words", "cron", "differs"),
+    [
+        ("every other day check my machines", "0 8 */2 * *", "'every other day'; this one goes off on day 1, 3, 5"),
+        ("check my machines every 3 days at 5", "0 5 */3 * *", "goes off on day 1, 4, 7 and so on"),
+        ("every other week, check my machines", "0 8 * * 1", "'every other week'; this one goes off every week"),
+        ("every second Monday check my machines", "0 8 * * 1", "'every second Monday'; this one goes off every Monday"),
+        ("check my machines every five months", "0 8 1 */5 *", "begins again with each year"),
+    ],
+)
+def test_a_rhythm_that_no_clock_has_says_how_the_nearest_differs(words: str, cron: str, differs: str) -> None:
+    found = rhythm_in(words)
+    assert found is not None
+    assert (found.rest, found.cron) == ("check my machines", cron)
+    assert differs in found.nearly
+    assert clock_in(words.replace("check my machines", "")) == ""
+
+
+@pytest.mark.parametrize("words", ["every other day at 6", "every two weeks"])
+def test_a_clock_in_words_that_no_clock_has_is_known_with_the_nearest(words: str) -> None:
+    found = nearly_in(words)
+    assert found is not None
+    assert f"no clock says '{words}'" in found.nearly
+    following(found.cron, "UTC", 0)
+
+
+@pytest.mark.parametrize("words", ["every day", "every other month", "every other day check my machines", "MON"])
+def test_a_clock_that_is_one_is_not_nearly_one(words: str) -> None:
+    assert nearly_in(words) is None
 
 
 @pytest.mark.parametrize(
@@ -50,6 +91,8 @@ def test_a_rhythm_is_found_and_the_rest_kept(words: str, rest: str, cron: str) -
         "check my machines on the 32nd of every month",
         "find the report of Mondays on laptop",
         "find daily on laptop",
+        "every 20 days check my machines",
+        "find the report of the first Monday on laptop",
         "",
     ],
 )
@@ -75,6 +118,12 @@ def test_other_words_have_none(words: str) -> None:
         ("at 7:30 every day", "30 7 * * *"),
         ("Monday, Wednesday and Friday at 18:00", "0 18 * * 1,3,5"),
         ("weekends", "0 8 * * 0,6"),
+        ("every school day at 6:30", "30 6 * * 1-5"),
+        ("working days at 7", "0 7 * * 1-5"),
+        ("at the end of the month", "0 8 L * *"),
+        ("first Monday of the month at 9", "0 9 * * 1#1"),
+        ("the last Friday of each month", "0 8 * * 5L"),
+        ("every other month", "0 8 1 */2 *"),
         ("  Every   Sunday at 12 pm. ", "0 12 * * 0"),
     ],
 )
@@ -100,3 +149,40 @@ def test_a_clock_alone_may_be_said_in_words(words: str, cron: str) -> None:
 )
 def test_other_text_is_no_clock_in_words(words: str) -> None:
     assert clock_in(words) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "rest", "cron"),
+    [
+        ("jeden Schultag um 6:30 sichere Noten von laptop", "sichere Noten von laptop", "30 6 * * 1-5"),
+        ("sichere Noten von laptop jeden Abend", "sichere Noten von laptop", "0 19 * * *"),
+        ("sichere Noten um 7 Uhr jeden Werktag", "sichere Noten", "0 7 * * 1-5"),
+        ("am Ende jedes Monats sichere Noten", "sichere Noten", "0 8 L * *"),
+        ("jeden ersten Montag im Monat um 9 Uhr sichere Noten", "sichere Noten", "0 9 * * 1#1"),
+        ("alle zwei Stunden sichere Noten", "sichere Noten", "0 */2 * * *"),
+        ("freitags um 18 Uhr sichere Noten", "sichere Noten", "0 18 * * 5"),
+        ("täglich um 20.15 Uhr sichere Noten", "sichere Noten", "15 20 * * *"),
+        ("an Schultagen sichere Noten", "sichere Noten", "0 8 * * 1-5"),
+        ("alle 15 Minuten sichere Noten", "sichere Noten", "*/15 * * * *"),
+    ],
+)
+def test_a_rhythm_may_be_said_in_german(words: str, rest: str, cron: str) -> None:
+    assert rhythm_in(words) == Rhythm(rest, cron)
+
+
+def test_every_other_day_in_german_is_nearly_a_clock() -> None:
+    found = rhythm_in("jeden zweiten Tag sichere Noten")
+    assert found is not None
+    assert found.nearly
+
+
+@pytest.mark.parametrize(
+    "words", ["sichere alle Dateien um zu sparen", "um 7 Uhr sichere Noten", "jeder Ordner von nas"]
+)
+def test_other_german_words_have_none(words: str) -> None:
+    assert rhythm_in(words) is None
+
+
+@pytest.mark.parametrize(("words", "cron"), [("jeden Schultag um 6:30", "30 6 * * 1-5"), ("montags", "0 8 * * 1")])
+def test_a_clock_alone_may_be_said_in_german(words: str, cron: str) -> None:
+    assert clock_in(words) == cron

@@ -8,6 +8,7 @@ import pytest
 
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, match
+from starloom_protocol.plan import read_recipe
 from tests.planner.corpus import Judged, Request, Verdict, figures, judge_all, plain_values, read_corpus, told
 
 CORPUS = read_corpus()
@@ -49,3 +50,52 @@ def test_the_corpus_finds_a_wrong_take() -> None:
     assert (taken.outcome, plain_values(taken.candidates[0].params)) == (Match.EXACT, {})
     assert [item.verdict for item in found] == [Verdict.WRONG_TAKE, Verdict.WRONG_TAKE]
     assert figures(found)["wrong_takes"] == 2
+
+
+OWN = """
+starloom_recipe: 1
+name: groesste
+title: Größte Dateien
+version: 1
+phrases:
+  - "zeige die größten Dateien auf {where}"
+  - "räume {folder} auf {where} aus"
+  - "montre les fichiers détaillés de {where}"
+params:
+  where: {type: device, title: Gerät, needs: [fs.list]}
+  folder: {type: path, title: Ordner, default: .}
+plan:
+  starloom: 1
+  name: Look
+  tasks: [{id: look, tool: fs.list, device: {param: where}, args: {path: {param: folder}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "zeige die größten Dateien auf Küche",
+        "Zeige die GRÖSSTEN Dateien auf kuche",
+        "zeige die grossten Dateien auf kueche",
+        "zeige die groessten Dateien auf Küche",
+        "zeige die gro\u0308ßten Dateien auf Ku\u0308che",
+        "montre les fichiers détaillés de Küche",
+        "montre les fichiers detailles de Kueche",
+    ],
+)
+def test_own_phrases_are_taken_with_and_without_their_accents(words: str) -> None:
+    recipe = read_recipe(OWN).recipe
+    assert recipe is not None
+    found = match(words, [*load_catalogue().all(), recipe], CORPUS.fleets["accents"])
+    assert (found.outcome, plain_values(found.candidates[0].params)) == (Match.EXACT, {"where": "Küche"})
+
+
+@pytest.mark.parametrize(
+    "words", ["räume Straße auf Küche aus", "raume Straße auf kuche aus", "raeume Straße auf kueche aus"]
+)
+def test_values_keep_the_accents_that_were_typed(words: str) -> None:
+    recipe = read_recipe(OWN).recipe
+    assert recipe is not None
+    found = match(words, [recipe], CORPUS.fleets["accents"])
+    assert found.outcome is Match.EXACT
+    assert plain_values(found.candidates[0].params) == {"folder": "Straße", "where": "Küche"}

@@ -27,6 +27,14 @@ _PROGRAMS: Final = re.compile(
 _RUNNING: Final = re.compile(r"(?:what(?:'s| is)|which programs? (?:is|are)) running on\b")
 _MOVE: Final = re.compile(r"(?:move|sync|synchroni[sz]e|mirror)\b")
 _RENAME: Final = re.compile(r"rename (?:(?:the|my) )?(?:device |machine |phone )?(?P<rest>.*)")
+_END: Final = re.compile(
+    r"(?:stop|cancel|abort|undo|take back)\b(?: (?:it|that|this|everything|all)$"
+    r"|.*\b(?:backups?|copy|copying|search|run|work|tasks?|jobs?|constellation|requests?|update)\b)"
+)
+_BY_DATE_TAKEN: Final = re.compile(
+    r"(?:rename|sort|name|order)\b.*\b(?:photos?|pictures?|images?|pics|files?|videos?)\b.*\b"
+    r"(?:by (?:the )?(?:date|day|time|month|year)|when (?:they|it) (?:were|was) (?:taken|made))\b"
+)
 _EMPTY: Final = re.compile(r"empty\b.*\b(?:trash|bin)\b")
 _SEEN: Final = re.compile(
     r"(?:when (?:was|did)|what (?:did|has|was))\b.*\b(?:last|do|doing|done|seen|yesterday|today)\b"
@@ -135,6 +143,22 @@ _GAPS: Final = (
         _renames,
         "a request gives no device another name; its owner does, on its page or by `starloom device rename`",
         (),
+    ),
+    _Gap(
+        _like(_END),
+        "words start work and end none; `starloom cancel` ends what runs and `starloom undo` takes it back, as its page "
+        "does",
+        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+    ),
+    _Gap(
+        _like(_BY_DATE_TAKEN),
+        "no recipe renames files, and no tool reads when a picture was taken",
+        (
+            _Way("*list the files in Pictures on {one}* shows each with the date of its last change", ("fs.list",)),
+            _Way(
+                "*make a contact sheet of Pictures on {one}* shows the pictures themselves", ("fs.find", "image.sheet")
+            ),
+        ),
     ),
     _Gap(
         _like(_EMPTY),

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from starloom.planner.requests.clauses import plain_letters, spelled_out
+
 _WORD: Final = re.compile(r"\w+")
 _TABLE: Final = """
 alle: all
 anlegen: make
 auf: on
 aufräumen: duplicates trash
-auslastung: machines
 backup: back up
 belegt: disk fills
 bild bilder bildern foto fotos photos: pictures
@@ -24,8 +25,14 @@ die der das den dem des: the
 doppelt doppelte doppelten doppeltes duplikate: duplicates
 durchsuche durchsuchen: search files for
 fehler fehlermeldungen: errors
+auslastung beschäftigt: busiest
+beide beiden: both
+hat haben: has
+meiste meisten: most
+wenigste wenigsten: least
+zehn: ten
 finde finden suche suchen such: find
-freier frei: space free
+freier freien freie frei: space free
 gerät geräte geräten rechner rechnern computer: machines
 gestern: since yesterday
 gleich gleiche gleichen: duplicates
@@ -65,11 +72,13 @@ wie: how
 wo: where
 """
 _IN_ENGLISH: Final = {
-    word: english.strip()
+    form: english.strip()
     for line in _TABLE.strip().splitlines()
     for words, _, english in [line.partition(":")]
     for word in words.split()
+    for form in (plain_letters(word), spelled_out(word))
 }
+"""By words without umlauts, and with two letters for each."""
 _GERMAN_ONLY: Final = frozenset(_IN_ENGLISH) - {"backup", "computer", "die", "in", "test", "tests", "fotos", "photos"}
 """Those words of the table that no English request has."""
 _ENOUGH: Final = 2
@@ -77,7 +86,60 @@ _ENOUGH: Final = 2
 
 def in_english(words: str) -> str:
     """Return German words in English, word by word, as far as the table goes; empty for words that are not German."""
-    said = _WORD.findall(words.casefold())
+    said = _WORD.findall(plain_letters(words))
     if sum(word in _GERMAN_ONLY for word in said) < min(_ENOUGH, len(said)):
         return ""
     return " ".join(_IN_ENGLISH.get(word, word) for word in said)
+
+
+_DAYS: Final = {"tag": "day", "abend": "evening", "morgen": "morning", "nacht": "night", "mittag": "noon"} | {
+    "woche": "week",
+    "monat": "month",
+    "stunde": "hour",
+    "minute": "minute",
+    "werktag": "weekday",
+    "arbeitstag": "working day",
+    "schultag": "school day",
+    "wochenende": "weekend",
+    "montag": "Monday",
+    "dienstag": "Tuesday",
+    "mittwoch": "Wednesday",
+    "donnerstag": "Thursday",
+    "freitag": "Friday",
+    "samstag": "Saturday",
+    "sonntag": "Sunday",
+}
+_NTH: Final = {"ersten": "first", "zweiten": "second", "dritten": "third", "vierten": "fourth", "letzten": "last"}
+_COUNTED: Final = {"zwei": "two", "drei": "three", "vier": "four", "fünf": "five", "sechs": "six", "zehn": "ten"}
+_UNITS: Final = {"minuten": "minutes", "stunden": "hours", "tage": "days", "wochen": "weeks", "monate": "months"}
+_DAY: Final = "|".join(_DAYS)
+_CLOCK: Final = re.compile(
+    r"\b(?:am ende (?:jedes|des) monats|zum monatsende|am monatsende"
+    rf"|jede[nrsm]? (?:(?P<nth>{'|'.join(_NTH)}) )?(?P<day>{_DAY})(?P<month> (?:im|des|jedes) monats?)?"
+    rf"|alle (?P<count>\d{{1,2}}|{'|'.join(_COUNTED)}) (?P<unit>{'|'.join(_UNITS)})"
+    rf"|an (?P<some>{_DAY})en|(?P<often>montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|werktag)s"
+    r"|täglich|stündlich|wöchentlich|monatlich)\b",
+    re.IGNORECASE,
+)
+_AT: Final = re.compile(r"\bum (\d{1,2}(?:[:.]\d\d)?)(?: uhr\b)?(?! uhr)", re.IGNORECASE)
+_ADVERBS: Final = {"täglich": "day", "stündlich": "hour", "wöchentlich": "week", "monatlich": "month"}
+
+
+def clock_in_english(words: str) -> str:
+    """Return words with a rhythm in German said in English, and all other words as they are."""
+    if _CLOCK.search(words) is None:
+        return words
+    return _AT.sub(r"at \1", _CLOCK.sub(_rhythm, words))
+
+
+def _rhythm(found: re.Match[str]) -> str:
+    said = {name: text.casefold() for name, text in found.groupdict().items() if text}
+    if "day" in said:
+        nth = f"{_NTH[said['nth']]} " if "nth" in said else ""
+        return f"every {nth}{_DAYS[said['day']]}{' of the month' if 'month' in said else ''}"
+    if "unit" in said:
+        return f"every {_COUNTED.get(said['count'], said['count'])} {_UNITS[said['unit']]}"
+    if some := said.get("some") or said.get("often"):
+        return f"on {_DAYS[some]}s"
+    adverb = _ADVERBS.get(found[0].casefold())
+    return f"every {adverb}" if adverb else "at the end of each month"

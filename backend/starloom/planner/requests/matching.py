@@ -11,7 +11,7 @@ out: a turned direction is worse than an empty field.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -20,11 +20,13 @@ from typing import Any
 from starloom.core.state.model import TRIAL_RUNS
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import Catalogue, param_title
-from starloom.planner.requests.clauses import MANNERS
+from starloom.planner.requests.clauses import MANNERS, plain_letters
 from starloom.planner.requests.gaps import gap_in
+from starloom.planner.requests.limits import Limit, in_slots, limits_in, not_about, not_in
 from starloom.planner.requests.phrases import (
     Phrase,
     Word,
+    forms_in,
     left_over,
     overlap,
     phrases_of,
@@ -34,6 +36,7 @@ from starloom.planner.requests.phrases import (
     spelled,
     spellings,
     typed,
+    without_umlauts,
     words_of,
 )
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
@@ -61,6 +64,7 @@ _READINGS_MOST = 50
 _SPAN_MOST = 4
 """The words that the name of a device may have."""
 _AND = "and"
+_OF_SEVERAL = frozenset({"both", "other", "others"})
 
 
 def mentioned(
@@ -192,7 +196,7 @@ class Matched:
 
     `words` are those that were matched, and `given` the values beside them. `on_trial`: the words fit the first
     candidate exactly, and are near only because it is on trial. `gap` is a sentence about words that no recipe carries
-    out.
+    out. `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*.
     """
 
     outcome: Match
@@ -200,6 +204,7 @@ class Matched:
     rhythm: Rhythm | None = None
     on_trial: bool = False
     gap: str = ""
+    limit: str = ""
     words: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
 
@@ -218,6 +223,8 @@ class _Fit:
     able: bool
     """Whether each device that it names offers the tools that the recipe needs there."""
     order: int
+    fewest: bool
+    """Whether the recipe takes no more devices than are named: a recipe for several goes after one for one."""
     sure: bool
     """Whether no person needs to look at it: every value is there and looks like one of its type."""
     strange: int
@@ -226,8 +233,8 @@ class _Fit:
     """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
 
     @property
-    def rank(self) -> tuple[int, bool, int]:
-        return self.literals, self.able, self.order
+    def rank(self) -> tuple[int, bool, bool, int]:
+        return self.literals, self.able, self.fewest, self.order
 
 
 def match_all(
@@ -244,7 +251,7 @@ def match_all(
     alone do not start it, so it is a near match; for its keeper it is an exact one in a preview, and after the preview
     was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
-    found = _match_all(words, catalogue, fleet, params, shown_to)
+    found = _with_limit(_match_all(words, catalogue, fleet, params, shown_to), words, fleet)
     return replace(
         found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
     )
@@ -265,6 +272,16 @@ def _match_all(
         if not shown_to or keeper != who(shown_to):
             return Matched(Match.NEAR, candidates, on_trial=True)
     return replace(found, candidates=candidates)
+
+
+def _with_limit(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
+    """Return a match of words without a recipe with their limit; of words that forbid work, no recipe is near."""
+    if found.outcome is Match.EXACT or found.on_trial:
+        return found
+    limits = limits_in(request_words(words), fleet.by_name)
+    if limits and limits[0].forbids:
+        found = replace(found, outcome=Match.NONE, rhythm=None)
+    return replace(found, limit=limits[0].text) if limits and found.outcome is Match.NONE else found
 
 
 def offered(found: Matched, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
@@ -296,8 +313,8 @@ def match(
     if rhythm is not None:
         once = match(rhythm.rest, recipes, fleet, params=params)
         if once.outcome is not Match.NONE:
-            return Matched(Match.NEAR, once.candidates, rhythm)
-    said = request_words(words)
+            return Matched(Match.NEAR, once.candidates, replace(rhythm, misspelt=once.outcome is not Match.EXACT))
+    said = without_umlauts(request_words(words), (text for recipe in recipes for text in recipe.phrases))
     given = {name: value for name, value in (params or {}).items() if value is not None}
     if not said or len(said) > WORDS_MOST:
         return Matched(Match.NONE, ())
@@ -321,9 +338,10 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     fits: list[_Fit] = []
     nears: list[Candidate] = []
     telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
-    devices = {word for device in fleet.devices for word in (device.name.casefold(), *device.words)}
+    devices = {word for device in fleet.devices for word in (plain_letters(device.name), *device.words)} | _OF_SEVERAL
+    limits = limits_in(said, fleet.by_name)
     for recipe in recipes:
-        fitting, near = _try_recipe(recipe, said, fleet, given, telling, devices)
+        fitting, near = _try_recipe(recipe, said, fleet, given, telling, devices, limits)
         fits.extend(fitting)
         if near is not None:
             nears.append(near)
@@ -361,8 +379,12 @@ def _try_recipe(
     given: Mapping[str, Any],
     telling: Collection[str],
     devices: Collection[str],
+    limits: Sequence[Limit],
 ) -> tuple[list[_Fit], Candidate | None]:
-    """Return the whole fits, and the best partial one. `devices` are the words by which people call devices."""
+    """Return the whole fits, and the best partial one. `devices` are the words by which people call devices.
+
+    No fit is sure that leaves one of the `limits` without a word of its phrase.
+    """
     fits: list[_Fit] = []
     known: dict[tuple[str, str], SlotValue] = {}
 
@@ -372,28 +394,35 @@ def _try_recipe(
         return known[name, words]
 
     best = 0.0
+    forms = forms_in(said)
     phrases = phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
     for phrase in phrases:
-        for number, reading in enumerate(readings(phrase, said)):
+        for number, reading in enumerate(readings(phrase, said) if phrase.own <= forms else ()):
             if number >= _READINGS_MOST:
                 break
             taken = {name: taken_from(name, words) for name, words in reading.items()}
             if not phrase.telling and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
+            if phrase.parts[0][1] and taken[phrase.parts[0][0]].like_none:
+                continue  # *delete the largest files* is not about *delete* largest files
             fit = _fit(recipe, phrase, taken, given, fleet, -number, telling)
             # A device that is asked for in place of *June of the phone* would let June go without a word.
             asked = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
             words = [word for name in asked for word in words_of(reading.get(name, ""))]
-            unused = (*left_over(words, phrases, devices), *_unknown_in(given, recipe))
-            fits.append(replace(fit, candidate=replace(fit.candidate, unused=unused)))
+            unheeded = in_slots(limits, reading.values())
+            unused = (*not_in(left_over(words, phrases, devices), unheeded), *_unknown_in(given, recipe))
+            fit = replace(fit, candidate=replace(fit.candidate, unused=unused), sure=fit.sure and not unheeded)
+            fits.append(fit)
             if fit.sure:
                 break
-        best = max(best, overlap(phrase, said))
+        best = max(best, overlap(phrase, forms))
     if not best:
         return fits, None
     named = mentioned(recipe, phrases, said, fleet)
     near = _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
-    return fits, replace(near, unused=(*left_over(said, phrases, devices), *_unknown_in(given, recipe)))
+    unheeded = not_about(limits, phrases)
+    unused = (*not_in(left_over(said, phrases, devices), unheeded), *_unknown_in(given, recipe))
+    return fits, replace(near, unused=unused)
 
 
 def _optional_in(recipe: Recipe) -> frozenset[str]:
@@ -458,7 +487,7 @@ def _fit(
     said = {name: item for name, item in taken.items() if name not in given}
     said = {name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in said.items()}
     # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
-    sure = sum(item.filled and item.trust is Trust.SURE for item in said.values())
+    sure = sum(name in candidate.params and item.trust is Trust.SURE for name, item in said.items())
     enough = len(phrase.telling) >= _TELLS_ENOUGH or phrase.says + sure >= _SAYS_ENOUGH
     least = Trust.PLAIN if enough else Trust.SURE
     trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(
@@ -474,6 +503,11 @@ def _fit(
         literals=len(phrase.literals),
         able=able,
         order=order,
+        fewest=not any(
+            recipe.params[name].many and "any" not in item.value
+            for name, item in said.items()
+            if item.filled and recipe.params[name].type == "device"
+        ),
         sure=trusted and complete and not candidate.missing and not _unknown_in(given, recipe),
         strange=sum(item.like_none for item in said.values()),
         unsaid=trusted and unsaid,
@@ -508,13 +542,7 @@ def _candidate(
     taken = _without_device_as_folder(recipe, taken, given, fleet)
     values = {name: item.value for name, item in taken.items() if item.filled and name not in given}
     values.update((name, value) for name, value in given.items() if name in recipe.params)
-    for name, counted in taken.items():
-        if name not in values and counted.wanted and recipe.params[name].takes_many:
-            # *Two machines* are clear where there are just two besides the one that they must differ from.
-            other = values.get(recipe.params[name].not_same or "")
-            left = [{"name": choice} for choice in counted.choices if {"name": choice} != other]
-            if len(left) == counted.wanted:
-                values[name] = {"any": left}
+    values.update(_besides_another(recipe, taken, values))
     missing: list[Missing] = []
     for name, param in recipe.params.items():
         item = taken.get(name)
@@ -533,6 +561,27 @@ def _candidate(
     if not missing:
         missing = _refused_values(recipe, values)
     return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
+
+
+def _besides_another(
+    recipe: Recipe, taken: Mapping[str, SlotValue], values: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the devices that words mean besides the one that they must differ from: *two machines*, *the others*.
+
+    *Two machines* are clear where there are just two left; *all servers* are all but the one that the folder is on.
+    """
+    for name, item in taken.items():
+        param = recipe.params[name]
+        other = values.get(param.not_same or "")
+        if item.filled and item.others and other is not None and name in values:
+            left = [one for one in item.value["any"] if one != other]
+        elif name not in values and param.takes_many and (item.wanted or (item.others and other is not None)):
+            left = [{"name": choice} for choice in item.choices if {"name": choice} != other]
+            left = [] if item.wanted and len(left) != item.wanted else left
+        else:
+            continue
+        if left:
+            yield name, {"any": left} if len(left) > 1 else left[0]
 
 
 def _unknown_in(given: Mapping[str, Any], recipe: Recipe) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from starloom.planner.requests.clauses import word_set
+from starloom.planner.fleet import singular
+from starloom.planner.requests.clauses import plain_letters, spelled_out, word_set
 
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
 _SLOT = re.compile(r"\{([a-z0-9_-]+)\}")
@@ -23,6 +24,7 @@ _OPENINGS = (
     *(("i", "want", "to"), ("i", "want", "you", "to"), ("i", "need", "to"), ("i", "need", "you", "to")),
     *(("i", "would", "like", "to"), ("i", "would", "like", "you", "to")),
     *(("i'd", "like", "to"), ("i'd", "like", "you", "to")),
+    *(("know",), ("tell", "me")),
 )
 _CLOSINGS = (("for", "me"), ("thank", "you"), ("thanks",), ("for", "us"))
 _ENDINGS = ".,;:!?"
@@ -47,6 +49,7 @@ _SAME = {
     "devices": ("machine",),
     "device": ("machine",),
     "computer": ("machine",),
+    "biggest": ("largest",),
     "execute": ("run",),
     "every": ("all",),
     "each": ("all",),
@@ -71,7 +74,10 @@ _FOREIGN_MOST = 8
 
 @dataclass(frozen=True)
 class Word:
-    """A word as typed, and the forms it is compared in; articles have none. `tail` is the punctuation behind it."""
+    """A word as typed, and the forms it is compared in, without accents; articles have none.
+
+    `tail` is the punctuation behind it.
+    """
 
     text: str
     forms: tuple[str, ...]
@@ -91,18 +97,21 @@ def words_of(text: str) -> list[Word]:
         plain = bare.casefold()
         if not bare or plain in _POLITE:
             continue
-        forms = () if plain in _ARTICLES else _SAME.get(plain, (plain,))
+        forms = () if plain in _ARTICLES else _SAME.get(plain) or (plain_letters(plain),)
         found.append(Word(bare, forms, token[len(bare) :]))
     return found
 
 
 def request_words(text: str) -> list[Word]:
-    """Return the words of a request without the courtesies around it: *can you ...*, *... for me*."""
+    """Return the words of a request without the courtesies around it: *can you tell me ...*, *... for me, thanks*."""
     words = words_of(text)
     plain = tuple(word.text.casefold() for word in words)
-    opening = next((item for item in _OPENINGS if plain[: len(item)] == item and len(plain) > len(item)), ())
-    closing = next((item for item in _CLOSINGS if plain[-len(item) :] == item and len(plain) > len(item)), ())
-    return words[len(opening) : len(words) - len(closing)]
+    first, last = 0, len(plain)
+    while opening := next((len(item) for item in _OPENINGS if plain[first : first + len(item)] == item), 0):
+        first += opening
+    while closing := next((len(item) for item in _CLOSINGS if plain[max(first, last - len(item)) : last] == item), 0):
+        last -= closing
+    return words[first:last] if first < last else words
 
 
 @dataclass(frozen=True)
@@ -117,13 +126,23 @@ class Phrase:
     lacks: str = ""
     quoted: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def slots(self) -> tuple[str, ...]:
         return tuple(name for name, is_slot in self.parts if is_slot)
 
-    @property
+    @cached_property
     def literals(self) -> tuple[str, ...]:
         return tuple(form for form, is_slot in self.parts if not is_slot)
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """Its own words, each once."""
+        return frozenset(self.literals)
+
+    @cached_property
+    def weight(self) -> float:
+        """The weight of its own words, of which a request shares a part."""
+        return _weight(self.own)
 
     @cached_property
     def telling(self) -> frozenset[str]:
@@ -149,7 +168,7 @@ def spelled(words: Sequence[Word], known: Collection[str], names: Collection[str
 
 
 def _spelled(word: Word, known: tuple[str, ...], names: Collection[str]) -> Word:
-    plain = word.text.casefold()
+    plain = plain_letters(word.text)
     if len(plain) < _SPELLED_LEAST or not plain.isalpha() or word.forms != (plain,) or plain in names:
         return word
     near = _near(plain, known)
@@ -173,6 +192,22 @@ def _slip(one: str, other: str) -> bool:
         return sorted(one) == sorted(other)
     short, long = sorted((one, other), key=len)
     return any(short == long[:at] + long[at + 1 :] for at in range(len(long)))
+
+
+@lru_cache(maxsize=256)
+def _umlauts(phrase: str) -> tuple[tuple[str, str], ...]:
+    """Return the words of a phrase that people type with two letters for an umlaut, and the form of each."""
+    said = (spelled_out(word.text) for word in words_of(phrase) if not word.text.isascii())
+    forms = (plain_letters(word.text) for word in words_of(phrase) if not word.text.isascii())
+    return tuple((out, form) for out, form in zip(said, forms, strict=True) if out != form)
+
+
+def without_umlauts(words: list[Word], phrases: Iterable[str]) -> list[Word]:
+    """Return words in which *groesste* has the form of *größte*, where a phrase has that word."""
+    known = {out: form for phrase in phrases if not phrase.isascii() for out, form in _umlauts(phrase)}
+    if not known:
+        return words
+    return [replace(word, forms=tuple(known.get(form, form) for form in word.forms)) for word in words]
 
 
 def spellings(phrases: Collection[Phrase]) -> frozenset[str]:
@@ -328,24 +363,27 @@ def typed(words: Sequence[Word]) -> str:
     return "".join(f"{word.text}{word.tail} " for word in before) + last.text
 
 
-def overlap(phrase: Phrase, words: list[Word]) -> float:
-    """Return 0..1: how much of the phrase's own words the request has, and how little it has besides.
+def forms_in(words: Iterable[Word]) -> frozenset[str]:
+    """Return the forms of words, each once."""
+    return frozenset(form for word in words for form in word.forms)
+
+
+def overlap(phrase: Phrase, said: frozenset[str]) -> float:
+    """Return 0..1: how much of the phrase's own words the forms said have, and how little they have besides.
 
     Small words count little, and nothing without a word that carries meaning: *what is* does not mean disks.
     """
-    own = set(phrase.literals)
-    said = {form for word in words for form in word.forms}
-    common = own & said
-    if common.isdisjoint(phrase.telling):
+    if said.isdisjoint(phrase.telling):
         return 0.0
-    foreign = said - own
-    rest = max(0, len(foreign) - 2 * len(phrase.slots))
+    common = phrase.own & said
+    foreign = len(said) - len(common)
+    rest = max(0, foreign - 2 * len(phrase.slots))
     # A word that a phrase has itself says more than one that a slot of another phrase would swallow.
-    swallowed = _SWALLOWED ** min(len(foreign), _FOREIGN_MOST)
-    return _weight(common) / _weight(own) * swallowed * (1 - min(0.5, rest / (2 * len(said))))
+    swallowed = _SWALLOWED ** min(foreign, _FOREIGN_MOST)
+    return _weight(common) / phrase.weight * swallowed * (1 - min(0.5, rest / (2 * len(said))))
 
 
-def _weight(forms: set[str]) -> float:
+def _weight(forms: Iterable[str]) -> float:
     return sum(0.2 if form in _SMALL else 0.4 if form in _PARTICLES else 1.0 for form in forms)
 
 
@@ -356,5 +394,8 @@ def left_over(words: Iterable[Word], phrases: Iterable[Phrase], names: Collectio
     return tuple(
         word.text
         for word in said
-        if not any(form in _SMALL or form in _PARTICLES or form in _IDLE or form in names for form in word.forms)
+        if not any(
+            form in _SMALL or form in _PARTICLES or form in _IDLE or form in names or singular(form) in names
+            for form in word.forms
+        )
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from shlex import quote
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from starloom.core.state.model import TRIAL_RUNS
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
 from starloom.planner.requests.german import in_english
 from starloom.planner.requests.matching import Candidate, Match, Matched
-from starloom.planner.requests.phrases import overlap, read_phrase, request_words
+from starloom.planner.requests.phrases import Phrase, forms_in, overlap, read_phrase, request_words
 from starloom.planner.requests.rhythm import Rhythm
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.text.wording import listed, quoted
@@ -33,15 +34,18 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
     if found.outcome is Match.NEAR:
         meant = _may_mean(found.candidates)
         if found.rhythm is not None:
-            line = _schedule_line(found.candidates[0], found.rhythm, by_name=bool(found.given))
-            meant = f"{meant}. They also say how often, and a request runs once; to repeat it: {line}"
+            line = _schedule_line(found, found.rhythm)
+            nearly = f" ({found.rhythm.nearly})" if found.rhythm.nearly else ""
+            meant = f"{meant}. They also say how often, and a request runs once; to repeat it{nearly}: {line}"
         return _fault(Code.REQUEST_AMBIGUOUS, meant)
+    limit = f"no recipe has a place for {quoted(found.limit)}. " if found.limit else ""
     if found.gap:
-        return _fault(Code.REQUEST_NOT_UNDERSTOOD, found.gap)
+        whole = not found.limit or found.words.startswith(found.limit)
+        return _fault(Code.REQUEST_NOT_UNDERSTOOD, found.gap if whole else limit + found.gap)
     nearest = ", ".join(quoted(candidate.title) for candidate in found.candidates)
     verb = "recipe is" if len(found.candidates) == 1 else "recipes are"
     near = f"The nearest {verb} {nearest}. " if nearest else ""
-    return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet, found))
+    return _fault(Code.REQUEST_NOT_UNDERSTOOD, limit + near + what_to_ask(fleet, found))
 
 
 def what_to_ask(fleet: FleetSnapshot, found: Matched) -> str:
@@ -78,6 +82,7 @@ _EXAMPLES: Final = (
     _Example("take a picture with {} and put it on {}", (("camera.capture",), ("fs.write", "fs.hash"))),
     _Example("find duplicates on {}", (("fs.find", "fs.hash", "fs.trash"),)),
     _Example("largest files on {}", (("fs.find",),)),
+    _Example("which machine has the most free space", (("system.info",),)),
     _Example("list the files in Documents on {}", (("fs.list",),)),
     _Example("zip the folder Documents on {}", (("archive.zip", "fs.write", "fs.hash"),)),
     _Example("compare Documents on {} with Documents on {}", (("fs.find", "fs.hash"), ("fs.find", "fs.hash"))),
@@ -100,7 +105,8 @@ def examples(fleet: FleetSnapshot, found: Matched = _NO_WORDS) -> tuple[str, ...
     devices = sorted(fleet.devices, key=lambda one: (one.name not in named, one.demo, not one.online, one.name))
     asked: list[str] = []
     backed_up = False
-    for example in sorted(_EXAMPLES, key=lambda one: -_nearness(one, found.words)):
+    said = [forms_in(request_words(words)) for words in (found.words, in_english(found.words))]
+    for example in sorted(_EXAMPLES, key=lambda one: -_nearness(one, said)):
         placed = _places(example, devices)
         copies = example.words.startswith("back up")
         if placed and not (copies and backed_up):
@@ -118,10 +124,14 @@ def _named_in(found: Matched, fleet: FleetSnapshot) -> set[str]:
     return {device.name for device in fleet.devices if device.name in given or device.named_in(said)}
 
 
-def _nearness(example: _Example, words: str) -> float:
-    """Return how much an example is like words, in German as well, from `_NEAR` on; 0 for all that are not alike."""
-    phrase = read_phrase(example.words.replace("{}", "{device}"))
-    alike = max(overlap(phrase, request_words(said)) for said in (words, in_english(words)))
+@lru_cache(maxsize=64)
+def _phrase(words: str) -> Phrase:
+    return read_phrase(words.replace("{}", "{device}"))
+
+
+def _nearness(example: _Example, said: Sequence[frozenset[str]]) -> float:
+    """Return how much an example is like one of the words that were said, from `_NEAR` on; 0 if it is like none."""
+    alike = max(overlap(_phrase(example.words), forms) for forms in said)
     return alike if alike >= _NEAR else 0.0
 
 
@@ -140,22 +150,24 @@ def _places(example: _Example, devices: Sequence[DeviceSnapshot]) -> list[Device
 
 def _may_mean(candidates: tuple[Candidate, ...]) -> str:
     meant, *others = candidates
-    without = f" without {listed([quoted(word) for word in meant.unused])}" if meant.unused else ""
-    title = f"{quoted(meant.title)}{without}"
     also = "".join(f", or {quoted(other.title)}" for other in others)
-    if not meant.missing:
-        return f"they may mean {title}{also}; start it, or say it another way"
     needed = ", ".join(
         f"{quoted(item.title)} ({item.reason})" if item.reason else quoted(item.title) for item in meant.missing
     )
-    return f"they may mean {title}, which still needs {needed}{also}"
+    lacks = [f"has no place for {listed([quoted(word) for word in meant.unused])}"] if meant.unused else []
+    lacks += [f"still needs {needed}"] if needed else []
+    which = f", which {' and '.join(lacks)}" if lacks else ""
+    ending = "" if needed else "; start it, or say it another way"
+    return f"they may mean {quoted(meant.title)}{which}{also}{ending}"
 
 
-def _schedule_line(meant: Candidate, rhythm: Rhythm, *, by_name: bool) -> str:
+def _schedule_line(found: Matched, rhythm: Rhythm) -> str:
     """Return the line that repeats the words, or the recipe with its values where the words do not say them all."""
+    meant = found.candidates[0]
     lacking = "".join(f" -p {quote(item.name)}=..." for item in meant.missing)
     known = "".join(f" -p {quote(name)}{_typed(value)}" for name, value in meant.params.items())
-    what = f"-r {meant.recipe}{known}{lacking}" if lacking or by_name else quote(rhythm.rest)
+    by_name = lacking or found.given or (rhythm.misspelt and not meant.unused)
+    what = f"-r {meant.recipe}{known}{lacking}" if by_name else quote(rhythm.rest)
     return f"starloom schedule add {what} --cron {quote(rhythm.cron)}"
 
 

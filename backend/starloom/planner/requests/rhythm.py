@@ -10,11 +10,18 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from starloom.planner.requests.german import clock_in_english
+
 _WEEKDAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _FIELDS: Final = {
     "morning": "0 7 * * *",
     "day": "0 8 * * *",
     "weekday": "0 8 * * 1-5",
+    "school day": "0 8 * * 1-5",
+    "working day": "0 8 * * 1-5",
+    "work day": "0 8 * * 1-5",
+    "workday": "0 8 * * 1-5",
+    "business day": "0 8 * * 1-5",
     "weekend": "0 8 * * 0,6",
     "noon": "0 12 * * *",
     "evening": "0 19 * * *",
@@ -22,7 +29,7 @@ _FIELDS: Final = {
     "week": "0 8 * * 1",
     "month": "0 8 1 * *",
 }
-"""The clock of each word, where no time of day is said."""
+"""The clock of each word, where no time of day is said. School days and holidays of a place are not known."""
 _ADVERBS: Final = {"daily": "day", "nightly": "night", "weekly": "week", "monthly": "month"}
 _COUNTS: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10, "twelve": 12, "fifteen": 15} | {
     "twenty": 20,
@@ -35,28 +42,50 @@ _STEP: Final = (
     r"(?:\s+at\s+(?:minute\s+|:)(?P<past>[0-5]?\d))?)"
 )
 _WORDS: Final = "|".join(sorted(_FIELDS, key=len, reverse=True))
+_PLURALS: Final = "|".join(word for word in _FIELDS if word.endswith("day") and word != "day") + "|weekend"
 _DAY: Final = f"(?:{'|'.join(_WEEKDAYS)})"
 _AND: Final = r"(?:,?\s+and\s+|,\s*)"
+_NTH: Final = {"first": "#1", "1st": "#1", "second": "#2", "2nd": "#2", "third": "#3", "3rd": "#3"} | {
+    "fourth": "#4",
+    "4th": "#4",
+    "last": "L",
+}
+_NTH_DAY: Final = rf"(?P<nth{{0}}>{'|'.join(_NTH)})\s+(?P<of_month{{0}}>{'|'.join(_WEEKDAYS)})"
+_OF_A_MONTH: Final = r"(?:of|in)\s+(?:a|each|every)\s+month"
+_OF_THE_MONTH: Final = r"(?:of|in)\s+(?:a|the|each|every)\s+month"
+_MONTH_END: Final = r"(?:at|on|by)\s+the\s+end\s+of\s+{0}\s+month"
 _DATE: Final = r"the\s+(?P<date{0}>first|last|\d{{1,2}}(?:st|nd|rd|th))(?:\s+day)?"
 _TIME: Final = (
-    r"at\s+(?:(?P<named{0}>noon|midnight)|(?P<hour{0}>\d{{1,2}})(?:[:.](?P<minute{0}>[0-5]\d))?\s*(?P<half{0}>am|pm)?)"
+    r"at\s+(?:(?P<named{0}>noon|midnight)|(?P<hour{0}>\d{{1,2}})(?:[:.](?P<minute{0}>[0-5]\d))?"
+    r"(?:\s*(?P<half{0}>am|pm)|\s+o'clock)?)"
 )
 _IN_REQUEST: Final = (
-    rf"(?:{_EVERY}\s+month\s+on\s+{_DATE.format(1)}|on\s+{_DATE.format(2)}\s+of\s+{_EVERY}\s+month"
+    rf"(?:{_EVERY}\s+{_NTH_DAY.format(1)}\s+{_OF_THE_MONTH}|on\s+the\s+{_NTH_DAY.format(2)}\s+{_OF_THE_MONTH}"
+    rf"|the\s+{_NTH_DAY.format(3)}\s+{_OF_A_MONTH}|(?P<end>{_MONTH_END.format(_EVERY)})"
+    rf"|{_EVERY}\s+month\s+on\s+{_DATE.format(1)}|on\s+{_DATE.format(2)}\s+of\s+{_EVERY}\s+month"
     rf"|{_EVERY}\s+(?P<word>{_WORDS})|{_EVERY}\s+(?P<days1>{_DAY}(?:{_AND}{_DAY})*)"
-    rf"|on\s+(?P<plural>weekday|weekend)s|on\s+(?P<days2>{_DAY}s(?:{_AND}{_DAY}s)*))"
+    rf"|on\s+(?P<plural>{_PLURALS})s|on\s+(?P<days2>{_DAY}s(?:{_AND}{_DAY}s)*))"
 )
 """The days in a request, where other words stand around them: a date or a day alone could be a part of the work."""
 _ALONE: Final = (
-    rf"(?:(?:{_EVERY}\s+month|monthly)\s+on\s+{_DATE.format(1)}|(?:on\s+)?{_DATE.format(2)}\s+of\s+(?:the|each|every)\s+month"
+    rf"(?:(?:(?:on\s+)?the\s+|{_EVERY}\s+)?{_NTH_DAY.format(1)}\s+{_OF_THE_MONTH}"
+    rf"|(?P<end>{_MONTH_END.format('(?:each|every|the)')})|(?:{_EVERY}\s+month|monthly)\s+on\s+{_DATE.format(1)}|(?:on\s+)?{_DATE.format(2)}\s+of\s+(?:the|each|every)\s+month"
     rf"|{_EVERY}\s+(?P<word>{_WORDS})|(?:{_EVERY}\s+|on\s+)?(?P<days1>{_DAY}s?(?:{_AND}{_DAY}s?)*)"
-    rf"|(?:on\s+)?(?P<plural>weekday|weekend)s|(?P<adverb>{'|'.join(_ADVERBS)}))"
+    rf"|(?:on\s+)?(?P<plural>{_PLURALS})s|(?P<adverb>{'|'.join(_ADVERBS)}))"
 )
 """The days of a clock, where nothing else is said."""
 _STEPS_IN_REQUEST: Final = re.compile(rf",?\s*\b{_STEP}{_ENDS}", re.IGNORECASE)
 _DAYS_IN_REQUEST: Final = re.compile(
     rf",?\s*\b(?:{_TIME.format(1)}\s+)?{_IN_REQUEST}(?:\s+{_TIME.format(2)})?{_ENDS}", re.IGNORECASE
 )
+_SKIP: Final = (
+    rf"{_EVERY}\s+(?:other|second|(?P<skip>third|\d{{1,2}}|{'|'.join(_COUNTS)}))\s+"
+    rf"(?P<skipped>day|week|month|{'|'.join(_WEEKDAYS)})s?(?!\s+(?:of|in)\s)"
+)
+_SKIPS_IN_REQUEST: Final = re.compile(
+    rf",?\s*\b(?:{_TIME.format(1)}\s+)?{_SKIP}(?:\s+{_TIME.format(2)})?{_ENDS}", re.IGNORECASE
+)
+_SKIPS_ALONE: Final = re.compile(rf"(?:{_TIME.format(1)}\s+)?{_SKIP}(?:\s+{_TIME.format(2)})?", re.IGNORECASE)
 _STEPS_ALONE: Final = re.compile(rf"(?:hourly|{_STEP})", re.IGNORECASE)
 _DAYS_ALONE: Final = re.compile(rf"(?:{_TIME.format(1)}\s+)?{_ALONE}(?:\s+{_TIME.format(2)})?", re.IGNORECASE)
 _MONTH_DAYS: Final = 31
@@ -64,29 +93,50 @@ _MONTH_DAYS: Final = 31
 
 @dataclass(frozen=True)
 class Rhythm:
-    """The words without their rhythm, and the five fields of a schedule (docs/schedules.md)."""
+    """The words without their rhythm, and the five fields of a schedule (docs/schedules.md).
+
+    `nearly` says how the fields differ from the words, where five fields cannot say them: *every other day*.
+    `misspelt`: the rest is near a recipe, and does not run as it was typed.
+    """
 
     rest: str
     cron: str
+    nearly: str = ""
+    misspelt: bool = False
 
 
 def rhythm_in(words: str) -> Rhythm | None:
     """Return the rhythm that words name, or None if they name none or only that."""
-    words = " ".join(words.split())  # so that no long run of blanks is searched from each of its signs
+    words = clock_in_english(
+        " ".join(words.split())
+    )  # so that no long run of blanks is searched from each of its signs
+    skips = _SKIPS_IN_REQUEST.search(words)
     steps = _STEPS_IN_REQUEST.search(words)
-    found = steps or _DAYS_IN_REQUEST.search(words)
+    found = skips or steps or _DAYS_IN_REQUEST.search(words)
     if found is None:
         return None
     rest = " ".join(f"{words[: found.start()]} {words[found.end() :]}".split()).strip(" ,.;:!?")
-    cron = _of_steps(found) if steps else _of_days(found)
-    return Rhythm(rest, cron) if rest and cron else None
+    if skips:
+        cron, nearly = _of_skips(skips)
+    else:
+        cron, nearly = _of_steps(found) if steps else _of_days(found), ""
+    return Rhythm(rest, cron, nearly) if rest and cron else None
+
+
+def nearly_in(words: str) -> Rhythm | None:
+    """Return the rhythm nearest to a clock in words that five fields cannot say, such as *every other day*."""
+    found = rhythm_in(f"it {words}")
+    return found if found is not None and found.nearly and found.rest == "it" else None
 
 
 def clock_in(words: str) -> str:
     """Return the five fields of a clock that is said in words and nothing else; empty if it is none."""
-    words = " ".join(words.split()).strip(" ,.;:!?")
+    words = clock_in_english(" ".join(words.split()).strip(" ,.;:!?"))
     if steps := _STEPS_ALONE.fullmatch(words):
         return _of_steps(steps)
+    if skips := _SKIPS_ALONE.fullmatch(words):
+        cron, nearly = _of_skips(skips)
+        return "" if nearly else cron
     found = _DAYS_ALONE.fullmatch(words)
     return _of_days(found) if found else ""
 
@@ -101,10 +151,35 @@ def _of_steps(found: re.Match[str]) -> str:
     return f"{step} * * * *" if found["unit"] else f"{int(found['past'] or 0)} {step} * * *"
 
 
+def _of_skips(found: re.Match[str]) -> tuple[str, str]:
+    """Return a clock such as *every two months*, and how it differs from what was said; empty without such a clock."""
+    said = {name: text.casefold() for name, text in found.groupdict().items() if text}
+    skip = said.get("skip", "2")
+    count, unit = int(skip) if skip.isdigit() else {"third": 3, **_COUNTS}[skip], said["skipped"]
+    clocks = {"day": f"0 8 */{count} * *", "week": _FIELDS["week"], "month": f"0 8 1 */{count} *"}
+    clocks |= {day: f"0 8 * * {number}" for number, day in enumerate(_WEEKDAYS)}
+    if not 1 < count <= {"day": 15, "month": 12}.get(unit, 52):
+        return "", ""
+    cron = _at(clocks[unit], said, 1 if said.get("hour1") or said.get("named1") else 2)
+    if unit == "month" and 12 % count == 0:
+        return cron, ""
+    goes = {
+        "day": f"goes off on day 1, {1 + count}, {1 + 2 * count} and so on, and begins again with each month",
+        "month": f"goes off in month 1, {1 + count} and so on, and begins again with each year",
+    }
+    often = goes.get(unit, f"goes off every {unit.capitalize() if unit in _WEEKDAYS else unit}")
+    return cron, f"no clock says {found[0].strip(' ,')!r}; this one {often}"
+
+
 def _of_days(found: re.Match[str]) -> str:
     """Return the clock of days and of a time of day, empty if there are no such days or no such time."""
     said = {name: text.casefold() for name, text in found.groupdict().items() if text}
-    if date := said.get("date1") or said.get("date2"):
+    if at := next((at for at in (1, 2, 3) if said.get(f"of_month{at}")), 0):
+        weekday, nth = said[f"of_month{at}"], _NTH[said[f"nth{at}"]]
+        cron = f"0 8 * * {_WEEKDAYS.index(weekday)}{nth}"
+    elif said.get("end"):
+        cron = "0 8 L * *"
+    elif date := said.get("date1") or said.get("date2"):
         day = {"first": "1", "last": "L"}.get(date) or str(int(date[:-2]))
         cron = f"0 8 {day} * *" if day == "L" or 1 <= int(day) <= _MONTH_DAYS else ""
     elif days := said.get("days1") or said.get("days2"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -26,7 +25,16 @@ from starloom.planner.fleet import (
     of_class,
     singular,
 )
-from starloom.planner.requests.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
+from starloom.planner.requests.clauses import (
+    ARTICLES,
+    PERSONS,
+    names_nothing,
+    plain_letters,
+    plain_word,
+    second_thought,
+    spelled_out,
+    word_set,
+)
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.stream.authors import name_of
 from starloom_protocol.text.wording import quoted
@@ -34,6 +42,7 @@ from starloom_protocol.text.wording import quoted
 _ADDING = "with starloom enroll or Fleet, Add device"
 _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
+_OTHERS = frozenset({"other", "others", "rest", "remaining"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
@@ -97,7 +106,7 @@ class SlotValue:
 
     `wanted` is the number of devices that the words ask for (*two machines*), 0 if they give none. `like_none`: the
     words resemble no value of such a slot; `unable`: they mean a device that lacks the tools; `bare`: no quotes hold a
-    command together.
+    command together; `others`: the words mean all but the device that it must differ from, which a match knows.
     """
 
     value: Any = None
@@ -108,6 +117,7 @@ class SlotValue:
     like_none: bool = False
     unable: bool = False
     bare: bool = False
+    others: bool = False
 
     @property
     def filled(self) -> bool:
@@ -165,9 +175,16 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return _together([take_device(part, param, fleet) for part in parts])
     if not words:
         return SlotValue(reason="it names no device")
+    if more := second_thought(words):
+        return SlotValue(reason=f"{quoted(text)} says more than a device ({quoted(more)})", like_none=True)
     if len(words) > _DEVICE_WORDS_MOST:
         return SlotValue(reason=f"there is no device like {text}", like_none=True)
     able = fleet.able(param.needs)
+    if words[0] == "both":
+        return _so_many(2, " ".join(word for word in words[1:] if word != "of") or "devices", able)
+    if words[0] in _OTHERS or words[:2] == ["all", "other"]:
+        kinds = [word for word in words if word not in _OTHERS and word not in ("all", "of")]
+        return _all_others(" ".join(kinds) or "devices", able)
     every = words[0] in _EVERY or words[-1] in _EVERYWHERE
     kind_words = [word for word in words if word not in _EVERY and word not in _EVERYWHERE and word != "of"]
     if not kind_words or (every and all(singular(word) in _PLACES for word in kind_words)):
@@ -235,14 +252,9 @@ def _spelled(words: Sequence[str], fleet: FleetSnapshot) -> DeviceSnapshot | Non
 
 
 def _without_accents(words: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
-    """Return the one device whose name these words are without its accents: `kuche` for *Küche*."""
-    alike = [device for device in fleet.devices if _plain_letters(device.name) == words]
+    """Return the one device whose name these words are without its accents: `kuche` or `kueche` for *Küche*."""
+    alike = [one for one in fleet.devices if plain_letters(words) in (plain_letters(one.name), spelled_out(one.name))]
     return alike[0] if len(alike) == 1 else None
-
-
-def _plain_letters(name: str) -> str:
-    apart = unicodedata.normalize("NFKD", name.casefold())
-    return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
 def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
@@ -292,13 +304,20 @@ def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValu
     )
 
 
+def _all_others(words: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
+    """Return the devices that *the others* may be; a match takes out the one that they must differ from."""
+    kind = singular(words)
+    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
+    return SlotValue(reason="say by name which the others are", choices=tuple(one.name for one in found), others=True)
+
+
 def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
     chosen = [device for device in devices if not device.demo] or devices
     if not chosen:
         return SlotValue(reason=f"no device here can {ability(param.needs) or 'do it'}: add one that can, {_ADDING}")
     if len(chosen) == 1:
         return SlotValue({"name": chosen[0].name})
-    return SlotValue({"any": [{"name": device.name} for device in chosen]})
+    return SlotValue({"any": [{"name": device.name} for device in chosen]}, others=True)
 
 
 # -- everything else
@@ -393,7 +412,8 @@ def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = _without_articles(text, "service")
     named = words[0]
     if len(words) > 1 or not _SERVICE.fullmatch(named) or names_nothing(words) or second_thought(words):
-        return SlotValue(reason=f"{quoted(text)} does not look like a service such as nginx; quote it if it is one")
+        reason = f"{quoted(text)} does not look like a service such as nginx; quote it if it is one"
+        return SlotValue(reason=reason, like_none=len(words) > 1)
     if singular(named.casefold()) in _PLACES or named.casefold() in DEVICE_CLASSES or named.casefold() in fleet.by_name:
         return SlotValue(reason=f"{named} is a device, not a service")
     return SlotValue(named)
@@ -402,8 +422,15 @@ def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
 def _take_integer(text: str) -> SlotValue:
     if re.fullmatch(r"[+-]?\d{1,15}", text):
         return SlotValue(int(text))
+    first, _, rest = text.partition(" ")
+    if first.casefold() in ("the", "me") and rest:
+        return _take_integer(rest.strip())
     number = _NUMBER_WORDS.get(text.casefold())
-    return SlotValue(number) if number is not None else SlotValue(reason=f"{text} is not a whole number")
+    return (
+        SlotValue(number)
+        if number is not None
+        else SlotValue(reason=f"{text} is not a whole number", like_none=not any(sign.isdigit() for sign in text))
+    )
 
 
 def _take_number(text: str) -> SlotValue:

@@ -83,6 +83,16 @@ async def test_a_clock_beside_the_work_may_be_said_in_words(world: World) -> Non
     assert "words that say how often" in refused["reason"]
 
 
+@pytest.mark.parametrize(
+    "asked", [{"cron": "every other day at 6"}, {"request": "how are my machines every other day at 6"}]
+)
+async def test_words_that_no_clock_has_make_no_schedule(world: World, asked: dict[str, str]) -> None:
+    status, refused = await post(world, "/schedules", {"request": "how are my machines", "zone": "UTC", **asked})
+    assert (status, refused["code"]) == (422, "bad_schedule")
+    assert "'every other day at 6'; this one goes off on day 1, 3, 5" in refused["reason"]
+    assert "'0 6 */2 * *'" in refused["reason"]
+
+
 async def test_a_change_of_words_may_say_the_clock(tmp_path: Path) -> None:
     async with a_world(tmp_path, planner=Planning(load_catalogue(), PlannersFleet)) as world:
         body = {"request": "how are my machines", "cron": "@daily", "zone": "UTC", "name": "Look"}

@@ -32,7 +32,7 @@ from starloom.edge.routes.work.report import TREND_RUNS_MOST, ReportRoute
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, json_reply
-from starloom.planner.requests.rhythm import clock_in, rhythm_in
+from starloom.planner.requests.rhythm import Rhythm, clock_in, nearly_in, rhythm_in
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.api.schedules import RemovedSchedule, ScheduledWork, SchedulePreview, ScheduleRow
 from starloom_protocol.api.service import Items
@@ -42,6 +42,7 @@ from starloom_protocol.records.entities import Fault
 from starloom_protocol.records.run_report import ScheduleTrend
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.feed import ACCESS, FLEET
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, Gate, Sharing
 
@@ -336,12 +337,25 @@ def _with_clock_of_words(body: _Body) -> _Body:
     """Return what is asked for with the five fields of its clock.
 
     A clock may be said in words, beside the request or, where none is given, within it.
+
+    Raises:
+        Problem: five fields cannot say these words.
     """
     if body.cron:
         said = clock_in(body.cron)
+        if not said and (near := nearly_in(body.cron)) is not None:
+            raise _only_nearly(near)
         return body.model_copy(update={"cron": said}) if said else body
     rhythm = rhythm_in(body.request) if body.request else None
+    if rhythm is not None and rhythm.nearly:
+        raise _only_nearly(rhythm)
     return body if rhythm is None else body.model_copy(update={"cron": rhythm.cron, "request": rhythm.rest})
+
+
+def _only_nearly(found: Rhythm) -> Problem:
+    """Return the refusal of a rhythm that five fields cannot say, with the clock that comes nearest."""
+    reason = f"{found.nearly}: {quoted(found.cron)}"
+    return Problem(Code.BAD_SCHEDULE, reason, errors=[clock_fault("cron", reason)])
 
 
 def _missing_clock() -> Problem:

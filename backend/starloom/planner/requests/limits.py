@@ -1,0 +1,147 @@
+"""Limits in words: the parts that take something out of a request or bound it, such as *except the videos*.
+
+Owns the search for them, as a person typed them. Quoted text and the names of devices are none. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from starloom.planner.requests.clauses import is_negation, plain_word, word_set
+from starloom.planner.requests.phrases import Phrase, Word, typed, words_of
+
+_WORDS_MOST: Final = 12
+_HELPING: Final = word_set("do does did should must shall will would can could may")
+_BOUNDS: Final = word_set("maximum minimum max min")
+_AMOUNTS: Final = word_set("over under above below beyond within")
+_NUMBERS: Final = word_set("one two three four five six seven eight nine ten eleven twelve twenty fifty hundred a an")
+_JOINS: Final = word_set("and then or")
+_ENDS: Final = frozenset(",;.:!?")
+_ORDERS: Final = word_set("do don't dont not never no stop cancel undo cannot")
+"""Words with which a request begins that asks for nothing to be done."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit as typed. `head` is the word that makes it one, and `first` the place of its first word."""
+
+    text: str
+    head: str
+    first: int
+    last: int
+
+    @property
+    def forbids(self) -> bool:
+        """Whether the whole request is one: *do not back up Documents*."""
+        return self.first == 0 and plain_word(self.text.split()[0]) in _ORDERS
+
+
+def limits_in(words: Sequence[Word], names: Container[str] = ()) -> tuple[Limit, ...]:
+    """Return the limits in words, in order; `names` are those of devices, in lower case."""
+    plain = ["" if hidden else plain_word(words[at].text) for at, hidden in enumerate(_hidden(words))]
+    if not any(word in _LIKELY or is_negation(word) for word in plain):
+        return ()
+    found: list[Limit] = []
+    for at in range(len(plain)):
+        first = _first(plain, at)
+        if first is None or plain[at] in names or (found and first <= found[-1].last):
+            continue
+        last = _last(words, plain, at)
+        found.append(Limit(typed(words[first : last + 1]), plain[at], first, last))
+    return tuple(found)
+
+
+def _hidden(words: Sequence[Word]) -> Iterator[bool]:
+    """Yield for each word whether quotes hold it."""
+    within = False
+    for word in words:
+        opens = word.text[0] in "'‘" and len(word.text) > 1
+        within = within or opens
+        yield within or word.quoted
+        if within and word.text[-1] in "'’":
+            within = False
+
+
+_LIKELY: Final = _BOUNDS | _AMOUNTS | word_set("but if just most least than up")
+
+
+def _first(plain: Sequence[str], at: int) -> int | None:
+    """Return the place of the first word of the limit that the word at `at` makes; None if it makes none."""
+    word, before = plain[at], plain[at - 1] if at else ""
+    after = plain[at + 1] if at + 1 < len(plain) else ""
+    counted = after in _NUMBERS or after[:1].isdigit()
+    if word in ("most", "least"):
+        return at - 1 if before == "at" else None
+    if word == "than":
+        return at - 1 if at else None
+    if word == "up":
+        return at if after == "to" and before != "back" and _is_number(plain, at + 2) else None
+    if word in _AMOUNTS:
+        return at if counted else None
+    if word in _BOUNDS:
+        return at if counted or before in ("the", "a") else None
+    if word == "just":
+        return at or None
+    if word == "not" and before in _HELPING:
+        return at - 1
+    return at if word in ("but", "if") or is_negation(word) else None
+
+
+def _is_number(plain: Sequence[str], at: int) -> bool:
+    return at < len(plain) and (plain[at] in _NUMBERS or plain[at][:1].isdigit())
+
+
+def _last(words: Sequence[Word], plain: Sequence[str], at: int) -> int:
+    """Return the place of the last word of a limit: it ends with a comma, before *and* or before another limit."""
+    last = at
+    while last + 1 < len(words) and last - at < _WORDS_MOST:
+        begins = _first(plain, last + 1)
+        if _ENDS & set(words[last].tail) or (last > at and plain[last + 1] in _JOINS):
+            break
+        if begins is not None and begins > at + 1:
+            last = begins - 1
+            break
+        last += 1
+    return last
+
+
+def in_slots(limits: Sequence[Limit], taken: Iterable[str]) -> tuple[Limit, ...]:
+    """Return the limits that slots have swallowed, rather than words of the phrase: *at most {pixels} pixels*."""
+    if not limits:
+        return ()
+    said = [words_of(text) for text in taken]
+    left = Counter(
+        plain_word(word.text)
+        for words in said
+        for word, hidden in zip(words, _hidden(words), strict=True)
+        if not hidden
+    )
+    found: list[Limit] = []
+    for limit in reversed(limits):
+        if left[limit.head] > 0:
+            left[limit.head] -= 1
+            found.append(limit)
+    return tuple(reversed(found))
+
+
+def not_about(limits: Sequence[Limit], phrases: Iterable[Phrase]) -> tuple[Limit, ...]:
+    """Return the limits of which phrases have not the head and another telling word as well: *at most 800 pixels*."""
+    if not limits:
+        return ()
+    own = {form for phrase in phrases for form in phrase.literals}
+    telling = {form for phrase in phrases for form in phrase.telling}
+
+    def about(limit: Limit) -> bool:
+        others = {plain_word(word) for word in limit.text.split()} - {limit.head}
+        return limit.head in own and not telling.isdisjoint(others)
+
+    return tuple(limit for limit in limits if not about(limit))
+
+
+def not_in(unused: Sequence[str], limits: Sequence[Limit]) -> tuple[str, ...]:
+    """Return the words that no recipe has a place for, with each limit in one piece."""
+    held = {word for limit in limits for word in limit.text.split()}
+    return (*(word for word in unused if word not in held), *(limit.text for limit in limits))

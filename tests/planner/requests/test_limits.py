@@ -1,0 +1,136 @@
+"""Negations and limits in words: no recipe runs without heeding them, and the refusal names them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.requests.matching import Match, match, match_all
+from starloom.planner.requests.refusals import refused
+from starloom_protocol.plan import Recipe
+from tests.planner.corpus import read_corpus
+from tests.planner.fleets import device, fleet
+
+CATALOGUE = load_catalogue()
+RECIPES = CATALOGUE.all()
+FLEET = fleet(
+    device("laptop"),
+    device("nas", labels=["server"]),
+    device("vps", labels=["server"]),
+    device("pixel", labels=["phone"]),
+)
+HOME = read_corpus().fleets["home"]
+DEVICES = {"phone": "pixel", "source": "laptop", "target": "nas", "one": "laptop", "other": "nas", "builder": "laptop"}
+VALUES = {
+    "argv": "`uptime`",
+    "duration": "2h",
+    "file": "notes.txt",
+    "files": "PDFs",
+    "integer": "3",
+    "path": "./Papers",
+    "service": "nginx",
+    "since": "yesterday",
+    "text": '"a word"',
+    "url": "example.org",
+}
+LIMITS = (
+    "except Music",
+    "but not the videos",
+    "but only the PDFs",
+    "without subfolders",
+    "only ./Music",
+    "at most 10",
+    "no more than 10",
+    "older than 2 weeks",
+    "over 1 GB",
+    "unless it is full",
+    "do not delete anything",
+    "excluding *.tmp",
+    "not hidden files",
+)
+
+
+def filled(recipe: Recipe, phrase: str) -> str:
+    """Return a phrase of a recipe with a value for each slot."""
+
+    def value(slot: re.Match[str]) -> str:
+        param = recipe.params[slot[1]]
+        if param.type == "device":
+            return DEVICES.get(slot[1], "vps")
+        return VALUES[param.type]
+
+    return re.sub(r"\{([a-z_]+)\}", value, phrase).replace('""', '"')
+
+
+def with_limit(words: str, limit: str) -> list[str]:
+    """Return words with a limit at each place between them, outside of quotes."""
+    tokens = re.findall(r"\"[^\"]*\",?|`[^`]*`,?|\S+", words)
+    return [" ".join([*tokens[:at], limit, *tokens[at:]]) for at in range(len(tokens) + 1)]
+
+
+def samples(recipe: Recipe) -> list[str]:
+    """Return the phrases of a recipe with limits at their places, so that each place and each limit has its turn."""
+    made = []
+    for number, phrase in enumerate(recipe.phrases):
+        for at, limit in enumerate((*LIMITS, *LIMITS)[number % len(LIMITS) :][: len(LIMITS)]):
+            places = with_limit(filled(recipe, phrase), limit)
+            made += places[at :: len(LIMITS)]
+    return made
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_no_recipe_runs_words_whose_limit_it_cannot_heed(recipe: Recipe) -> None:
+    words = samples(recipe)
+    assert len(words) > len(recipe.phrases)
+    assert [said for said in words if match(said, RECIPES, FLEET).outcome is Match.EXACT] == []
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_the_refusal_of_every_recipe_names_the_limit(recipe: Recipe) -> None:
+    unnamed = []
+    for number, limit in enumerate(LIMITS):
+        words = f"{filled(recipe, recipe.phrases[number % len(recipe.phrases)])} {limit}"
+        said = refused(match_all(words, CATALOGUE, FLEET), FLEET).reason
+        if f"'{limit}'" not in said:
+            unnamed.append((words, said))
+    assert unnamed == []
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [
+        ("do not back up the pictures of pixel to nas", "do not back up the pictures of pixel to nas"),
+        ("don't run uptime everywhere", "don't run uptime everywhere"),
+        ("run uptime on all servers except vps, please", "except vps"),
+        ("back up Documents of laptop to nas, but only what is new, and tell me", "but only what is new"),
+        ("copy at most 10 files from Documents of laptop to nas", "at most 10 files from Documents of laptop to nas"),
+        ("zip Fotos on nas without the videos and keep it", "without the videos"),
+        ("sing me a song without words", "without words"),
+        ("compare laptop with nas, not the music", "not the music"),
+    ],
+)
+def test_the_part_that_is_not_heeded_is_named_as_typed(words: str, limit: str) -> None:
+    found = match_all(words, CATALOGUE, HOME)
+    assert found.outcome is not Match.EXACT
+    assert f"'{limit}'" in refused(found, HOME).reason
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "make the pictures in Fotos on laptop at most 1600 pixels",
+        "why does nginx on nas not answer at https://example.org/health",
+        'search the files of laptop for the word "without"',
+        'send "do not forget the milk" to my phone',
+        "find not-now.txt",
+        "run `ls --only-dirs` on nas",
+        "back up 'At most ten' of laptop to nas",
+        "just check my machines",
+    ],
+)
+def test_words_of_a_phrase_and_quoted_ones_are_no_limit(words: str) -> None:
+    found = match_all(words, CATALOGUE, HOME)
+    assert found.limit == ""
+    assert all(not any(" " in one for one in candidate.unused) for candidate in found.candidates)
