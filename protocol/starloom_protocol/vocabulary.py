@@ -427,7 +427,7 @@ CONTROLS: Final[dict[TaskState, tuple[str, ...]]] = {
     TaskState.CANCELLING: (),
     TaskState.UNKNOWN: ("retry", "mark"),
     TaskState.SUCCEEDED: ("retry-from", "mark"),
-    TaskState.FAILED: _ENDED,
+    TaskState.FAILED: ("retry", "retry-from", "skip", "mark"),
     TaskState.CANCELLED: _ENDED,
     TaskState.SKIPPED: _ENDED,
 }
