@@ -3212,7 +3212,7 @@ export const CONTROLS: Record<TaskState, readonly string[]> = {
   cancelling: [],
   unknown: ["retry", "mark"],
   succeeded: ["retry-from", "mark"],
-  failed: ["retry", "retry-from", "mark"],
+  failed: ["retry", "retry-from", "skip", "mark"],
   cancelled: ["retry", "retry-from", "mark"],
   skipped: ["retry", "retry-from", "mark"],
 };

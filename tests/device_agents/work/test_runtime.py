@@ -125,6 +125,26 @@ async def test_started_is_in_the_ledger_and_said_before_the_result(bench: Bench)
     assert agent.ledger.started_attempts() == [lease()]
 
 
+@pytest.mark.parametrize("background", ["nohup sleep 300 >/dev/null 2>&1 &", "setsid sleep 300 >/dev/null 2>&1 &"])
+async def test_a_program_in_the_background_is_told_as_ended_with_its_call(bench: Bench, background: str) -> None:
+    bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("shell.run", shell(f"{background} echo restarted")))
+    result = await bench.hub.result(lease())
+    assert result.outcome is Outcome.OK
+    ended = json.loads(result.value or "{}").get("ended", "")
+    assert ended.startswith("1 program that it left in the background (sleep 300) was ended with the call. "), ended
+    assert "systemctl" in ended
+    assert ended in "".join(chunk.text for chunk in bench.hub.of(LogChunk))
+
+
+async def test_a_command_that_leaves_nothing_says_nothing_of_it(bench: Bench) -> None:
+    bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("shell.run", shell("sleep 0.01 & wait; echo done | cat")))
+    assert "ended" not in json.loads((await bench.hub.result(lease())).value or "{}")
+
+
 async def test_a_repeated_dispatch_is_not_run_again(bench: Bench) -> None:
     agent = bench.start()
     await bench.hub.connected()
