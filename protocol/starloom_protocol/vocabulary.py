@@ -416,6 +416,10 @@ class NotifyWhen(StrEnum):
     ALWAYS = "always"
 
 
+AGENT_STOPPED: Final = "its agent was stopped"
+TAB_STOPPED: Final = "the tab was told to leave the hub"
+"""The last words of the detail of an attempt that its device ended because it was told to stop."""
+
 _UNSTARTED: Final = ("skip", "hold", "release", "cancel")
 _ENDED: Final = ("retry", "retry-from", "mark")
 

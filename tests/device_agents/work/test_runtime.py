@@ -16,7 +16,7 @@ from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy
 from starloom_agent.work.ledger import DecisionRow
-from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
+from starloom_protocol.vocabulary import AGENT_STOPPED, Code, EffectSeen, Outcome, Profile
 from starloom_protocol.wire.frames import (
     Alive,
     AsksFrame,
@@ -363,6 +363,7 @@ async def test_stopping_ends_the_work_and_says_goodbye(bench: Bench) -> None:
     await bench.hub.until(lambda: bench.hub.of(Bye))
     result = await bench.hub.result(order.at)
     assert result.outcome is Outcome.INTERRUPTED
+    assert result.detail == f"shell.run was ended: {AGENT_STOPPED}"
 
 
 async def test_a_killed_agent_reports_interrupted_after_its_restart(bench: Bench) -> None:
