@@ -416,6 +416,8 @@ class NotifyWhen(StrEnum):
     ALWAYS = "always"
 
 
+NOTICES, NO_NOTICES = "notices", "none"
+"""The fact of a device that has nothing to show a notice on, and its value."""
 AGENT_STOPPED: Final = "its agent was stopped"
 TAB_STOPPED: Final = "the tab was told to leave the hub"
 """The last words of the detail of an attempt that its device ended because it was told to stop."""
