@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Container
+from pathlib import Path
 from typing import Final
 
 from starloom_agent.platforms import processes
@@ -49,8 +50,7 @@ def _since(before: Container[int]) -> list[int]:
 def _name(pid: int) -> str:
     """Return the words of a program; empty for one that has ended."""
     try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = file.read(4096).replace(b"\0", b" ").decode("utf-8", "replace").strip()
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()[:4096].replace(b"\0", b" ").decode("utf-8", "replace").strip()
     except OSError:
         return ""
     # The words come from the program: they stay one line, and short.

@@ -48,7 +48,7 @@ class Script(Args, frozen=True, kw_only=True):
 
 
 class CommandResult(Named):
-    """`why` says how a program ended that did not end well, and `ended` which programs in the background ended with it."""
+    """`why` says how a program ended that did not end well, `ended` what ran in the background and ended with it."""
 
     argv: list[str]
     ended: NotRequired[str]

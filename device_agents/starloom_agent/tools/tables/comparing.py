@@ -25,7 +25,7 @@ class HashedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Compare(Args, frozen=True, kw_only=True):
-    """A file is the same one where its path below its folder is the same, else where its contents are in the other list.
+    """A file is the same one where its path below its folder is, else where its contents are in the other list, too.
     `limit` bounds the rows, not the counts.
     """
 
