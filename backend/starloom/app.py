@@ -374,7 +374,13 @@ def _make_hub(
         planner=Planning(
             load_catalogue(),
             lambda: PlannerFleet.of(
-                fleet.devices, fleet.offers, fleet.standing, access.secrets, fleet.paces, fleet.spendings
+                fleet.devices,
+                fleet.offers,
+                fleet.standing,
+                access.secrets,
+                fleet.paces,
+                fleet.spendings,
+                fleet.recipes,
             ),
             lambda: fleet.recipes.values(),
             lambda: fleet.recipe_runs.values(),

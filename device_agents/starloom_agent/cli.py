@@ -130,7 +130,7 @@ async def _serve(home: AgentHome, joined: Joined, agent: Agent) -> int:
 
 
 def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> Policy:
-    home = AgentHome.at(options.home)
+    home = AgentHome.of_owner(options.home)
     if not home.named(options.home) and not home.hub.exists():
         raise CannotDo(
             f"no agent has joined a hub in {home.root}, so there is nothing to allow there. Name the folder of the "
@@ -161,7 +161,7 @@ def grant(options: argparse.Namespace) -> int:
     policy = _change(options, lambda before: with_grant(before, options.grant, *given))
     if options.cwd and (folder := written_beside(policy, options.cwd)):
         say(f"The hub may write in {folder}, so it chooses what this command finds in {options.cwd}.")
-    _show_in_force(AgentHome.at(options.home), policy, "granted; in force now")
+    _show_in_force(AgentHome.of_owner(options.home), policy, "granted; in force now")
     program = options.what[0] if options.grant == SHELL_RUN and options.what else ""
     if program and "{" not in program and shutil.which(program) is None:
         show(
@@ -173,12 +173,12 @@ def grant(options: argparse.Namespace) -> int:
 
 def ungrant(options: argparse.Namespace) -> int:
     policy = _change(options, lambda before: without_grant(before, options.grant, options.what))
-    _show_in_force(AgentHome.at(options.home), policy, "taken away; in force now")
+    _show_in_force(AgentHome.of_owner(options.home), policy, "taken away; in force now")
     return 0
 
 
 def policy(options: argparse.Namespace) -> int:
-    home = AgentHome.at(options.home)
+    home = AgentHome.of_owner(options.home)
     if options.action == "log":
         ledger = Ledger(home.ledger) if home.ledger.exists() else None
         rows = ledger.decisions(options.last) if ledger else []
@@ -228,7 +228,7 @@ def version(_options: argparse.Namespace) -> int:
 
 
 def status(options: argparse.Namespace) -> int:
-    home = AgentHome.at(options.home)
+    home = AgentHome.of_owner(options.home)
     joined = home.joined()
     pid = running_pid(home)
     show(f"device    {joined.name} ({load_or_make(home.key).device})")
@@ -410,20 +410,26 @@ def _add_granting(add: Add) -> None:
 
 
 def _add_answering(add: Add) -> None:
-    add("approvals", lambda given: answering.approvals(AgentHome.at(given.home), show), "list calls that wait for you")
+    add(
+        "approvals",
+        lambda given: answering.approvals(AgentHome.of_owner(given.home), show),
+        "list calls that wait for you",
+    )
     command = add(
-        "approve", lambda given: answering.approve(AgentHome.at(given.home), given, show), "allow one of them"
+        "approve", lambda given: answering.approve(AgentHome.of_owner(given.home), given, show), "allow one of them"
     )
     command.add_argument("id")
     command.add_argument("--always", action="store_true", help="from now on, with exactly these arguments")
-    command = add("deny", lambda given: answering.deny(AgentHome.at(given.home), given, show), "refuse one of them")
+    command = add(
+        "deny", lambda given: answering.deny(AgentHome.of_owner(given.home), given, show), "refuse one of them"
+    )
     command.add_argument("id")
     command.add_argument("--reason", default="", help="the reason, for the person who asked")
 
 
 def _add_agents(add: Add) -> None:
     hint = "`ls` lists the agents of agents.toml, `check` starts each of them for a greeting"
-    command = add("agents", lambda given: agents.agents(AgentHome.at(given.home), given, show), hint)
+    command = add("agents", lambda given: agents.agents(AgentHome.of_owner(given.home), given, show), hint)
     command.add_argument("action", nargs="?", choices=("ls", "check"), default="ls")
     command.add_argument("name", nargs="?", help="only this agent")
 
@@ -446,7 +452,7 @@ def _add_ending(add: Add) -> None:
 def _add_trash(add: Add) -> None:
     def carry_out(options: argparse.Namespace) -> int:
         ask = answer_to if sys.stdin.isatty() else None
-        return trash.trash(AgentHome.at(options.home), options, show, ask)
+        return trash.trash(AgentHome.of_owner(options.home), options, show, ask)
 
     hint = "list the trash of each granted folder; `empty` removes it for good, `log` says what was emptied"
     command = add("trash", carry_out, hint)

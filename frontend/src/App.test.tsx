@@ -95,6 +95,12 @@ describe("Home", () => {
     localStorage.clear();
   });
 
+  it("begins the list of constellations with the state that a link asks for", async () => {
+    open("/constellations?state=failed");
+    const state = (await screen.findByLabelText("State")) as HTMLSelectElement;
+    expect(state.value).toBe("failed");
+  });
+
   it("answers a question where it stands", async () => {
     const hub = open("/", { question: true });
     const text = await screen.findByText("There is little room on the server. Copy all the same?");

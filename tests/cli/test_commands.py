@@ -115,11 +115,12 @@ def test_without_an_id_the_runs_of_a_schedule_are_passed_over(hub: StubHub) -> N
 
 def test_the_list_says_which_one_is_meant_without_an_id(hub: StubHub) -> None:
     row = {"state": "succeeded", "version": 1, "created_at": "2026-11-28T09:00:00Z", "request": ""}
-    fired = {**row, "id": "c-fired", "name": "Nightly", "schedule": "s-1"}
+    fired = {**row, "id": "c-fired", "name": "Nightly", "schedule": "s-1", "alarm": True}
     mine = {**row, "id": "c-mine", "name": "Fleet health", "schedule": None}
     hub.answers[NEWEST] = (200, {"items": [fired, mine], "next": None})
     said = starloom(hub, "ls")[1]
     assert "Nightly (by a schedule)" in said
+    assert said.count("succeeded, alarm") == 1
     assert "Commands without an ID mean c-mine, the newest that no schedule began." in said
     hub.answers[NEWEST] = (200, {"items": [mine, fired], "next": None})
     assert "without an ID" not in starloom(hub, "ls")[1]

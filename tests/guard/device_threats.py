@@ -242,6 +242,16 @@ DEVICE_THREATS = (
         part="a device is not reserved unless a person says so; work that names it brings its inputs there",
     ),
     Threat(
+        "T168",
+        "a device joins under the name of one that is gone, to get its labels and so its work",
+        "a person sees the labels before the device is let in, or gave the name with the code that lets it in unseen",
+        (
+            "tests/edge/routes/fleet/test_joined_labels.py::test_t168_a_gone_name_gives_no_labels_unseen",
+            "tests/edge/routes/fleet/test_joined_labels.py::test_t168_a_name_beside_a_gone_one_gives_none",
+        ),
+        part="a machine that is added by ssh without a name gets the labels of its host name; they are printed",
+    ),
+    Threat(
         "T171",
         "an altered backup writes files outside of the hub's home, puts one in the place of the mark of the restore, "
         "opens the keys to other users, or is a few bytes that say that they are a terabyte",
@@ -283,5 +293,47 @@ DEVICE_THREATS = (
         "such a call is not made again there",
         ("tests/guard/test_reserved_devices.py", "tests/core/fleet/test_reserving.py"),
         part="a model that writes a plan may name the device, and a look before the plan may be made there",
+    ),
+    Threat(
+        "T176",
+        "a file in a granted folder holds up the call that meets it: a row of accents that takes a search hours, a "
+        "time that no ZIP file has, a picture of a megabyte with thousands of scans; or a name becomes a place outside "
+        "of the folder into which a ZIP file is unpacked on Windows",
+        "signs are folded one by one, times are those that the format has, a JPEG has at most 100 scans, a file is "
+        "packed as long as it was when it was opened, and such a name is left out with its reason",
+        ("tests/guard/test_odd_contents.py",),
+        part="what one call reads is bounded by its time and memory alone, as a sparse file that is packed",
+    ),
+    Threat(
+        "T177",
+        "a device changes its questions to its owner without pause, each time with a hundred long ones, until they "
+        "fill the history and the disk of the hub",
+        "their changes have a rate for each device, over all of its connections; one that exceeds it loses its "
+        "connection, and a question that it repeats as it connects again is no change",
+        ("tests/guard/test_flooding_asks.py::test_t177_",),
+    ),
+    Threat(
+        "T178",
+        "a document that two readers understand differently, or that one cannot read, at any route: names that stand "
+        "twice, no numbers, numbers beyond 64 bits, depth, halves of signs, other encodings",
+        "documents are read strictly and in one place; what is refused makes no event, and a number arrives as it is",
+        ("tests/guard/test_odd_documents.py::test_t178_",),
+        part="a route that takes no document does not look at one",
+    ),
+    Threat(
+        "T179",
+        "the backup of another hub, restored by mistake or by a false name, takes the keys of this one away, so that "
+        "nothing can open the history and the secrets that were moved aside",
+        "files with other contents are moved aside with the history",
+        ("tests/guard/test_hostile_backups.py::test_t179_",),
+    ),
+    Threat(
+        "T180",
+        "somebody who may start one recipe starts another, a plan, or words that mean another, stops the work of "
+        "others, or makes a token that may do more",
+        "such a token is held to its recipes where work is asked for, by name or by what the words mean at that time, "
+        "stops only its own work, and passes on no more than it has",
+        ("tests/guard/test_recipe_scopes.py",),
+        part="the values of the recipe are free, and whoever may save recipes can change the text behind its name",
     ),
 )

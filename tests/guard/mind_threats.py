@@ -303,25 +303,26 @@ MIND_THREATS = (
             "tests/core/rights/test_trashed_calls.py",
             "tests/recipes/test_duplicates.py::test_the_original_stays_whatever_its_name_and_the_question_says_so",
         ),
-        part="a folder whose name ends as that of a file does goes unasked, and so do twenty files of each further plan",
+        part="a folder whose name ends as that of a file does goes unasked, and so do twenty files of each plan",
     ),
     Threat(
         "T175",
         "a plan trashes many files in tasks of a few, behind a question whose *no* lets it go on or that has no *no*, "
-        "by an undo of a task that only looks, or beside a rule that names the task with less",
-        "named files of all tasks count together, a task as the widest that a rule may make of it, an undo as a call; a "
-        "question counts only where its answer can keep the task from running",
+        "by an undo of a task that only looks, beside a rule that names the task with less, by a recipe that a model "
+        "has kept, by a goal, or by a change of the plan while it waits",
+        "named files of all tasks count together, a task as the widest that a rule may make of it, an undo as a call; "
+        "a question counts only where its answer can keep the task from running",
         ("tests/guard/test_wide_trash.py::test_t175_",),
         part="the words of a question are those of the plan; calls with `on_clash: replace` put the files that they "
         "replace into the trash unasked",
     ),
     Threat(
-        "T180",
+        "T190",
         "an assistant, or a program without the right to approve, starts a recipe by its name with values of its own, "
         "and all older backups go into the trash unasked",
         "a recipe goes unasked only for someone who may answer the question; the rotation of backups counts as a call "
         "that chooses what it trashes",
-        ("tests/guard/test_wide_trash.py::test_t180_",),
+        ("tests/guard/test_wide_trash.py::test_t190_",),
         part="someone who may approve and starts a recipe by its name is not asked again",
     ),
     Threat(

@@ -21,6 +21,7 @@ def goal(*paths: str) -> dict[str, Any]:
 
 def proposed(args: dict[str, Any], *paths: str, tool: str = "fs.restore") -> Pursued:
     one = Pursued(goal=goal(*paths))
+    one.reply("allow")
     one.step(call(tool, **args))
     return one
 

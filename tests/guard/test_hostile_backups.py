@@ -102,3 +102,26 @@ def test_t171_a_small_backup_is_no_terabyte_of_zeros(tmp_path: Path, name: str) 
         assert (member.isreg(), member.size) == (True, 1 << 40), "the archive says what it should"
     with pytest.raises(Problem, match="cannot be used"):
         verify(archive)
+
+
+def test_t179_a_backup_of_another_hub_takes_no_key_away(home: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "a.starloom"
+    back_up(settings_of(home), archive)
+    (home / "keys/hub.key").write_text("of this hub")
+    (home / "keys/more.key").write_text("of this hub alone")
+    made = restore(settings_of(home), archive, replace=True)
+    assert (home / "keys/hub.key").read_text() == "key"
+    assert (home / "keys/more.key").read_text() == "of this hub alone"
+    assert made.aside is not None
+    assert (made.aside / "home/keys/hub.key").read_text() == "of this hub"
+    assert not (made.aside / "home/blobs").exists(), "what is equal stays where it is"
+
+
+def test_t179_keys_without_a_history_are_kept_too(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    (other / "keys").mkdir(parents=True)
+    (other / "keys/hub.key").write_text("of another hub")
+    made = restore(settings_of(other), archive)
+    assert made.aside is not None
+    assert (made.aside / "home/keys/hub.key").read_text() == "of another hub"

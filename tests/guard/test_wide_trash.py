@@ -8,11 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.people.approvals import needs_approval
-from starloom.core.state.inputs import RequestReceived
-from starloom_protocol.plan import check_plan
-from starloom_protocol.records.entities import ToolOffer
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import put
+from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.preview.plan import preview
+from starloom_protocol.plan import check_edit, check_plan
+from starloom_protocol.records.entities import RecipeVersion, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.builders import TOOLS, Driver
+from tests.core.plan.goals.pursued import Pursued
 from tests.guard.links import Place
 from tests.guard.test_links import place as place
 
@@ -153,7 +157,7 @@ def test_t175_a_plan_that_asks_or_trashes_little_goes_on(tasks: list[dict[str, A
         ("assistant:helper", True, True),
     ],
 )
-def test_t180_a_recipe_that_trashes_asks_unless_who_starts_it_may_answer(
+def test_t190_a_recipe_that_trashes_asks_unless_who_starts_it_may_answer(
     by: str, *, approves: bool, waits: bool
 ) -> None:
     """An assistant chose `keep: 1`, so all older backups went into the trash; the same in words waits."""
@@ -163,7 +167,7 @@ def test_t180_a_recipe_that_trashes_asks_unless_who_starts_it_may_answer(
     driver.add_device("nas", tools=[*TOOLS, TRASH, FIND, ROTATE])
     made = replace(check.plan, recipe="backup-folder")
     assert needs_approval(driver.shard.fleet, made, strict=False, by=by, approves=approves) is waits
-    asked = RequestReceived(approves=approves, by=by, constellation="c1", id=driver.ident(), plan=made)
+    asked = i.RequestReceived(approves=approves, by=by, constellation="c1", id=driver.ident(), plan=made)
     assert not driver.do(asked).faults
     assert driver.state() == ("awaiting_approval" if waits else "active")
     if waits:
@@ -172,10 +176,58 @@ def test_t180_a_recipe_that_trashes_asks_unless_who_starts_it_may_answer(
         assert not driver.dispatched
 
 
-def test_t180_a_plan_of_a_person_that_rotates_asks_too() -> None:
+def test_t190_a_plan_of_a_person_that_rotates_asks_too() -> None:
     driver = Driver()
     driver.add_device("nas", tools=[*TOOLS, TRASH, FIND, ROTATE])
     check = check_plan({"starloom": 1, "name": "Tidy", "tasks": BACKUP})
     assert check.plan is not None, check.faults
     driver.submit(check.plan)
     assert driver.state() == "awaiting_approval"
+
+
+WIPES = {**CLEAR, "args": {"paths": ["Clients"]}}
+SWEEP = RecipeVersion(at_ms=1, author="assistant:claude", name="sweep", number=1, text="", title="Sweep")
+
+
+@pytest.mark.parametrize("author", ["assistant:claude", "model", "person:ann"])
+def test_t175_a_recipe_that_a_model_kept_was_read_by_nobody(author: str) -> None:
+    check = check_plan({"starloom": 1, "name": "Sweep", "tasks": [WIPES]}, recipe="sweep")
+    assert check.plan is not None, check.faults
+    driver = Driver()
+    driver.add_device("nas", tools=[*TOOLS, TRASH, FIND])
+    put(driver.shard, driver.shard.fleet, "recipe", "sweep/1", replace(SWEEP, author=author))
+    fleet = driver.shard.fleet
+    seen = FleetSnapshot.of(fleet.devices, fleet.offers, recipes=fleet.recipes)
+    driver.submit(check.plan, recipe="sweep")
+    assert driver.state() == ("active" if author == "person:ann" else "awaiting_approval")
+    assert preview(check.plan, seen, words=False, by="person:bea").asks_approval == (author != "person:ann")
+
+
+def test_t175_a_plan_that_is_changed_while_it_waits_asks_about_the_trash_too() -> None:
+    driver = _submitted(
+        LOOK, {"id": "write", "tool": "t.never", "device": {"name": "nas"}}, policy={"approval": "always"}
+    )
+    (before,) = driver.shard.constellations["c1"].open_questions
+    faults, operations = check_edit([{"add_task": WIPES}])
+    assert not faults
+    edit = i.EditProposed(
+        approves=False,
+        base_version=1,
+        by="token:operator",
+        constellation="c1",
+        id=driver.ident(),
+        operations=operations,
+        reason="tidy",
+    )
+    assert not driver.do(edit).faults
+    (after,) = driver.shard.constellations["c1"].open_questions
+    assert after != before
+    assert "move 'Clients' to the trash on nas." in driver.shard.constellations["c1"].questions[after].text
+
+
+def test_t175_a_goal_that_may_trash_waits_for_its_envelope() -> None:
+    one = Pursued(goal={"may": {"tools": ["fs.read", "fs.trash"], "paths": ["notes"]}})
+    assert one.state() == "awaiting_approval"
+    assert not one.made.jobs
+    reads = Pursued(goal={"may": {"tools": ["fs.read"], "paths": ["notes"]}})
+    assert reads.state() == "active"

@@ -341,9 +341,7 @@ class Run:
                 names = self._fitting(root.for_each.devices)
                 self._items[root.id] = {name: {"id": f"d-{name}", "name": name, "os": "linux"} for name in names}
             else:
-                found = self.done[root.for_each.source or ""].shown(root.for_each.output)
-                if root.for_each.flatten:
-                    found = [item for items in found for item in items]
+                found = point(self.done[root.for_each.source or ""].value, root.for_each.output)
                 assert isinstance(found, list)
                 self._items[root.id] = {str(number): item for number, item in enumerate(found)}
         return self._items[root.id]

@@ -10,7 +10,7 @@ from starloom.cli.constellations import approving, asking, brief, controls, hist
 from starloom.cli.devices import fleet, pairing, tools
 from starloom.cli.machine import archives, bench, chaos, service
 from starloom.cli.mcp import command as mcp
-from starloom.cli.owner import activity, library, people, schedules, secrets, tokens
+from starloom.cli.owner import activity, kept_files, library, people, schedules, secrets, tokens
 
 
 def build() -> typer.Typer:
@@ -25,7 +25,7 @@ def build() -> typer.Typer:
     app.callback()(_about)
     app.command("version")(_version)
     joining = (service, archives, asking, reading, controls, fleet, tools, pairing)
-    keeping = (history, activity, approving, tokens, people, secrets, stopping, library, schedules)
+    keeping = (history, activity, approving, tokens, people, secrets, stopping, library, kept_files, schedules)
     for module in (*joining, *keeping, brief, chaos, bench, mcp):
         module.register(app)
     return app

@@ -447,6 +447,7 @@ class ShowsJson(TypedDict):
 class SnapshotJson(TypedDict):
     """A whole constellation at one event of its log."""
 
+    alarm: bool
     answer: AnswerShape
     attention: list[str]
     author: str

@@ -44,9 +44,9 @@ def exit_of_refusal(status: int, code: str) -> Exit:
     """Return the exit code of a refused request: the request is wrong, or the hub cannot do it, or it failed.
 
     A refused token is a wrong call, never the result of a constellation; a refusal that waits for a person's approval
-    needs one.
+    or for a grant needs a person.
     """
-    if code == Code.NEEDS_APPROVAL:
+    if code in (Code.NEEDS_APPROVAL, Code.MISSING_GRANT):
         return Exit.ATTENTION
     if status in (502, 503, 504):
         return Exit.UNREACHABLE
@@ -61,7 +61,8 @@ def exit_of_preview(found: RequestPreview, *, approved: str = "") -> Exit:
     Words that no recipe fits and no model may plan are a mistake in the call, and so is a plan with a fault. A plan
     that waits for an approval, or whose tasks are held until somebody gives a grant or a secret, needs a person.
     """
-    if found.get("faults"):
+    ungranted = {task["id"] for task in found["tasks"] if task["missing"] and not task["devices"]}
+    if any(fault["task"] not in ungranted for fault in found.get("faults") or []):
         return Exit.USAGE
     understood = found.get("understood")
     taken = understood is not None and (understood["outcome"] == "exact" or understood.get("by_model", False))

@@ -175,16 +175,18 @@ def restore(settings: Settings, source: Path, *, replace: bool = False, until: s
             # Before the history is at its place: a hub that finds it must know what has ended.
             before = _note_restored(settings.home, manifest.made_ms, with_those_of(unheard, ended))
             (settings.shared_home / HISTORY_ID_FILE).unlink(missing_ok=True)
+            aside = settings.home / REPLACED / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
             try:
-                aside = _place_history(settings)
+                _place_history(settings, aside)
             except OSError:
                 _put_mark(settings.home, before)
                 raise
-            _place_files(settings, manifest, folder)
+            _place_files(settings, manifest, folder, aside)
     except (OSError, Unavailable, Damaged) as error:
         raise _failed(f"the backup could not be restored: {error}") from error
     ended = among(with_those_of(unheard, ended), backup)
-    return Restored(aside=aside, backup=backup, ended=ended, manifest=manifest, until=known)
+    kept = aside if aside.exists() else None
+    return Restored(aside=kept, backup=backup, ended=ended, manifest=manifest, until=known)
 
 
 def _check_place(settings: Settings, until: str | None, *, replace: bool) -> None:
@@ -226,20 +228,18 @@ def _part_of(home: Path) -> Path:
     return home / f"{DATABASE_FILE}.restoring"
 
 
-def _place_history(settings: Settings) -> Path | None:
-    """Move a history that stands in the way aside, then the restored one to its place; return where the old one is."""
+def _place_history(settings: Settings, aside: Path) -> None:
+    """Move a history that stands in the way aside, then the restored one to its place."""
     if settings.database_url is not None:
-        return None
+        return
     home, part = settings.home, _part_of(settings.home)
     old = [path for path in (*home.glob(f"{DATABASE_FILE}*"), home / "redis") if path.exists()]
     old = [path for path in old if not path.name.startswith(part.name)]
-    aside = home / REPLACED / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
     if (home / DATABASE_FILE).exists():
         aside.mkdir(parents=True, mode=0o700)
         for path in old:
             path.rename(aside / path.name)
     part.replace(home / DATABASE_FILE)
-    return aside if aside.exists() else None
 
 
 def _unheard_ends(home: Path) -> EndedRights:
@@ -428,16 +428,30 @@ def _extract(source: Path, manifest: Manifest, folder: Path) -> None:
                 shutil.copyfileobj(file, out, _CHUNK_BYTES)
 
 
-def _place_files(settings: Settings, manifest: Manifest, folder: Path) -> None:
+def _place_files(settings: Settings, manifest: Manifest, folder: Path, aside: Path) -> None:
+    """Put the files of an archive to their places; other contents there go aside, as nothing else could open what the
+    history until now holds: they may be the keys of another hub.
+    """
     places = {"home": settings.home, "shared": settings.shared_home}
     for entry in manifest.files:
         target = places[entry.place] / entry.path
         if target.exists() and entry.path.startswith("agents/"):
             continue
+        if target.exists() and not _has(target, entry):
+            kept = aside / entry.place / entry.path
+            kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            shutil.move(target, kept)
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         source = folder / entry.place / entry.path
         source.chmod(entry.mode & _OWNER_ALONE)
         shutil.move(source, target)
+
+
+def _has(path: Path, entry: Entry) -> bool:
+    if not path.is_file() or path.stat().st_size != entry.bytes:
+        return False
+    with path.open("rb") as file:
+        return _hash_of(file) == entry.sha256
 
 
 async def _with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:

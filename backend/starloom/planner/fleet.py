@@ -13,7 +13,7 @@ from functools import cached_property
 
 from starloom_protocol.plan import Signature, signatures_of
 from starloom_protocol.records.approvals import Standing
-from starloom_protocol.records.entities import Device, Offer, Secret, ToolOffer
+from starloom_protocol.records.entities import Device, Offer, RecipeVersion, Secret, ToolOffer
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.records.models import Spending
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, with_hub_tools
@@ -139,6 +139,8 @@ class FleetSnapshot:
     spendings: Mapping[str, Spending] = field(default_factory=dict)
     gone: tuple[Device, ...] = ()
     """Devices that left or were revoked and that lists still show, the latest first; no plan can use them."""
+    recipes: Mapping[str, RecipeVersion] = field(default_factory=dict)
+    """The kept versions of saved recipes, by id: who kept one decides whether it asks."""
     asked_by: str = ""
     """The author whose words are read, who may say *my phone*; empty: nobody's in particular."""
 
@@ -150,6 +152,7 @@ class FleetSnapshot:
         secrets: Mapping[str, Secret] | None = None,
         paces: Mapping[str, Pace] | None = None,
         spendings: Mapping[str, Spending] | None = None,
+        recipes: Mapping[str, RecipeVersion] | None = None,
     ) -> FleetSnapshot:
         """Take the picture from entities by id."""
         records = {device.id: device for device in devices.values() if not device.revoked}
@@ -166,6 +169,7 @@ class FleetSnapshot:
             dict(paces or {}),
             dict(spendings or {}),
             _gone(devices, records),
+            dict(recipes or {}),
         )
 
     @cached_property

@@ -112,14 +112,22 @@ class Planning:
         return found
 
     def unable(self, plan: LoweredPlan) -> list[Fault]:
-        """Return a fault for each task that no device of now can ever begin, with the way out."""
+        """Return a fault for each task that no device of now can begin, with the way out; those that wait for a grant
+        come last, because another fault is not mended by one.
+        """
         fleet = self._fleet()
         if can_begin(plan, fleet):
             return []
-        found = preview(plan, fleet).unable
+        found = preview(plan, fleet)
+        ungranted = {task.id for task in found.tasks if task.missing and not task.devices}
         return [
-            Fault(code=Code.TOOL_UNAVAILABLE, hint=one.way_out, place=f"tasks.{one.task}", reason=one.reason)
-            for one in found
+            Fault(
+                code=Code.MISSING_GRANT if one.task in ungranted else Code.TOOL_UNAVAILABLE,
+                hint=one.way_out,
+                place=f"tasks.{one.task}",
+                reason=one.reason,
+            )
+            for one in sorted(found.unable, key=lambda one: one.task in ungranted)
         ]
 
     def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from starloom_agent.home.usual import home_of_owner, named_home, usual_home
 from starloom_protocol.vocabulary import Profile
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EACCES, errno.ENOSYS})
@@ -111,14 +112,18 @@ class AgentHome:
 
     @staticmethod
     def at(path: str | None) -> AgentHome:
-        """Return the home named, else that of STARLOOM_AGENT_HOME, else `~/.starloom-agent`."""
-        chosen = path or os.environ.get("STARLOOM_AGENT_HOME") or "~/.starloom-agent"
-        return AgentHome(Path(chosen).expanduser().resolve())
+        """Return the home named, else the usual one."""
+        return AgentHome(named_home(path) or usual_home())
+
+    @staticmethod
+    def of_owner(path: str | None) -> AgentHome:
+        """Return the home of a command about what the owner allows, which may be that of the hub's own agent."""
+        return AgentHome(named_home(path) or home_of_owner())
 
     @staticmethod
     def named(path: str | None) -> bool:
         """Whether a person chose the home, by an option or by STARLOOM_AGENT_HOME."""
-        return bool(path or os.environ.get("STARLOOM_AGENT_HOME"))
+        return named_home(path) is not None
 
     def line_parts(self) -> dict[str, str]:
         """Return the parts of a command line on this device: the path of the program, and the home if it is unusual."""

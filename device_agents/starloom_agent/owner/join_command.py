@@ -13,7 +13,7 @@ from pathlib import Path
 
 from starloom_agent.home.directory import AgentHome, Joined
 from starloom_agent.home.identity import load_or_make
-from starloom_agent.install import background, service
+from starloom_agent.install import background, linking, service
 from starloom_agent.platforms import processes
 from starloom_agent.policy.file import checked, write_policy
 from starloom_agent.policy.policy import ANSWERS_HUB, PROFILE_WORDS, Policy
@@ -125,6 +125,8 @@ def join(options: argparse.Namespace) -> int:
     asked = joining.Asked(code=code, name=name, os=processes.os_name(), profile=policy.profile, labels=labels)
     record = enter(home, route, asked, policy, say=show)
     show(f"This device has joined {hub} as {record.name}, profile {policy.profile}.")
+    link = linking.link_program()
+    show(f"Its commands are typed so:    {home.line_for('status')}{f' (or starloom-agent, by {link})' if link else ''}")
     if options.start:
         keep_running(home)
     else:

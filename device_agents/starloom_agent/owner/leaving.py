@@ -11,7 +11,7 @@ from pathlib import Path
 
 from starloom_agent.home.directory import AgentHome, NotJoined
 from starloom_agent.home.identity import load_or_make
-from starloom_agent.install import background, service
+from starloom_agent.install import background, linking, service
 from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.file import read_policy, seal_key
 from starloom_agent.toolkit.beneath import Beneath
@@ -40,6 +40,7 @@ def leave(home: AgentHome, say: Say, ask: Callable[[str], str], *, purge: bool) 
     say("This device has left its hub; its key and its policy are gone.")
     kept = _kept(home)
     if kept and (purge or _yes(home, kept, ask)):
+        linking.unlink_program(home.root)
         _remove(home, kept)
         kept = [path for path in _kept(home) if path.exists()]
     if home.root.is_dir() and not any(home.root.iterdir()):

@@ -14,6 +14,7 @@ from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.fleet import ToolOffer
+from starloom_protocol.tools.arguments import arguments_in, example_of
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical, parse
@@ -25,10 +26,20 @@ What a device can do. Made by `python -m starloom_agent.owner.tool_pages --table
 A tool without a grant is allowed in every profile. *Effect* is what it may do to the world, *repeat* how often it may
 run: `pure` and `idempotent` tools are tried again automatically, `never` ones only by a person.
 The last three rows are carried out by the hub itself ([Plans](plans.md)): no device offers them and none is asked.
-The fields of the results follow below the table.
+A bold argument is needed. The types of the arguments and the fields of the results follow below the table.
 
 | tool | does | effect | repeat | grant | arguments |
 |---|---|---|---|---|---|
+"""
+_ARGUMENTS_HEAD = """
+## Arguments
+
+The type of each argument, its unit and its default; what has no default may be left out unless it is *needed*. A field
+with `?` of a map may be left out. `starloom tools show NAME` says the same of the tools that your devices offer. The
+example is a task of a plan.
+
+| tool | arguments | example |
+|---|---|---|
 """
 _RESULTS_HEAD = """
 ## Results
@@ -57,10 +68,24 @@ def table() -> str:
         grant = f"`{tool.grant}`" if tool.grant else "-"
         title = tool.title + (" (only with `--lab`)" if tool.lab_only else "")
         rows.append(f"| `{tool.name}` | {title} | {effects} | {tool.repeatability} | {grant} | {arguments_of(tool)} |")
+    told = [(tool.name, msgspec.json.schema(tool.args)) for tool in sorted(all_tools(), key=lambda tool: tool.name)]
+    told += [(name, parse(offer.args)) for name, offer in HUB_TOOLS.items()]
+    lines = [_told(name, schema) for name, schema in told]
     rows += [_of_hub(offer) for offer in HUB_TOOLS.values()]
     given = [f"| `{tool.name}` | {_fields(tool)} |" for tool in sorted(all_tools(), key=lambda tool: tool.name)]
     given += [f"| `{name}` | {' '.join(fields_of(offer.returns))} |" for name, offer in HUB_TOOLS.items()]
-    return _HEAD + "\n".join(rows) + "\n" + _RESULTS_HEAD + "\n".join(given) + "\n"
+    arguments = _ARGUMENTS_HEAD + "\n".join(lines) + "\n"
+    return _HEAD + "\n".join(rows) + "\n" + arguments + _RESULTS_HEAD + "\n".join(given) + "\n"
+
+
+def _told(name: str, schema: Any) -> str:
+    """Return the row of a tool with its arguments in words and an example."""
+    words = "; ".join(f"`{one.name}` {one.words()}" for one in arguments_in(schema)) or "-"
+    return f"| `{name}` | {_in_cell(words)} | `{_in_cell(example_of(name, schema))}` |"
+
+
+def _in_cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _of_hub(offer: ToolOffer) -> str:

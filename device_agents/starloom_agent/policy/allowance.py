@@ -14,7 +14,7 @@ from starloom_agent.policy.approvals import Asks
 from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.file import read_policy
 from starloom_agent.policy.offers import make_offer
-from starloom_agent.policy.policy import ANSWERS_HUB, Decision, Policy, action_of, ask_id, cage_for, decide
+from starloom_agent.policy.policy import ANSWERS_HUB, NET_REACH, Decision, Policy, action_of, ask_id, cage_for, decide
 from starloom_agent.sandbox.levels import Sandbox
 from starloom_agent.toolkit.interface import Folders, Tool
 from starloom_protocol.text.folder_grants import POLICY_FACT, POLICY_NOT_IN_FORCE
@@ -89,7 +89,7 @@ class Allowance:
             answered=self._answered,
             placed={
                 **self._home.line_parts(),
-                **_told(self.folders()),
+                **_told(self.folders(), self.policy.hosts if NET_REACH in self.policy.allowed else ()),
                 **({POLICY_FACT: self._fault} if self._fault else {}),
             },
         )
@@ -149,7 +149,9 @@ class Allowance:
         return self.policy.folders(self._home.workspace)
 
 
-def _told(folders: Folders) -> dict[str, str]:
-    """Return the facts by which previews judge paths, one folder a line; a list that is too long is not told."""
+def _told(folders: Folders, hosts: tuple[str, ...]) -> dict[str, str]:
+    """Return the facts by which previews judge paths and hosts, one a line; a list that is too long is not told."""
     lists = {"reads": "\n".join(map(str, folders.read)), "writes": "\n".join(map(str, folders.write))}
+    # Without a host the grant is not given, which is told already.
+    lists |= {"hosts": "\n".join(hosts)} if hosts else {}
     return {name: text for name, text in lists.items() if len(text) <= _TOLD_CHARS_MOST}

@@ -2689,10 +2689,13 @@ export interface components {
         /**
          * ConsentRow
          * @description The consent of a person to every firing that reaches no further.
+         *
+         *     `devices` are those whose files or programs it may reach, `computing` those that only compute on values.
          */
         ConsentRow: {
             at: string | null;
             by: string;
+            computing: (string | null)[];
             devices: (string | null)[];
             effects: components["schemas"]["Effect"][];
             grants: string[];
@@ -2703,6 +2706,8 @@ export interface components {
          * @description A line of the list of constellations.
          */
         ConstellationRow: {
+            /** @description It succeeded, and its answer tells of trouble. */
+            alarm: boolean;
             attention: components["schemas"]["Attention"][];
             author: string;
             created_at: string | null;
@@ -3071,7 +3076,8 @@ export interface components {
          * @description `preapproved` lets the device in without comparing words: for devices of this machine, or reached by ssh.
          *
          *     `installs`: a preapproved device needs the agent's wheels, too; `replaces` is the device whose name it takes.
-         *     `devices` of them may use the code, until `ends_in_s` is over (0: as in the hub's settings).
+         *     `devices` of them may use the code, until `ends_in_s` is over (0: as in the hub's settings). `labels` are given to
+         *     each of them, beside those that it asks for.
          */
         Enroll: {
             /**
@@ -3099,6 +3105,11 @@ export interface components {
              * @default
              */
             label?: string;
+            /**
+             * Labels
+             * @default []
+             */
+            labels?: string[];
             /**
              * Name
              * @default
@@ -3375,9 +3386,10 @@ export interface components {
         };
         /**
          * FiringRow
-         * @description The newest firing that has ended.
+         * @description The newest firing that has ended. `alarm`: it succeeded, and its answer tells of trouble.
          */
         FiringRow: {
+            alarm: boolean;
             constellation: string;
             due_at: string;
             ended_at: string | null;
@@ -3538,7 +3550,7 @@ export interface components {
          * Glyph
          * @enum {unknown}
          */
-        Glyph: "barrier" | "broken_arc" | "chevrons" | "cross" | "dotted_ring" | "double_tick" | "hand" | "open_arc" | "question" | "ring" | "ringed_square" | "square" | "tick" | "turning_arc";
+        Glyph: "alarm" | "barrier" | "broken_arc" | "chevrons" | "cross" | "dotted_ring" | "double_tick" | "hand" | "open_arc" | "question" | "ring" | "ringed_square" | "square" | "tick" | "turning_arc";
         /**
          * Goal
          * @description The aim of a goal and its envelope; the devices are those of the task's selector.
@@ -4702,7 +4714,7 @@ export interface components {
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
             faults?: components["schemas"]["PreviewFault"][];
-            /** @description The tasks that are held until somebody has given a grant or a secret; those that may be left out are none. */
+            /** @description The tasks that are held, or refused, until somebody has given a grant or a secret; optional ones are none. */
             held: string[];
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
@@ -5819,6 +5831,7 @@ export interface components {
          * @description A whole constellation at one event of its log.
          */
         Snapshot: {
+            alarm: boolean;
             answer: components["schemas"]["AnswerShape"];
             attention: components["schemas"]["Attention"][];
             author: string;

@@ -158,8 +158,8 @@ export const FAULT_STATE_WORDS: readonly FaultState[] = ["asked", "active", "ove
 export type Tone = "grey" | "indigo" | "violet" | "amber" | "blue" | "teal" | "vermilion";
 export const TONE_WORDS: readonly Tone[] = ["grey", "indigo", "violet", "amber", "blue", "teal", "vermilion"];
 
-export type Glyph = "ring" | "dotted_ring" | "hand" | "barrier" | "open_arc" | "turning_arc" | "broken_arc" | "ringed_square" | "tick" | "double_tick" | "cross" | "chevrons" | "square" | "question";
-export const GLYPH_WORDS: readonly Glyph[] = ["ring", "dotted_ring", "hand", "barrier", "open_arc", "turning_arc", "broken_arc", "ringed_square", "tick", "double_tick", "cross", "chevrons", "square", "question"];
+export type Glyph = "ring" | "dotted_ring" | "hand" | "barrier" | "open_arc" | "turning_arc" | "broken_arc" | "ringed_square" | "tick" | "double_tick" | "cross" | "chevrons" | "square" | "question" | "alarm";
+export const GLYPH_WORDS: readonly Glyph[] = ["ring", "dotted_ring", "hand", "barrier", "open_arc", "turning_arc", "broken_arc", "ringed_square", "tick", "double_tick", "cross", "chevrons", "square", "question", "alarm"];
 
 /** The subject of an event, by which people filter the record of activity. */
 export type Category = "access" | "refused" | "devices" | "approvals" | "plans" | "controls" | "work" | "schedules" | "recipes" | "lab" | "other";
@@ -317,6 +317,8 @@ export interface DeviceAsks {
 export interface Consent {
   at_ms: number;
   by: string;
+  /** Those of `devices` that only compute on values: no tool of theirs has an effect. Told apart, bound alike. */
+  computing?: string[];
   devices?: string[];
   effects?: Effect[];
   grants?: string[];
@@ -918,7 +920,7 @@ export interface Enrollment {
   id: string;
   key?: string | null;
   label?: string;
-  /** Those that the device asks for; a person who approves it grants them. */
+  /** Those that a person gave with the code, and those that the device asks for: one who approves it grants them. */
   labels?: string[];
   name?: string;
   os?: string;

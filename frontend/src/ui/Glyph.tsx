@@ -56,6 +56,12 @@ const SHAPES: Record<GlyphName | "bolt" | "plus" | "drop" | "pen", ReactNode> = 
       <path {...knock} strokeWidth="1.75" d="M5.5 5.5l5 5M10.5 5.5l-5 5" />
     </>
   ),
+  alarm: (
+    <>
+      <path fill="currentColor" d="M8 1.2l7 12.9H1z" />
+      <path {...knock} strokeWidth="1.75" d="M8 6v3.6M8 11.9v.01" />
+    </>
+  ),
   chevrons: <path {...line} strokeWidth="1.75" d="M3.5 4l4 4-4 4M8.5 4l4 4-4 4" />,
   square: (
     <>

@@ -58,6 +58,9 @@ it("offers what the scopes of a sign-in leave of its role", () => {
   expect(may("read", "run")).toEqual([true, "anyone"]);
   expect(may("read", "approve")).toEqual(["approver", "anyone"]);
   expect(may("read", "fleet")).toEqual([true, "anyone"]);
+  expect(whyNotBy({ role: "operator", scopes: ["read", "run"] }, "files")).toContain("artifacts");
+  expect(whyNotBy({ role: "viewer", scopes: ["read", "artifacts"] }, "files")).toBeNull();
+  expect(may("read", "recipe:contact-sheet"), "the hub says of which work").toEqual([true, "anyone"]);
   expect(may("read")).toEqual(["anyone"]);
 });
 

@@ -10,8 +10,11 @@ import {
   useState,
 } from "react";
 
-/** Who may ask: `true` is a person who may change things, an approver may answer besides, and anyone may look. */
-export type Asks = boolean | "approver" | "anyone";
+/**
+ * Who may ask: `true` is a person who may change things, an approver may answer besides, and anyone may look; `files` is
+ * for anyone who may open files.
+ */
+export type Asks = boolean | "approver" | "anyone" | "files";
 
 export const AwayContext = createContext<string | null>(null);
 /** The rights of a sign-in: a role, and the parts of it to which its token is limited; all of it without any. */
@@ -26,10 +29,10 @@ export const RightsContext = createContext(UNKNOWN);
 export const AWAY = "The hub does not answer; it is possible again when it does.";
 
 const MAY: Record<string, readonly Asks[]> = {
-  owner: [true, "approver", "anyone"],
-  operator: [true, "approver", "anyone"],
-  approver: ["approver", "anyone"],
-  viewer: ["anyone"],
+  owner: [true, "approver", "anyone", "files"],
+  operator: [true, "approver", "anyone", "files"],
+  approver: ["approver", "anyone", "files"],
+  viewer: ["anyone", "files"],
 };
 const ONLY: Record<string, string> = {
   approver:
@@ -40,16 +43,23 @@ const ONLY: Record<string, string> = {
 /** The scopes of which one is needed; a button does not say which of those that change things is its own. */
 const NEEDS: Record<string, readonly string[]> = {
   approver: ["approve"],
+  files: ["artifacts"],
   true: ["access", "fleet", "lab", "run"],
 };
 const LIMITED: Record<string, string> = {
   approver: "This sign-in may not answer questions: its rights leave out “approve”. An owner can give you another one.",
+  files: "This sign-in may not open files: its rights leave out “artifacts”. An owner can give you another one.",
   true: "This sign-in may look, but not change anything. An owner can give you another one.",
 };
 
-/** Whether a sign-in holds one of these scopes. */
+/** Before the name of a recipe: a scope that is a part of “run”. The hub says of which work. */
+const RECIPE = "recipe:";
+
+/** Whether a sign-in holds one of these scopes, or a part of one. */
 export const holds = ({ scopes }: Rights, ...wanted: readonly string[]): boolean =>
-  scopes.length === 0 || wanted.some((scope) => scopes.includes(scope));
+  scopes.length === 0 ||
+  wanted.some((scope) => scopes.includes(scope)) ||
+  (wanted.includes("run") && scopes.some((scope) => scope.startsWith(RECIPE)));
 
 /** Why somebody with these rights cannot ask for something; null where that is possible. The hub decides in any case. */
 export function whyNotBy(rights: Rights, asks: Asks): string | null {
@@ -64,6 +74,9 @@ export function useWhyNot(asks: Asks): string | null {
   const rights = useContext(RightsContext);
   return asks ? (away ?? whyNotBy(rights, asks)) : null;
 }
+
+/** Why the rights of this sign-in never allow it, whether the hub answers or not. */
+export const useRefusal = (asks: Asks): string | null => whyNotBy(useContext(RightsContext), asks);
 
 const WIDTH_PX = 320;
 const HEIGHT_PX = 96;

@@ -37,6 +37,8 @@ class ConstellationRow(TypedDict):
     created_at: str | None
     ended_at: str | None
     sentence: str
+    alarm: bool
+    """It succeeded, and its answer tells of trouble."""
     waited_ms: int
     """Of an ended one, the time in which a question to a person was open."""
 

@@ -183,7 +183,7 @@ class PlanPreview(TypedDict):
     tasks: list[TaskPreviewRow]
     missing_grants: list[GrantLine]
     held: list[str]
-    """The tasks that are held until somebody has given a grant or a secret; those that may be left out are none."""
+    """The tasks that are held, or refused, until somebody has given a grant or a secret; optional ones are none."""
     secrets: list[SecretNeed]
     effects: list[Effect]
     asks_approval: bool

@@ -10,8 +10,9 @@ from starloom_protocol.vocabulary import CatchUp, ConstellationState, Effect, No
 
 
 class FiringRow(TypedDict):
-    """The newest firing that has ended."""
+    """The newest firing that has ended. `alarm`: it succeeded, and its answer tells of trouble."""
 
+    alarm: bool
     constellation: str
     due_at: str
     ended_at: str | None
@@ -28,10 +29,14 @@ class NoticeRow(TypedDict):
 
 
 class ConsentRow(TypedDict):
-    """The consent of a person to every firing that reaches no further."""
+    """The consent of a person to every firing that reaches no further.
+
+    `devices` are those whose files or programs it may reach, `computing` those that only compute on values.
+    """
 
     at: str | None
     by: str
+    computing: list[str | None]
     devices: list[str | None]
     effects: list[Effect]
     grants: list[str]

@@ -201,7 +201,7 @@ class Enrollment(Record, frozen=True, kw_only=True):
     key: str | None = None
     label: str = ""
     labels: list[str] = []
-    """Those that the device asks for; a person who approves it grants them."""
+    """Those that a person gave with the code, and those that the device asks for: one who approves it grants them."""
     name: str = ""
     os: str = ""
     owner: str

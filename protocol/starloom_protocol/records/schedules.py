@@ -25,6 +25,8 @@ class Consent(Record, frozen=True, kw_only=True):
 
     at_ms: int
     by: str
+    computing: list[str] = []
+    """Those of `devices` that only compute on values: no tool of theirs has an effect. Told apart, bound alike."""
     devices: list[str] = []
     effects: list[Effect] = []
     grants: list[str] = []

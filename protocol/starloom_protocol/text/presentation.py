@@ -41,6 +41,8 @@ class Glyph(StrEnum):
     CHEVRONS = "chevrons"
     SQUARE = "square"
     QUESTION = "question"
+    ALARM = "alarm"
+    """A constellation that succeeded, whose answer tells of trouble; no task has it."""
 
 
 @dataclass(frozen=True, slots=True)

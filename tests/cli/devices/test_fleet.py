@@ -137,3 +137,12 @@ def test_a_misspelt_device_is_asked_for_by_its_name(stub: StubHub) -> None:
     code, said = starloom(stub, "device", "show", "große kist")
     assert (code, "Did you mean Große Kiste?" in said) == (2, True)
     assert "See `" in starloom(stub, "device", "show", "elsewhere")[1]
+
+
+def test_a_device_shows_the_line_that_is_typed_on_it(stub: StubHub) -> None:
+    facts = {"program": "/home/a b/venv/bin/starloom-agent", "home": "/srv/it"}
+    stub.answers["GET", "/devices"] = (200, {"items": [HERE], "next": None})
+    stub.answers["GET", f"/devices/{HERE['id']}"] = (200, {**HERE, "grants": [], "facts": facts})
+    stub.answers["GET", "/vitals"] = (200, {"items": [], "devices": []})
+    _, said = starloom(stub, "device", "show", HERE["name"])
+    assert "typed there: '/home/a b/venv/bin/starloom-agent' status --home /srv/it" in said

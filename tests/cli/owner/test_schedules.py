@@ -227,10 +227,14 @@ def test_a_schedule_tells_its_devices_and_another_of_their_name(hub: StubHub) ->
 
 
 def test_show_preview_and_controls(hub: StubHub) -> None:
-    approved = {"by": "person:ann", "devices": ["srv"], "effects": ["change"], "plan_hash": "abc"}
+    approved = {"by": "person:ann", "computing": [], "devices": ["srv"], "effects": ["change"]}
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))
     said = starloom(hub, "schedule", "show", "Nightly")[1]
     assert "approved by ann: change on srv" in said
+    helped = approved | {"computing": ["sala-12", "sala-13"]}
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=helped))
+    said = starloom(hub, "schedule", "show", "Nightly")[1]
+    assert "approved by ann: change on srv; sala-12, sala-13 only compute on values" in said
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved, params={}, recipe=None))
     assert "active: a plan: on srv" in starloom(hub, "schedule", "show", "Nightly")[1]
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))

@@ -24,9 +24,9 @@ TABLE = {
 }
 
 
-def printed(thing: RenderableType) -> list[str]:
+def printed(thing: RenderableType, width: int = 120) -> list[str]:
     out = io.StringIO()
-    Console(file=out, width=120, highlight=False).print(thing)
+    Console(file=out, width=width, highlight=False).print(thing)
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
@@ -43,7 +43,25 @@ def test_plain_rows_are_shown_with_their_fields() -> None:
 
 
 def test_a_long_table_says_how_much_is_left() -> None:
-    assert printed(value_table([{"a": number} for number in range(40)]))[-1].strip() == "and 10 more"
+    assert printed(value_table([{"a": number} for number in range(40)]))[-1].strip() == (
+        "and 10 more rows; --json has all"
+    )
+    wide = value_table([{f"c{number}": number for number in range(13)}])
+    assert printed(wide)[-1].strip() == "and 3 more columns; --json has all"
+
+
+def test_a_narrow_table_wraps_texts_keeps_numbers_and_names_what_it_leaves_out() -> None:
+    row = {"folder": "/home/ann/Pictures of the village school", "used_bytes": 512_345_678, "why": "it holds films"}
+    rows = [{**row, "files": 123_456_789, "share": "51 %"}]
+    for width in (24, 32, 40, 60):
+        lines = printed(value_table(rows), width)
+        assert not any("…" in line for line in lines), lines
+        assert all(len(line) <= width for line in lines)
+        text = " ".join(" ".join(lines).split())
+        for number, title in (("512.3 MB", "used_bytes"), ("123456789", "files"), ("51 %", "share")):
+            assert number in text or title in text.partition("Left out in this width:")[2]
+    assert "Left out" in " ".join(printed(value_table(rows), 40))
+    assert "Left out" not in " ".join(printed(value_table(rows), 120))
 
 
 @pytest.mark.parametrize(
@@ -115,5 +133,16 @@ def test_no_value_of_a_device_ends_the_command(columns: object, rows: object) ->
 
 def test_bytes_of_a_result_without_columns_have_units() -> None:
     assert cell({"free_bytes": 5_000_000_000, "files": 3}, "") == "free_bytes: 5.0 GB, files: 3"
-    table = value_table([{"name": "a", "bytes": 2_500_000}])
-    assert [list(column.cells) for column in table.columns] == [["a"], ["2.5 MB"]]
+    lines = printed(value_table([{"name": "a", "bytes": 2_500_000}]))
+    assert [line.split() for line in lines] == [["name", "bytes"], ["a", "2.5", "MB"]]
+
+
+def test_times_since_1970_of_own_plans_are_dates_and_durations_are_numbers() -> None:
+    columns = [{"field": name, "title": name, "show": ""} for name in ("mtime_s", "seen_ms", "took_s")]
+    row = {"mtime_s": 1_795_629_076, "seen_ms": 1_795_629_076_000, "took_s": 12}
+    for table in ({"columns": columns, "rows": [row]}, [row]):
+        text = "\n".join(printed(value_table(table)))
+        assert text.count("2026-11-2") == 2
+        assert "17956" not in text
+        assert " 12" in text
+    assert cell({"mtime_s": 10**20}, "") == f"mtime_s: {10**20}"

@@ -150,3 +150,36 @@ def test_the_answer_counts_the_time_in_which_a_person_was_asked() -> None:
     driver.run()
     answer = driver.shard.constellations["c1"].tables["answer"][""]
     assert 180_000 <= answer.waited_ms < 200_000
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [
+        (Code.INTERRUPTED, "its device stopped in the middle"),
+        (Code.FENCED, "its device had lost its line to the hub"),
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_a_recovery_says_whether_the_device_or_its_line_was_gone(code: Code, how: str, *, late: bool) -> None:
+    driver = Driver("one", "two")
+    made = driver.submit(plan(task("a")))
+    (first,) = driver.take()
+    driver.started(first)
+    if late:
+        driver.expire(first.at)
+        driver.result(first, outcome=Outcome.INTERRUPTED, code=code, effect=NONE)
+    else:
+        driver.result(first, outcome=Outcome.INTERRUPTED, code=code, effect=NONE)
+    assert driver.run() == "succeeded"
+    sentence = made.tables["answer"][""].sentence
+    assert f"Recovered without help: a ({how})." in sentence
+
+
+def test_a_device_that_said_nothing_was_out_of_reach() -> None:
+    driver = Driver("one", "two")
+    made = driver.submit(plan(task("a")))
+    (first,) = driver.take()
+    driver.started(first)
+    driver.expire(first.at)
+    assert driver.run() == "succeeded"
+    assert "Recovered without help: a (its device was out of reach)." in made.tables["answer"][""].sentence

@@ -176,6 +176,29 @@ def test_a_device_more_asks_again_and_the_answer_holds_for_later_firings() -> No
     assert len(clock.firings()) == 2
 
 
+SORT = ToolOffer(name="data.sort", repeatability=Repeatability.PURE)
+SORTED = plan(
+    task("all", tool="t.restart", for_each=ForEach(devices=Selector(tools=["t.restart"]))),
+    task("sort", tool="data.sort"),
+    name="Restart and sort",
+    hash="h-sort",
+)
+
+
+def test_devices_that_only_compute_are_told_apart_and_bound() -> None:
+    clock = Clockwork()
+    risky(clock, "srv")
+    clock.add_device("sala-12", tools=[*TOOLS, SORT])
+    consent = clock.save(SORTED, plan_hash="h-sort").consent
+    assert consent is not None
+    assert (consent.devices, consent.computing) == (["d-sala-12", "d-srv"], ["d-sala-12"])
+    writes = ToolOffer(name="data.sort", repeatability=Repeatability.PURE, effects=[Effect.WRITE])
+    clock.add_device("sala-13", tools=[*TOOLS, writes])
+    clock.turn_to("2026-06-01T01:00")
+    (first,) = clock.firings()
+    assert "it may now use sala-13" in clock.shard.constellations[first].questions["approve-plan"].text
+
+
 def test_another_device_of_an_approved_name_is_told_as_another() -> None:
     clock = Clockwork()
     risky(clock, "srv")

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.clock.schedules import DUE, TIMERS
+from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.core.state.orders import ArmTimer
@@ -297,6 +298,8 @@ def test_the_chosen_device_is_asked_to_show_it_once() -> None:
     assert spec.device is not None
     assert spec.device.id == "d-desk"
     assert '"title":"s-one"' in spec.args
+    head = clock.shard.constellations[told[0]].head
+    assert head.labels == {NOTICE_LABEL: "schedule"}
     clock.wake_at("2026-06-01T01:10")
     assert [name for name in clock.shard.constellations if name.endswith("-told")] == told
 

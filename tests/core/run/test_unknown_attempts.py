@@ -134,3 +134,14 @@ def test_a_device_has_no_say_about_work_of_others() -> None:
     assert driver.states() == {"a": "leased", "p": "leased"}
     assert driver.state("c2") == "awaiting_approval"
     assert driver.states("c2") == {"held": "ready"}
+
+
+def test_a_device_that_was_reserved_since_is_told_of_and_is_given_nothing() -> None:
+    driver = restored(task("a", tool="t.never"), devices=("one", "two"), slots=1)
+    driver.submit(plan(task("c", tool="t.never")), name="c2")
+    driver.take()
+    driver.do(i.DeviceControlled(id=driver.ident(), by="person:ann", device="d-one", action="reserve"))
+    begun(driver, LeaseRef(constellation="c2", task="c", attempt=1, incarnation=1))
+    assert "it has begun c" in note_of(driver)
+    assert "unknown" not in driver.states("c2").values()
+    assert not [work for work in driver.take() if work.device == "d-one"]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.client.exits import Exit, exit_of_plan
+from starloom.client.exits import Exit, exit_of_plan, exit_of_refusal
 from starloom.core.people.approvals import plan_effects
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.plan import core_fleet, preview
@@ -102,6 +102,19 @@ def test_a_task_that_lacks_a_grant_is_held_and_the_preview_needs_a_person() -> N
     assert exit_of_plan(found) is Exit.ATTENTION
     assert exit_of_plan(found, approved=found["plan_hash"]) is Exit.ATTENTION
     assert exit_of_plan({**found, "held": []}) is Exit.SUCCEEDED
+
+
+def test_work_that_only_grants_keep_back_has_the_exit_code_of_its_refusal() -> None:
+    view = fleet(device("a"), device("b"), offers={"a": offer(grants=()), "b": offer(grants=())})
+    service, plan = planning(view), plan_of(view, "run-everywhere", command=["df", "-h"])
+    (fault,) = service.unable(plan)
+    assert fault.code is Code.MISSING_GRANT
+    found = service.preview(plan)
+    assert exit_of_plan(found, approved=found["plan_hash"]) is exit_of_refusal(422, fault.code) is Exit.ATTENTION
+    (told,) = found["faults"]
+    assert told["reason"] == fault.reason
+    worse = {**told, "task": "by-name"}
+    assert exit_of_plan({**found, "faults": [told, worse]}) is Exit.USAGE
 
 
 def test_a_device_whose_policy_is_not_in_force_needs_its_acceptance_first() -> None:

@@ -112,7 +112,7 @@ def test_a_task_whose_secret_is_not_set_is_held() -> None:
     assert found["faults"] == []
     assert found["held"] == ["on-server"]
     assert exit_of_plan({**found, "asks_approval": False}) is Exit.ATTENTION
-    assert "held until that is given: on-server" in lines(found)
+    assert "held or refused until that is given: on-server" in lines(found)
 
 
 def test_a_plan_without_faults_of_secrets_begins_as_before() -> None:

@@ -262,3 +262,22 @@ def test_slots_of_one_title_have_the_names_of_their_tasks() -> None:
     found = made("count papers in Invoices and Receipts at nas", TASK, other)
     titles = {name: param.title for name, param in found.recipe.params.items()}
     assert titles == {"root": "Root of t1", "root_2": "Root of t2", "nas": "Nas"}
+
+
+def test_a_plan_that_a_recipe_makes_already_is_no_recipe() -> None:
+    """Other devices, folders and names of tasks make no other recipe; another tool or argument does."""
+    kept = made("count unpaid papers below Invoices at nas").recipe
+    known = [*RECIPES, kept]
+    other = {**TASK, "id": "look", "device": {"name": "laptop"}, "args": {"root": "/srv/Old bills"}}
+    assert distil(proposal("look at the old bills", lowered(other)), known, FLEET) is None
+    more = {**other, "args": {"root": "Invoices", "suffixes": [".pdf"]}}
+    assert distil(proposal("look at the old bills", lowered(more)), known, FLEET) is not None
+    assert distil(proposal("look at the old bills", lowered({**other, "tool": "fs.list"})), known, FLEET) is not None
+
+
+def test_a_plan_of_a_built_in_recipe_is_no_recipe() -> None:
+    found = BUILT_IN.get("disk-space")
+    assert found is not None
+    plan = plan_recipe(found, {}, FLEET).plan
+    assert plan is not None
+    assert distil(proposal("how full are my disks here", plan), RECIPES, FLEET) is None

@@ -184,6 +184,13 @@ def test_matching_costs_in_proportion_to_the_fleet(words: str) -> None:
     assert cost(200) < GROWTH_MOST * cost(100)
 
 
+@pytest.mark.parametrize(("words", "most"), [(SAMPLE, 42_000), ("make me a sandwich", 9_000)])
+def test_a_request_costs_less_than_when_every_phrase_was_tried(words: str, most: int) -> None:
+    """It is matched at each key: trying all phrases made 46,000 and 12,500 calls."""
+    match(words, RECIPES, sample())
+    assert calls(lambda: match(words, RECIPES, sample())) < most
+
+
 def test_a_text_of_rhythms_costs_no_more_than_a_request() -> None:
     """Each rhythm is taken out in a pass over all words: 300 of them kept the hub from everybody for a second."""
 

@@ -161,6 +161,7 @@ def test_the_refusal_names_the_words_that_the_recipe_has_no_place_for() -> None:
         ("die zehn größten Dateien in Übungen auf nas", "largest files on nas"),
         ("die zehn groessten Dateien auf nas", "largest files on nas"),
         ("welcher Rechner hat am meisten freien Platz", "which machine has the most free space"),
+        ("finde das Wort Rechnung in Textdateien auf nas", "search the files of nas for the word invoice"),
         ("packe den Ordner Dokumente auf nas", "zip the folder Documents on nas"),
         ("vergleiche meine Ordner auf nas und laptop", "compare Documents on laptop with Documents on nas"),
     ],

@@ -10,6 +10,7 @@ from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, match
 from starloom.planner.requests.slots import take_device
 from starloom_protocol.plan.recipe import ParamDoc
+from starloom_protocol.records.fleet import Device
 from tests.planner.fleets import device, fleet, offer, tab_offer
 
 NEEDS = ["fs.find", "artifact.put"]
@@ -70,3 +71,10 @@ def test_my_phone_is_the_one_of_the_person_that_asks() -> None:
     assert taken.reason == "motorola von Jule joined by a code of jule; say it by its name"
     assert taken.choices == (MOTOROLA.name,)
     assert take_device("motorola von jule", PHONE, replace(alone, asked_by="person:anna")).filled
+
+
+@pytest.mark.parametrize("real", [device("vps1", labels=["server"]), device("schul-server"), device("server")])
+def test_a_real_server_is_meant_before_the_demo_server(real: Device) -> None:
+    view = fleet(real, *SAMPLE)
+    for words in ("the server", "server", "my server"):
+        assert take_device(words, ParamDoc(type="device", needs=NEEDS), view).value == {"name": real.name}

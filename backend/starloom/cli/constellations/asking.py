@@ -213,6 +213,8 @@ def _created(run: Invocation, body: dict[str, Any], *, anyway: bool) -> Created:
     except Problem as problem:
         if problem.code == Code.TOOL_UNAVAILABLE:
             problem.hint = f"{problem.hint} For a device that joins later, submit it with --anyway."
+        if problem.code == Code.MISSING_GRANT:
+            problem.hint = f"{problem.hint} To let it wait for the grant, submit it with --anyway."
         raise
 
 
@@ -305,6 +307,7 @@ def list_constellations(
         return
     from rich.table import Table
 
+    from starloom.client.terminal.fitting import Fitted
     from starloom.client.terminal.style import clock, state_text
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
@@ -313,11 +316,11 @@ def list_constellations(
     for item in items:
         begun, by = clock(item["created_at"]), " (by a schedule)" if item.get("schedule") else ""
         name = (item["name"] or item["request"]) + by
-        state_shown = state_text(item["state"])
+        state_shown = state_text(item["state"], alarm=bool(item.get("alarm")))
         if item.get("attention") and item["state"] not in FINAL_CONSTELLATION_STATES:
             state_shown.append(f", {item['attention'][0].replace('_', ' ')}", style="magenta")
         table.add_row(item["id"], state_shown, str(item["version"]), begun, name)
-    _print(table)
+    _print(Fitted(table, spared=("version", "begun")))
     if items[0].get("schedule") and not (state or text or device):
         meant, first = run.meant()
         if not first:

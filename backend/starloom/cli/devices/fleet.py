@@ -74,6 +74,7 @@ def _link(item: DeviceState) -> str:
 def _print_devices(items: list[DeviceRow]) -> None:
     from rich.table import Table
 
+    from starloom.client.terminal.fitting import Fitted
     from starloom.client.terminal.style import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
@@ -86,7 +87,7 @@ def _print_devices(items: list[DeviceRow]) -> None:
         link += ", no new work" if link == "online" and no_work_words(item["condition"]) else ""
         count = str(len(item["tools"]))
         table.add_row(item["name"] + chip, link, item["load"], item["os"], item["profile"], count, item["id"])
-    console().print(table)
+    console().print(Fitted(table, spared=("id", "tools", "os", "profile")))
     for item in items:
         if item["link"] == "online" and (courtesy := courtesy_sentence(item["condition"])):
             say(f"{item['name']} {courtesy}")
@@ -139,6 +140,8 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
         tell(f"  labels: {', '.join(found['labels'])}")
     for name, value in sorted(found["facts"].items()):
         tell(f"  {name}: {', '.join(value.splitlines())}")
+    if found["facts"].get("program"):
+        tell(f"  typed there: {on_device('starloom-agent status', found['facts'])}")
     tell(f"  grants: {', '.join(found['grants']) or 'none'}")
     for tool in found["tools"]:
         why = f"  not available: {tool['unavailable']}" if tool["unavailable"] else ""

@@ -369,7 +369,7 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
             tell(f"{found['name']} ({found['os']}) asks to join. Both screens must show the same words:")
             print(f"\n    {found['words']}\n")
             if found.get("labels"):
-                print(f"It asks for the labels {', '.join(found['labels'])}, by which plans choose devices.\n")
+                print(f"It gets the labels {', '.join(found['labels'])}, by which plans choose devices.\n")
             drop_typeahead(sys.stdin)
             allow = typer.confirm("Are they the same, and may it join?", default=False)
             body = {} if allow else {"reason": "refused at the command line"}

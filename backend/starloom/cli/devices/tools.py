@@ -12,6 +12,7 @@ from starloom.client.problems import usage
 from starloom.client.routes import get_capabilities, get_device
 from starloom.client.terminal.escaping import escaped, tell
 from starloom.client.terminal.typed import say
+from starloom_protocol.tools.arguments import arguments_in, example_of
 from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical
 
@@ -46,6 +47,7 @@ def list_tools(run: Invocation) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from starloom.client.terminal.fitting import Fitted
     from starloom.client.terminal.style import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
@@ -56,11 +58,11 @@ def list_tools(run: Invocation) -> None:
         devices = ", ".join(able) or "none now"
         texts = (item["tool"], ", ".join(item["effects"]), item["grant"] or "", devices, item["title"])
         table.add_row(*(escape(escaped(text)) for text in texts))
-    console().print(table)
+    console().print(Fitted(table, spared=("effects", "grant")))
 
 
 def show_tool(run: Invocation, tool: ToolArgument) -> None:
-    """Show a tool: its devices, its arguments, and the fields of its result. `?`: not in every result or call."""
+    """Show a tool: its devices, its arguments, and the fields of its result. `?`: not in every result."""
     items = {item["tool"]: item for item in run.client.get(get_capabilities())["items"]}
     if tool not in items:
         near = difflib.get_close_matches(tool, items, n=1)
@@ -79,9 +81,18 @@ def show_tool(run: Invocation, tool: ToolArgument) -> None:
     tell(f"  devices: {', '.join(device['name'] for device in item['devices'])}")
     for version in distinct:
         of = f" ({', '.join(version['devices'])})" if len(distinct) > 1 else ""
-        tell(f"  takes{of}: {' '.join(fields_of(canonical(version['args']))) or 'nothing'}")
+        _tell_arguments(tool, version["args"], of)
         gives = " ".join(fields_of(canonical(version["returns"]))) if version["returns"] else "nobody has said"
         tell(f"  gives{of}: {gives}")
+
+
+def _tell_arguments(tool: str, schema: Any, of: str) -> None:
+    """Tell the arguments of a tool, a line each, and an example of a call."""
+    found = arguments_in(schema)
+    tell(f"  takes{of}:" if found else f"  takes{of}: nothing")
+    for one in found:
+        tell(f"    {one.name}: {one.words()}")
+    tell(f"  example{of}, a task of a plan: {example_of(tool, schema)}")
 
 
 def _offered(run: Invocation, device: str, tool: str) -> _Version:

@@ -72,7 +72,8 @@ def restore(
         return
     _tell_archive(f"restored {settings.home}", made.manifest)
     if made.aside is not None:
-        print(f"The history until now is in {made.aside}. It holds what the hub knew: keep or delete it as such.")
+        print(f"The history and the files until now are in {made.aside}.")
+        print("They hold what the hub knew: keep or delete them as such.")
     _tell_rights(made, [line for _, line in ended], [line for _, line in held])
 
 

@@ -160,8 +160,12 @@ class Tools:
         """Return the recipes that this caller may carry out, as tools; none for one that may only look."""
         with self.hub() as hub:
             session = hub.get(get_session())
-            may = session["role"] in _CARRIES_OUT and (not session["scopes"] or _RUN in session["scopes"])
-            return recipe_tools(hub.get(get_recipes())["items"]) if may else []
+            scopes = session["scopes"]
+            if session["role"] not in _CARRIES_OUT:
+                return []
+            whole = not scopes or _RUN in scopes
+            items = hub.get(get_recipes())["items"]
+            return recipe_tools([item for item in items if whole or f"recipe:{item['name']}" in scopes])
 
     def brief(self, request: str) -> str:
         """Return all that is needed to write a plan for a request."""

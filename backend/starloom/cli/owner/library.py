@@ -1,4 +1,4 @@
-"""Commands for recipes and artifacts: `recipes`, `recipe show|run|test|import|export|rm`, `artifacts get`.
+"""Commands for recipes: `recipes`, `recipe show|run|test|import|export|rm`.
 
 `proposals` adds those for plans that may be kept.
 """
@@ -50,9 +50,6 @@ def register(app: typer.Typer) -> None:
     hub_command(recipe, "rm")(remove_recipe)
     proposals.register(recipe)
     app.add_typer(recipe, name="recipe")
-    artifacts = typer.Typer(help="Files kept by the hub, by their SHA-256.", no_args_is_help=True)
-    hub_command(artifacts, "get")(get_artifact)
-    app.add_typer(artifacts, name="artifacts")
 
 
 def recipes(run: Invocation) -> None:
@@ -245,19 +242,3 @@ def remove_recipe(
         run.emit({"removed": name})
     else:
         print(f"{name} is removed; what runs from it goes on.")
-
-
-def get_artifact(
-    run: Invocation,
-    sha256: Annotated[str, typer.Argument(metavar="SHA256", help="The hash, as the answer names it.")],
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, or a folder that exists.")],
-) -> None:
-    """Save an artifact; its bytes are checked against the hash."""
-    if len(sha256) != 64 or any(char not in "0123456789abcdef" for char in sha256):
-        raise usage(f"{sha256} is no SHA-256 (64 hex digits)", "See `starloom result --json` for the full hash.")
-    target = path / sha256[:16] if path.is_dir() else path
-    count = run.client.download(sha256, target)
-    if run.as_json:
-        run.emit({"path": str(target), "bytes": count, "sha256": sha256})
-    else:
-        print(f"saved {target} ({count} bytes)")

@@ -47,7 +47,9 @@ def person_invite(
         Role, typer.Option("--role", help="viewer looks, approver also answers, operator also runs, owner does all.")
     ] = Role.VIEWER,
     ttl: Annotated[str, typer.Option("--ttl", help="How long they may use the hub, for example 30d.")] = "30d",
-    scope: Annotated[list[str] | None, typer.Option("--scope", help="Narrow their rights to this scope.")] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option("--scope", help="Narrow their rights to this scope; recipe:NAME is one recipe.")
+    ] = None,
     qr: Annotated[bool, typer.Option("--qr", help="Show the link as a QR code, for a phone.")] = False,
 ) -> None:
     """Make a sign-in link for another person: it opens the page once, within a day, with the rights of the role."""

@@ -320,7 +320,11 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
     print(f"  overlap {item['overlap']}, catch-up {item['catch_up']}, tells on {item['notify']}")
     if item["approved"]:
         devices = ", ".join(map(str, item["approved"]["devices"])) or "no device"
-        tell(f"  approved by {name_of(item['approved']['by'])}: {', '.join(item['approved']['effects'])} on {devices}")
+        computing = ", ".join(map(str, item["approved"]["computing"]))
+        tell(
+            f"  approved by {name_of(item['approved']['by'])}: {', '.join(item['approved']['effects'])} on {devices}"
+            f"{f'; {computing} only compute on values' if computing else ''}"
+        )
     elif item["devices"]:
         tell(f"  bound to {', '.join(bound['name'] for bound in item['devices'])}")
     for line in _tells(item):

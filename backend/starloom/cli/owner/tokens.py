@@ -56,7 +56,9 @@ def token_create(
         PrincipalKind | None, typer.Option("--kind", help="The kind of NAME; an assistant never approves.")
     ] = None,
     label: Annotated[str, typer.Option("--label", help="A note on its use.")] = "",
-    scope: Annotated[list[str] | None, typer.Option("--scope", help="Narrow it to this scope.")] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option("--scope", help="Narrow it to this scope; recipe:NAME is one recipe.")
+    ] = None,
 ) -> None:
     """Create a token. It is shown once, has no more rights than yours, and ends with yours."""
     body: dict[str, Any] = {"role": role.value, "ttl_s": duration_s(ttl)}

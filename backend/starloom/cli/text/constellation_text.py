@@ -15,6 +15,7 @@ from rich.text import Text
 from starloom.cli.text.matrix import family_members, family_table, urgency
 from starloom.cli.text.task_names import named_in_line, named_in_text, task_name
 from starloom.client.terminal.escaping import escaped, escaped_text
+from starloom.client.terminal.fitting import Fitted
 from starloom.client.terminal.style import clock, shown_text, state_text
 from starloom.client.terminal.tables import cell, is_table, shown_as, value_table
 from starloom.client.terminal.typed import typed
@@ -37,7 +38,7 @@ from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
 from starloom_protocol.text.wording import counted, found_by, seconds, size_words
 from starloom_protocol.values import canonical, parse
-from starloom_protocol.vocabulary import Reason
+from starloom_protocol.vocabulary import ConstellationState, Reason
 
 ROWS_MOST = 40
 FINDINGS_SHOWN_MOST = 20
@@ -52,7 +53,9 @@ def title(view: View) -> Text:
     line = Text()
     line.append(escaped(head.name) if head else view.constellation, style="bold")
     line.append(f"  {view.constellation}  ", style="bright_black")
-    line.append_text(state_text(view.state))
+    answer = view.answer
+    alarm = view.state == ConstellationState.SUCCEEDED and answer is not None and answer.alarm
+    line.append_text(state_text(view.state, alarm=alarm))
     if head is not None and head.version:
         line.append(f"  version {head.version}", style="bright_black")
     return line
@@ -85,7 +88,9 @@ def progress(view: View) -> str:
     return ", ".join(parts)
 
 
-def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, leave_out: Collection[str] = ()) -> Table:
+def task_table(
+    view: View, devices: dict[str, str], *, most: int = ROWS_MOST, leave_out: Collection[str] = ()
+) -> Fitted:
     """Return the tasks. Of more than `most`, failed and stuck ones come first, and the rest is counted."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("task", "state", "device", "tool", "time"):
@@ -109,7 +114,7 @@ def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, le
     left = count - len(names)
     if left:
         table.add_row(f"and {left} more", "", "", "", "")
-    return table
+    return Fitted(table, spared=("tool", "time"))
 
 
 def taken_over(attempt: Attempt | None) -> str:

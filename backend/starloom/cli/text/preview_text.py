@@ -11,6 +11,7 @@ from rich.text import Text
 
 from starloom.cli.text.candidates import candidate_lines, trial_line
 from starloom.cli.text.forecast_text import about
+from starloom.client.terminal.fitting import Fitted
 from starloom.client.terminal.typed import typed
 from starloom_protocol.text.presentation import TO_THE_TRASH, effect_words
 from starloom_protocol.text.wording import is_agent_line, listed
@@ -39,7 +40,7 @@ def preview_text(found: RequestPreview) -> RenderableType:
         does = task["tool"] or _without_tool(task)
         effects = ", ".join(effect_words(task["tool"], task["effects"]))
         table.add_row(*(escape(text) for text in (task["id"], device, does, effects, task["why"])))
-    parts.append(table)
+    parts.append(Fitted(table, spared=("why there", "tool")))
     parts.extend(Text(_lacking(missing), style="yellow") for missing in found["missing_grants"])
     parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
     faults = found.get("faults") or []
@@ -49,7 +50,7 @@ def preview_text(found: RequestPreview) -> RenderableType:
         parts.append(Text(fault["reason"], style="red"))
         parts.append(Text(f"  The way out: {typed(fault['way_out'])}"))
     if held := found.get("held"):
-        parts.append(Text(f"held until that is given: {listed(held)}", style="yellow"))
+        parts.append(Text(f"held or refused until that is given: {listed(held)}", style="yellow"))
     asks = ", asks for an approval" if found["asks_approval"] else ""
     parts.append(Text(f"effects: {', '.join(_effects(found))}{asks}"))
     if estimate := found.get("estimate"):

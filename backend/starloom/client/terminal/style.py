@@ -77,9 +77,11 @@ def shown_text(shown: Presentation) -> Text:
     return Text(f"{GLYPHS[shown.glyph]:<2} {shown.word}", style=COLOURS[shown.tone])
 
 
-def state_text(state: str) -> Text:
-    """Return the word of a constellation's state in its colour."""
+def state_text(state: str, *, alarm: bool = False) -> Text:
+    """Return the word of a constellation's state in its colour; `alarm`: its answer tells of trouble."""
     known = ConstellationState(state)
+    if alarm:
+        return Text(f"{known.value}, alarm", style=COLOURS[Tone.AMBER])
     return Text(known.value.replace("_", " "), style=COLOURS[_STATE_TONES[known]])
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from starloom.client.terminal.escaping import escaped, escaped_text
+from starloom.client.terminal.fitting import Fitted
 from starloom.client.terminal.style import clock
 from starloom_protocol.text.wording import size_words
 
 ROWS_MOST = 30
 _COLUMNS_MOST = 10
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_FIRST_MOMENT_S = 10**9
+"""A number of seconds from here on is a time since 1970 (2001 and later), a smaller one is a duration."""
 _LAST_DATE_S = 253_402_300_799
 """The end of the year 9999, beyond which Python has no date."""
 
@@ -30,9 +35,10 @@ def is_table(value: object) -> bool:
     return _read(value) is not None
 
 
-def value_table(value: Any) -> Table:
-    """Return a table value as a table; `is_table` holds for it."""
-    columns, rows = _read(value) or ([], [])
+def value_table(value: Any) -> RenderableType:
+    """Return a table value as a table, with a line on what it leaves out; `is_table` holds for it."""
+    every, rows = _read(value) or ([], [])
+    columns = every[:_COLUMNS_MOST]
     marked = any("differs" in row for row in rows)
     table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
     for _, title, show in columns:
@@ -44,9 +50,11 @@ def value_table(value: Any) -> Table:
     for row in rows[:ROWS_MOST]:
         mark = ["differs" if row.get("differs") else ""] if marked else []
         table.add_row(*(escape(escaped_text(cell(row.get(field), show))) for field, _, show in columns), *mark)
-    if len(rows) > ROWS_MOST:
-        table.add_row(f"and {len(rows) - ROWS_MOST} more")
-    return table
+    beyond = [f"{len(rows) - ROWS_MOST} more rows"] if len(rows) > ROWS_MOST else []
+    beyond += [f"{len(every) - _COLUMNS_MOST} more columns"] if len(every) > _COLUMNS_MOST else []
+    if not beyond:
+        return Fitted(table)
+    return Group(Fitted(table), Text(f"  and {' and '.join(beyond)}; --json has all", style="bright_black"))
 
 
 def _read(value: object) -> tuple[list[Column], list[dict[str, Any]]] | None:
@@ -54,7 +62,7 @@ def _read(value: object) -> tuple[list[Column], list[dict[str, Any]]] | None:
         if not value or not all(isinstance(row, dict) for row in value):
             return None
         names = [name for name in dict.fromkeys(name for row in value for name in row) if name != "differs"]
-        return [(name, name, shown_as(name)) for name in names[:_COLUMNS_MOST]], value
+        return [(name, name, shown_as(name)) for name in names], value
     if not isinstance(value, dict):
         return None
     named, rows = value.get("columns"), value.get("rows")
@@ -75,12 +83,17 @@ def _column(item: object) -> Column | None:
         return item, item, shown_as(item)
     if not isinstance(item, dict) or "field" not in item:
         return None
-    return str(item["field"]), str(item.get("title", item["field"])), str(item.get("show", ""))
+    field = str(item["field"])
+    return field, str(item.get("title", field)), str(item.get("show") or shown_as(field))
 
 
 def shown_as(name: str) -> str:
-    """Return how the values of a field without a form of its own are shown: bytes are counted in units."""
-    return "bytes" if name == "bytes" or name.endswith("_bytes") else ""
+    """Return how the values of a field without a form of its own are shown, by the names that tools give: bytes are
+    counted in units, and seconds or milliseconds since 1970 are a date.
+    """
+    if name == "bytes" or name.endswith("_bytes"):
+        return "bytes"
+    return "moment_ms" if name.endswith("_ms") else "moment" if name.endswith("_s") else ""
 
 
 def cell(value: object, show: str) -> str:
@@ -99,6 +112,10 @@ def cell(value: object, show: str) -> str:
                 return _duration(int(value))
             case "date" if abs(value) <= _LAST_DATE_S:
                 return clock(int(value) * 1000)
+            case "moment" if _FIRST_MOMENT_S <= value <= _LAST_DATE_S:
+                return clock(int(value) * 1000)
+            case "moment_ms" if _FIRST_MOMENT_S <= value / 1000 <= _LAST_DATE_S:
+                return clock(int(value))
         return f"{value:g}" if isinstance(value, float) else str(value)
     if isinstance(value, list):
         return ", ".join(cell(item, show) for item in value)

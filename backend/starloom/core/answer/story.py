@@ -417,10 +417,15 @@ def _broken_by(constellation: Constellation, task: str, record: TaskRecord) -> s
         earlier = constellation.attempts.get(f"{task}/{number}")
         if earlier is None or earlier.round != record.round:
             break
-        if earlier.end is AttemptEnd.INTERRUPTED:
+        late = earlier.late or ""
+        fenced = earlier.end is AttemptEnd.INTERRUPTED and earlier.code is Code.FENCED
+        if fenced or late.startswith(Code.FENCED):
+            # The agent lived on, and ended the work itself: its lease ran out without a word of the hub.
+            return "its device had lost its line to the hub"
+        if earlier.end is AttemptEnd.INTERRUPTED or late.startswith(AttemptEnd.INTERRUPTED):
             return "its device stopped in the middle"
         if earlier.end is AttemptEnd.LOST:
-            return "its device went away"
+            return "its device was out of reach"
         if earlier.end is AttemptEnd.REVOKED and record.attempt == record.hedge:
             return "a second attempt was faster"
     return "tried again"

@@ -18,6 +18,7 @@ from starloom.core.clock import alarms
 from starloom.core.clock.cron import BadClock, following, passed
 from starloom.core.people.approvals import needs_approval, plan_devices, plan_effects
 from starloom.core.people.controls import on_control
+from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
 from starloom.core.rights.authorship import check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices
@@ -354,6 +355,7 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
             constellation=f"{constellation_of(schedule.id, notice.at_ms)}-told",
             deadline_s=TELLING_DEADLINE_S,
             id=work.item.id,
+            labels={NOTICE_LABEL: "schedule"},
             name=name,
             plan=plan,
             roll=work.roll,

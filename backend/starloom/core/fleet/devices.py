@@ -108,13 +108,14 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     if enrollment.devices > 1:
         enrollment = _pairing_under(work, enrollment, item)
     before = _replaced(work, enrollment)
+    name = before.name if before is not None else _free_name(work, enrollment.label or item.name, enrollment.used)
     asking = replace(
         enrollment,
         state="asking",
         device=item.device,
         key=item.key,
-        labels=before.labels if before is not None else _checked_labels(item.labels),
-        name=before.name if before is not None else _free_name(work, enrollment.label or item.name, enrollment.used),
+        labels=_labels_at_joining(work, enrollment, item, name),
+        name=name,
         os=item.os,
         words=item.words,
         attempts=enrollment.attempts + 1,
@@ -124,11 +125,31 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         puts.insert(0, ("enrollment", enrollment.code_of, _code_after_use(work, enrollment.code_of)))
     work.emit(shard.fleet, EventKind.ENROLLMENT_ASKED, enrollment.id, puts)
     if enrollment.preapproved:
-        # No person sees its request, so it gets no labels but those of the device that it replaces.
-        _approve(work, asking if before is not None else replace(asking, labels=[]), item.profile)
+        _approve(work, asking, item.profile)
     work.answer(
         {"device": item.device, "name": asking.name, "state": "approved" if enrollment.preapproved else "asking"}
     )
+
+
+def _labels_at_joining(work: Work, enrollment: Enrollment, item: EnrollmentAsked, name: str) -> list[str]:
+    """Return the labels that a device gets if it is let in, for a person to see where one is asked.
+
+    Those of the code and of the device that it replaces, or of the last one of this name that is gone: a person gave
+    these at the hub, and a device that joins again keeps them. Where no person sees the request, the device gets none
+    that it asks for, nor those of a name that it chose itself.
+    """
+    given = {*enrollment.labels}
+    before = _replaced(work, enrollment)
+    if before is not None:
+        return sorted({*given, *before.labels})
+    if enrollment.label or not enrollment.preapproved:
+        fleet = work.shard.fleet
+        gone = [fleet.devices[device] for device in fleet.gone.get(name, {})]
+        last = max(gone, key=lambda device: (device.link_since_ms, device.joined_ms, device.id), default=None)
+        given |= {*last.labels} if last is not None and not last.demo else set()
+    if enrollment.preapproved:
+        return sorted(given)
+    return _checked_labels([*_checked_labels(item.labels), *given])
 
 
 def _refuse_misleading(item: EnrollmentAsked) -> None:

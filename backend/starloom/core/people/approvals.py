@@ -15,6 +15,7 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from starloom.core.people.controls import activate, stop_all
+from starloom.core.people.recipes.runs import owner_of
 from starloom.core.placement.absent_devices import lost_words
 from starloom.core.rights.authorship import is_free
 from starloom.core.rights.call_effects import (
@@ -204,18 +205,25 @@ def approval_need(
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str, approves: bool = True) -> bool:
     """Tell whether a plan of the author `by` waits for a person before its first task; `approves`: `by` may answer."""
-    wide = _wide(plan, by, approves=approves)
+    wide = _wide(fleet, plan, by, approves=approves)
     return approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by, wide=wide).asks
 
 
-def _wide(plan: LoweredPlan, by: str, *, approves: bool) -> Container[str]:
+def _wide(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Container[str]:
     """Return the tasks that need approval for all that they may trash.
 
-    Who may answer and starts a recipe knows what it trashes. The values that another one gave it were read by none.
+    Who may answer and starts a recipe knows what it trashes, as a person keeps it. The values of another one, and a
+    recipe that a model kept, were read by none.
     """
-    if plan.recipe is not None and is_free(by, approves=approves):
+    if plan.recipe is not None and is_free(by, approves=approves) and not _is_kept_by_model(fleet, plan.recipe):
         return ()
     return wide_trash([*plan.specs, *specs_by_rules(plan.rules, plan.specs)], plan.dependencies)
+
+
+def _is_kept_by_model(fleet: Fleet, recipe: str) -> bool:
+    """Tell whether the newest version of a saved recipe is one that no person has read; a built-in one has none."""
+    kept = sorted((one for one in fleet.recipes.values() if one.name == recipe), key=lambda one: one.number)
+    return bool(kept) and is_model(owner_of(kept, kept[-1].number) or kept[-1].author)
 
 
 def _asks(effects: frozenset[Effect], *, strict: bool) -> bool:
@@ -308,7 +316,7 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     schedule = fleet.schedules.get(head.schedule or "")
     # A firing is judged as strictly as its schedule was: its recipe, or the effects of a tool, may have changed since.
     strict = words or (schedule is not None and (schedule.strict or schedule.consent is not None))
-    wide = _wide(plan, head.author, approves=head.approves)
+    wide = _wide(fleet, plan, head.author, approves=head.approves)
     verdict = approval_need(
         fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author, wide=wide
     )
@@ -338,7 +346,11 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
     specs = [spec for spec in constellation.specs.values() if not spec.look]
     rules = list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
-    verdict = approval_need(work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=head.author)
+    # What was changed is no recipe as its keeper has read it.
+    wide = wide_trash([*specs, *specs_by_rules(rules, specs)], constellation.deps.values())
+    verdict = approval_need(
+        work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=head.author, wide=wide
+    )
     if not verdict.asks:
         # The plan needed approval once, so its change does too, even if the new plan alone would not.
         verdict = ApprovalNeed(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")

@@ -312,12 +312,7 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
     """
     listed = list(specs)
     # An edit is held against each task of its plan, so a task that trashes nothing costs no call here.
-    calls = [
-        spec
-        for spec in listed
-        if spec.key is None
-        and (spec.tool in _TRASHING or (spec.any_of and _may_trash(spec.any_of)) or _undoes_so(spec))
-    ]
+    calls = [spec for spec in listed if spec.key is None and _may_trash(spec)]
     if not calls:
         return {}
     by_id = {spec.id: spec for spec in reversed(listed)}
@@ -340,12 +335,13 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
     return found
 
 
-def _may_trash(others: Iterable[OtherCall]) -> bool:
-    return any(call.tool in _TRASHING for call in others)
-
-
-def _undoes_so(spec: TaskSpec) -> bool:
-    return spec.undo is not None and spec.undo.tool in _TRASHING
+def _may_trash(spec: TaskSpec) -> bool:
+    return (
+        spec.tool in _TRASHING
+        or (spec.undo is not None and spec.undo.tool in _TRASHING)
+        or (spec.goal is not None and not _TRASHING.isdisjoint(spec.goal.tools))
+        or (bool(spec.any_of) and any(call.tool in _TRASHING for call in spec.any_of))
+    )
 
 
 def trashed_words(spec: TaskSpec) -> str:
@@ -363,6 +359,8 @@ def trashed_words(spec: TaskSpec) -> str:
 
 
 def _why_wide(spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]) -> str:
+    if spec.goal is not None:
+        return f"{spec.id} may put into the trash what a model names"
     ways = ways_of(spec)
     rotating = next((way for way in ways if way.tool == ROTATE), None)
     if rotating is not None and not _is_asked_before(spec.id, specs, before):

@@ -15,7 +15,7 @@ from starloom.core.state.model import Fleet
 from starloom.core.state.queues import ANY
 from starloom_protocol.records.entities import Device, Selector, TaskSpec
 from starloom_protocol.records.schedules import Consent
-from starloom_protocol.vocabulary import Effect
+from starloom_protocol.vocabulary import Effect, Repeatability
 
 
 def consent_to(
@@ -26,17 +26,21 @@ def consent_to(
     by_id = {spec.id: spec for spec in listed}
     devices: dict[str, None] = {}
     grants: dict[str, None] = {}
+    touched: set[str] = set()
     for way in (way for spec in listed for way in ways_of(spec)):
         if way.tool is None or way.key is not None:
             continue
         for device in may_run_on(fleet, way, by_id):
             devices[device] = None
-            grant = fleet.tools[device][way.tool].grant
-            if grant is not None:
-                grants[grant] = None
+            tool = fleet.tools[device][way.tool]
+            if tool.grant is not None:
+                grants[tool.grant] = None
+            if tool.effects or tool.grant is not None or tool.repeatability is not Repeatability.PURE:
+                touched.add(device)
     return Consent(
         at_ms=at_ms,
         by=by,
+        computing=sorted(devices.keys() - touched),
         devices=sorted(devices),
         effects=sorted(effects),
         grants=sorted(grants),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import elsewhere, judge_device
+from starloom.core.placement.selection import elsewhere, is_kept_from, judge_device
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.run.case import Case
 from starloom.core.state.inputs import LedgerReported
@@ -50,7 +50,8 @@ def on_begun(work: Work, item: LedgerReported) -> None:
         work.ignore("a device remembers an attempt that it could not have had")
         return
     _tell_owner(work, constellation, device, at)
-    if constellation.head.state not in _TAKES_UP:
+    if constellation.head.state not in _TAKES_UP or is_kept_from(device, spec.device or ANY):
+        # A device that was reserved since may have begun it, but work that does not name it is not given to it.
         return
     attempt = constellation.attempts.get(f"{at.task}/{record.attempt}")
     if record.state is TaskState.READY and record.reason in (None, Reason.HELD, Reason.BACKOFF):
@@ -81,7 +82,8 @@ def _could_have_had(work: Work, constellation: Constellation, spec: TaskSpec, de
     if offer is None or (spec.repeatability or offer.repeatability) in REPEATABLE:
         return False
     needs = needs_of(work.shard.access, spec, constellation.head.recipe)
-    found = judge_device(work.shard.fleet, device, spec.tool or "", spec.device or ANY, needs)
+    shared = replace(device, reserved=False)
+    found = judge_device(work.shard.fleet, shared, spec.tool or "", spec.device or ANY, needs)
     return found.reason in (None, Reason.BUSY)
 
 

@@ -34,6 +34,15 @@ class Scope(StrEnum):
     A2A = "a2a"
 
 
+RECIPE = "recipe:"
+"""Before the name of a recipe: a scope that is a part of `run`, the right to start this recipe and to stop it again."""
+
+
+def is_scope(text: str) -> bool:
+    """Return whether a token can be limited to this; whether there is such a recipe is not asked."""
+    return text in frozenset(Scope) or (text.startswith(RECIPE) and text != RECIPE)
+
+
 class Means(StrEnum):
     """The kind of secret by which a caller was recognised."""
 
@@ -83,6 +92,13 @@ class Caller:
     def has_scope(self, scope: Scope) -> bool:
         return not self.scopes or scope in self.scopes
 
+    @property
+    def recipes(self) -> frozenset[str]:
+        """The only recipes that this caller may start; empty where it may start all work, or none."""
+        if self.has_scope(Scope.RUN):
+            return frozenset()
+        return frozenset(scope.removeprefix(RECIPE) for scope in self.scopes if scope.startswith(RECIPE))
+
 
 def may_issue(issuer: Caller, role: Role, scopes: frozenset[str]) -> str | None:
     """Return why this caller may not issue such a token, or None. A token never has more rights than its issuer."""
@@ -90,12 +106,13 @@ def may_issue(issuer: Caller, role: Role, scopes: frozenset[str]) -> str | None:
         return f"a token of role {role} is more than your role {issuer.role} allows"
     if issuer.scopes and not scopes:
         return f"your own token is limited to {', '.join(sorted(issuer.scopes))}; name scopes among these"
-    excess = scopes - issuer.scopes if issuer.scopes else frozenset()
+    held = {scope for scope in scopes if scope.startswith(RECIPE) and issuer.has_scope(Scope.RUN)}
+    excess = scopes - issuer.scopes - held if issuer.scopes else frozenset()
     if excess:
         return f"your own token does not have the scope {', '.join(sorted(excess))}"
-    unknown = scopes - frozenset(Scope)
+    unknown = [scope for scope in sorted(scopes) if not is_scope(scope)]
     if unknown:
-        return f"there is no scope {', '.join(sorted(unknown))}; there are {', '.join(Scope)}"
+        return f"there is no scope {', '.join(unknown)}; there are {', '.join(Scope)} and {RECIPE}NAME"
     return None
 
 

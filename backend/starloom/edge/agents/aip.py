@@ -357,7 +357,7 @@ class Connection:
 
     # -- what the device says of itself
 
-    def _too_often(self, kind: Changing, frame: f.OfferFrame | f.ConditionFrame) -> bool:
+    def _too_often(self, kind: Changing, frame: f.AsksFrame | f.ConditionFrame | f.OfferFrame) -> bool:
         device = self._device
         return bool(self._reports.failed(kind, device)) or self._parts.changes.exceeded(kind, device, frame)
 
@@ -400,6 +400,9 @@ class Connection:
         )
 
     def _asks(self, frame: f.AsksFrame) -> None:
+        """Take the questions to its owner; each change of them becomes an event with all that are open."""
+        if self._too_often(Changing.ASKS, frame):
+            raise ProtocolFault(Code.PROTOCOL_ERROR, "its questions change more often than any device's do")
         self._parts.inbox.post(
             inputs.AsksReceived(
                 answers=frame.answers,

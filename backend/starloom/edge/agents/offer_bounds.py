@@ -18,7 +18,7 @@ from starloom.edge.access.rate_limits import Limits, Rate
 from starloom_protocol.plan.language.models import NAME
 from starloom_protocol.records.fleet import Offer
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.wire.frames import ConditionFrame, OfferFrame
+from starloom_protocol.wire.frames import AsksFrame, ConditionFrame, OfferFrame
 
 TOOLS_MOST: Final = 4_096
 """An agent offers the tools of 16 servers with 200 each, beside its own."""
@@ -35,6 +35,7 @@ class Changing(StrEnum):
     """A report of a device that may change."""
 
     OFFER = "offer"
+    ASKS = "asks"
     CONDITION = "condition"
 
 
@@ -42,7 +43,9 @@ OFFERS: Final = Rate(120, 10.0)
 """Its owner changes grants, and servers start and end."""
 CONDITIONS: Final = Rate(60, 1.0)
 """A disk that fills up now and then sends a few."""
-RATES: Final[dict[str, Rate]] = {Changing.OFFER: OFFERS, Changing.CONDITION: CONDITIONS}
+ASKS: Final = Rate(240, 1.0)
+"""Each call that asks, is answered or gives up changes them; a device with many slots asks for many at once."""
+RATES: Final[dict[str, Rate]] = {Changing.ASKS: ASKS, Changing.CONDITION: CONDITIONS, Changing.OFFER: OFFERS}
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -71,6 +74,11 @@ def _texts(offer: Offer, os: str) -> Iterable[str]:
         yield from (tool.title, tool.stands_for, tool.grant or "", tool.unavailable or "")
 
 
+def _told(frame: AsksFrame | ConditionFrame | OfferFrame) -> object:
+    """Return what of a report makes another event; the time that is left to a question changes all the time."""
+    return [frame.answers, [ask.action for ask in frame.open]] if isinstance(frame, AsksFrame) else frame
+
+
 class ChangeRates:
     """Counts the changes of each device over all of its connections, on an injected monotonic clock.
 
@@ -82,9 +90,9 @@ class ChangeRates:
         self._limits = Limits(monotonic_s, RATES)
         self._last: dict[tuple[Changing, str], bytes] = {}
 
-    def exceeded(self, kind: Changing, device: str, frame: OfferFrame | ConditionFrame) -> bool:
+    def exceeded(self, kind: Changing, device: str, frame: AsksFrame | ConditionFrame | OfferFrame) -> bool:
         """Count a report if it differs from the one before it; return whether they change too often."""
-        said = hashlib.sha256(_encode(frame)).digest()
+        said = hashlib.sha256(_encode(_told(frame))).digest()
         if self._last.get((kind, device)) == said:
             return False
         if self._limits.failed(kind, device):

@@ -53,7 +53,7 @@ from starloom_protocol.text.presentation import presentation
 from starloom_protocol.text.wording import moment
 from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Reason, TaskState
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, ConstellationState, Reason, TaskState
 from starloom_protocol.wire.version import is_older
 
 
@@ -124,6 +124,7 @@ def row(head: Head, answer: Answer | None) -> ConstellationRow:
         "created_at": iso(head.created_ms),
         "ended_at": iso(head.ended_ms),
         "sentence": answer.sentence if answer else reason,
+        "alarm": head.state is ConstellationState.SUCCEEDED and answer is not None and answer.alarm,
         "waited_ms": answer.waited_ms if answer else 0,
     }
 

@@ -259,10 +259,12 @@ class Enroll(Body):
     """`preapproved` lets the device in without comparing words: for devices of this machine, or reached by ssh.
 
     `installs`: a preapproved device needs the agent's wheels, too; `replaces` is the device whose name it takes.
-    `devices` of them may use the code, until `ends_in_s` is over (0: as in the hub's settings).
+    `devices` of them may use the code, until `ends_in_s` is over (0: as in the hub's settings). `labels` are given to
+    each of them, beside those that it asks for.
     """
 
     label: Name = ""
+    labels: Labels = []
     name: Name = ""
     profile_most: Profile = Profile.OPERATE
     preapproved: bool = False

@@ -46,6 +46,8 @@ TEST_S = 30
 START_S = 60.0
 LEAVE_S = 60.0
 NAME_MOST = 63
+SERVER_LABEL = "server"
+"""A machine that is reached by ssh is meant by *the server* in words."""
 FAULTS_TOLD_AT = 3
 """So many failed starts of the kept tunnel are no chance: the first may meet the port of the one before it."""
 _STEP_S = 0.1
@@ -106,6 +108,8 @@ async def enroll(client: Client, wanted: ServerEnrollment, say: Callable[[str], 
             return ready
     finally:
         await tunnel.stop()
+    if others := [label for label in device["labels"] if label != SERVER_LABEL]:
+        say(f"  it has the labels of the device that had this name: {', '.join(others)}")
     if device["name"] != record.device:
         say(f"  a device is or was called {record.device} already, so this one is called {device['name']}")
     named = msgspec.structs.replace(record, device=device["name"], device_id=device["id"])
@@ -294,6 +298,7 @@ async def _install(
     """
     body = {
         "label": record.device,
+        "labels": [SERVER_LABEL],
         "name": record.device,
         "preapproved": True,
         "installs": True,

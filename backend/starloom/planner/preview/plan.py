@@ -26,6 +26,7 @@ from starloom.core.state.secret_needs import Needs
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.capability import MissingGrant, TaskFault, capability_fault, never_able, uncertain
 from starloom.planner.preview.device_warnings import agent_warnings, folder_warnings, program_warnings
+from starloom.planner.preview.host_grants import NET_REACH, asked_host, lacks_host
 from starloom.planner.preview.secret_flow import (
     SecretFlow,
     access_of,
@@ -112,7 +113,7 @@ class Preview:
     unable: tuple[TaskFault, ...] = field(default=())
     """Those of its faults that are tasks which no device of now can ever begin."""
     held: tuple[str, ...] = field(default=())
-    """Its tasks that are held until somebody has given a grant or a secret."""
+    """Its tasks that are held, or refused by a device, until somebody has given a grant or a secret."""
 
     @property
     def missing(self) -> tuple[MissingGrant, ...]:
@@ -265,6 +266,7 @@ def core_fleet(fleet: FleetSnapshot) -> Fleet:
     made = Fleet("fleet")
     made.devices.update(fleet.records)
     made.standing.update(fleet.standing)
+    made.recipes.update(fleet.recipes)
     made.offers.update(fleet.offers)
     made.tools.update({name: made.tool_sets.take(name, offer.tools) for name, offer in fleet.offers.items()})
     return made
@@ -582,15 +584,17 @@ def _missing(
     spec: TaskSpec, tool: str, looked: list[Candidate], devices: list[str], fleet: Fleet
 ) -> Iterable[MissingGrant]:
     """Yield the grants that the chosen devices lack; where none could be chosen, those of all that were looked at."""
+    host = asked_host(spec)
     for name in dict.fromkeys([*devices, *(item.device for item in looked if not devices)]):
         device, offer = fleet.devices[name], fleet.tools.get(name, {}).get(tool)
         if offer is None or is_beyond_grants(device, offer):
             continue
         given = fleet.offers[name].grants
-        wanted = [offer.grant] if offer.grant is not None else []
-        wanted += [FILES_WRITE] if spec.files_out and offer.grant != FILES_WRITE else []
+        wanted = dict.fromkeys([offer.grant] if offer.grant is not None else [])
+        wanted |= dict.fromkeys([FILES_WRITE] if spec.files_out else [])
+        wanted |= dict.fromkeys([NET_REACH] if host is not None else [])
         for grant in wanted:
-            if grant not in given:
+            if grant not in given or (grant == NET_REACH and lacks_host(host or "", fleet.offers[name].facts)):
                 # A browser tab says itself which switch it is; where a join code forbids it, no line there helps.
                 own = offer.unavailable if device.os == TAB_OS else None
                 if not is_within(grant, device.profile_most):
@@ -611,6 +615,8 @@ def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
         words = argv if isinstance(argv, list) and all(isinstance(word, str) for word in argv) else ["COMMAND"]
         folder = f"--cwd {shlex.quote(cwd)} " if isinstance(cwd, str) and cwd else ""
         return f"starloom-agent grant shell:run {folder}-- {shlex.join(words)}"
+    if grant == NET_REACH and (host := asked_host(spec)):
+        return f"starloom-agent grant {NET_REACH} {shlex.quote(host)}"
     return plain_grant_line(grant, device.os)
 
 
@@ -620,7 +626,7 @@ def plain_grant_line(grant: str, os: str) -> str:
         return "starloom-agent grant shell:run -- COMMAND"
     if grant.startswith("files:"):
         return f"starloom-agent grant {grant} {'%USERPROFILE%' if os == 'windows' else '~'}/FOLDER"
-    return f"starloom-agent grant {grant}" + (" HOST" if grant == "net:reach" else "")
+    return f"starloom-agent grant {grant}" + (" HOST" if grant == NET_REACH else "")
 
 
 def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot) -> Iterable[str]:

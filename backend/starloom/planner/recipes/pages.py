@@ -18,13 +18,15 @@ _PAGE = Path("docs/recipes.md")
 _HEAD = """# Recipes
 
 What Starloom does without a language model: type the words, see the plan, let it run. Words in braces are yours; a
-device is named by its name, by what it is (*my phone*, *the server*, *all servers*), or several together (*laptop and
-nas*). Words that nearly fit start nothing: the page asks for what is missing, and the command line prints the command.
+device is named by its name, by what it is (*my phone*, *the server*, *all servers*, *both servers*), or several
+together (*laptop and nas*). *The others* are all devices but the one that a folder comes from. Words that nearly fit
+start nothing: the page asks for what is missing, and the command line prints the command. So do words with a part that
+no recipe heeds, such as *except the videos*, *only PDFs* or *do not delete anything*: the answer names that part.
 Quotes make a name sure that could be anything else: *find "holiday budget"*, *run `ls -l` everywhere*. A file is meant
 without them where its name has an ending, a number or a pattern, is that of a document (*invoice*, *notes*), or stands
-as one word after *the file*: *find orders* is only offered, *find the file orders* runs. A device is found without the
-accents of its name. *My phone* is the phone, or the phone's browser, that joined by a code of the person who asks,
-whatever its name; where there are two of them, say which.
+as one word after *the file*: *find orders* is only offered, *find the file orders* runs. Accents may be left out in
+names of devices and in phrases of your own. *My phone* is the phone, or the phone's browser, that joined by a code of
+the person who asks, whatever its name; where there are two of them, say which.
 
 Every recipe can also be run by its name: `starloom submit -r NAME -p PARAM=VALUE --wait`; `--preview` shows the plan
 first. *Grants* are what the owner of a device has to have allowed there (`starloom-agent grant`, or the profile); a

@@ -49,6 +49,16 @@ MANNERS: Final = word_set(
     " public secret sequence short time total turn"
 )
 """Words that with *in* before them say how: *in colour*, *in full*."""
+_MANNER_WORDS: Final = word_set(
+    "tomorrow tonight today again twice thrice slowly quickly fast soon later immediately recursively including include"
+    " as via"
+)
+_RELATIVE: Final = word_set(
+    "next last this a an one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty"
+)
+_TIMES: Final = word_set(
+    "second seconds minute minutes hour hours day days night week weeks weekend month months year years"
+)
 PERSONS: Final = word_set("i we you he she they me us him her them your their")
 """Words that a sentence has and no command."""
 _VERBS: Final = word_set(
@@ -78,6 +88,20 @@ def is_negation(word: str) -> bool:
 def second_thought(tokens: list[str]) -> str:
     """Return the first token that negates, excepts or begins another clause; empty where there is none."""
     return next((token for token in tokens if is_negation(word := plain_word(token)) or word in _CLAUSES), "")
+
+
+def manner_in(tokens: list[str]) -> str:
+    """Return the first token among several that says when, how often or how rather than what; empty if none does.
+
+    *Notes.txt tomorrow* and *./Papers for 3 hours* are no names; one word alone may be one.
+    """
+    plain = [plain_word(token) for token in tokens] if len(tokens) > 1 else []
+    for at, word in enumerate(plain):
+        after = plain[at + 1] if at + 1 < len(plain) else ""
+        counted = word.isdigit() or word in _RELATIVE
+        if word in _MANNER_WORDS or (counted and after in _TIMES):
+            return tokens[at]
+    return ""
 
 
 def names_nothing(tokens: list[str]) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from starloom.core.people.recipes.shapes import is_said, looks_secret, slot_type, words_look_secret
+from starloom.core.people.recipes.shapes import is_said, looks_secret, shape_of, slot_type, words_look_secret
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import plan_recipe
 from starloom.planner.recipes.raising import document_of, is_same
@@ -71,6 +71,8 @@ def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetSnap
     document = document_of(plan)
     if any(looks_secret("args", task.get("args", {})) for task in document["tasks"]):
         return None
+    if any(_makes(recipe, plan, document, fleet) for recipe in recipes):
+        return None
     words = " ".join(proposal.request.split())
     slots = _slots(document, [one.answer for one in proposal.answers], words)
     taken = {recipe.name for recipe in recipes}
@@ -88,6 +90,33 @@ def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetSnap
         values = {slot.name: slot.value for slot in slots}
         return Distilled(recipe, text, one, values, tuple(sorted(slot.name for slot in slots if slot.asked)))
     return None
+
+
+def _makes(recipe: Recipe, plan: LoweredPlan, document: dict[str, Any], fleet: FleetSnapshot) -> bool:
+    """Return whether a recipe makes this plan already, with the values that stand in the plan for its parameters."""
+    tasks = recipe.plan.get("tasks")
+    if not isinstance(tasks, list) or [_tool(one) for one in tasks] != [_tool(one) for one in document["tasks"]]:
+        return False
+    values: dict[str, Any] = {}
+    _read_values(tasks, document["tasks"], values)
+    again = plan_recipe(recipe, {name: value for name, value in values.items() if name in recipe.params}, fleet).plan
+    return again is not None and shape_of(again.specs, again.dependencies) == shape_of(plan.specs, plan.dependencies)
+
+
+def _tool(task: Any) -> Any:
+    return task.get("tool") if isinstance(task, dict) else None
+
+
+def _read_values(written: Any, known: Any, values: dict[str, Any]) -> None:
+    """Read the values of parameters from the places where a recipe has the parameter and a plan its value."""
+    if isinstance(written, dict) and written.keys() == {"param"}:
+        values.setdefault(str(written["param"]), known)
+    elif isinstance(written, dict) and isinstance(known, dict):
+        for name in written.keys() & known.keys():
+            _read_values(written[name], known[name], values)
+    elif isinstance(written, list) and isinstance(known, list):
+        for one, other in zip(written, known, strict=False):
+            _read_values(one, other, values)
 
 
 def _leads_to(words: str, recipe: Recipe, recipes: Sequence[Recipe], fleet: FleetSnapshot, plan: LoweredPlan) -> bool:

@@ -146,8 +146,8 @@ _GAPS: Final = (
     ),
     _Gap(
         _like(_END),
-        "words start work and end none; `starloom cancel` ends what runs and `starloom undo` takes it back, as its page "
-        "does",
+        "words start work and end none; `starloom cancel` ends what runs and `starloom undo` takes it back, as its "
+        "page does",
         (_Way("*how is {one}* looks at it now", ("system.info",)),),
     ),
     _Gap(

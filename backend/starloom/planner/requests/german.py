@@ -62,6 +62,7 @@ seit: since
 sichere sichern sicherung sichere speichere: back up
 steht geht: how are
 test tests: tests
+textdatei textdateien: text files
 und: and
 vergleiche vergleich: compare
 voll: fills disk
@@ -70,6 +71,7 @@ was: what
 welche welcher welches: which
 wie: how
 wo: where
+wort: word
 """
 _IN_ENGLISH: Final = {
     form: english.strip()

@@ -42,7 +42,7 @@ from starloom.planner.requests.phrases import (
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
 from starloom.planner.requests.slots import SlotValue, Trust, is_called_a_file, take
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
-from starloom_protocol.plan import Recipe, recipe_values
+from starloom_protocol.plan import ParamDoc, Recipe, recipe_values
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
 from starloom_protocol.text.wording import moment
@@ -492,6 +492,11 @@ def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> 
     return first.casefold() in MANNERS or (phrase.parts[-1] == (name, True) and (first.islower() or first.isupper()))
 
 
+def _is_a_device(taken: SlotValue, fleet: FleetSnapshot) -> bool:
+    """Return whether a folder that nothing marks as one has the name of a device: *copy Papers to nas on laptop*."""
+    return taken.trust is Trust.PLAIN and str(taken.value).casefold() in fleet.by_name
+
+
 def _surer(kind: str, taken: SlotValue, phrase: Phrase, name: str, fleet: FleetSnapshot) -> SlotValue:
     """Return a value with the trust that its phrase gives it: one word after *the file* is the name of a file."""
     if kind != "file" or not taken.filled or phrase.before(name) != "file":
@@ -522,6 +527,8 @@ def _fit(
     trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(
         _is_of_a_phrase(recipe.params[name].type, item, telling, phrase)
         or _may_be_a_manner(recipe.params[name].type, item, phrase, name)
+        or (recipe.params[name].type == "path" and _is_a_device(item, fleet))
+        or (item.bare and phrase.before(name) == "with")  # *with care* is no command
         for name, item in said.items()
         if item.filled
     )
@@ -592,6 +599,12 @@ def _candidate(
     return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
 
 
+def _are_clear(item: SlotValue, param: ParamDoc, other: Any) -> bool:
+    """Return whether words say which devices are meant, once the one that they must differ from is known."""
+    several = param.takes_many or item.wanted == 1
+    return several and (other is not None if item.others else item.wanted > 0)
+
+
 def _besides_another(
     recipe: Recipe, taken: Mapping[str, SlotValue], values: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
@@ -604,7 +617,7 @@ def _besides_another(
         other = values.get(param.not_same or "")
         if item.filled and item.others and other is not None and name in values:
             left = [one for one in item.value["any"] if one != other]
-        elif name not in values and param.takes_many and (item.wanted or (item.others and other is not None)):
+        elif name not in values and _are_clear(item, param, other):
             left = [{"name": choice} for choice in item.choices if {"name": choice} != other]
             left = [] if item.wanted and len(left) != item.wanted else left
         else:

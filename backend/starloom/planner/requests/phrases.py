@@ -90,10 +90,15 @@ class Word:
 
 
 def words_of(text: str) -> list[Word]:
-    """Return the words of a request; commas and stops at their ends are dropped, polite words too."""
+    """Return the words of a request; commas and stops at their ends are dropped, polite words too.
+
+    A lone `.` or `..` before other words is a folder: *run ls .. on nas*.
+    """
     found: list[Word] = []
-    for token in _TOKEN.findall(text):
-        bare = token if token[0] in '"`“' else token.rstrip(_ENDINGS)
+    tokens = _TOKEN.findall(text)
+    for at, token in enumerate(tokens):
+        is_folder = token in (".", "..") and at + 1 < len(tokens)
+        bare = token if token[0] in '"`“' or is_folder else token.rstrip(_ENDINGS)
         plain = bare.casefold()
         if not bare or plain in _POLITE:
             continue

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.planner.requests.german import clock_in_english
+from starloom_protocol.text.wording import quoted
 
 _WEEKDAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _FIELDS: Final = {
@@ -168,7 +169,7 @@ def _of_skips(found: re.Match[str]) -> tuple[str, str]:
         "month": f"goes off in month 1, {1 + count} and so on, and begins again with each year",
     }
     often = goes.get(unit, f"goes off every {unit.capitalize() if unit in _WEEKDAYS else unit}")
-    return cron, f"no clock says {found[0].strip(' ,')!r}; this one {often}"
+    return cron, f"no clock says {quoted(found[0].strip(' ,'))}; this one {often}"
 
 
 def _of_days(found: re.Match[str]) -> str:

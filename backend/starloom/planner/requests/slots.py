@@ -28,6 +28,7 @@ from starloom.planner.fleet import (
 from starloom.planner.requests.clauses import (
     ARTICLES,
     PERSONS,
+    manner_in,
     names_nothing,
     plain_letters,
     plain_word,
@@ -69,6 +70,7 @@ _OF = frozenset({"of", "from", "for", "about"})
 _ELSEWHERE = _PREPOSITIONS - _OF
 _PATH_MARK = re.compile(r"^[~./\\]|[/\\*]|\w\.\w|^[A-Za-z]:")
 _FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
+_ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}$")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
 _MONTHS = word_set("january february march april may june july august september october november december")
 _DOCUMENTS = word_set(
@@ -136,11 +138,19 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         # *send "notes.txt" to nas* may be about a file.
         doubtful = param.type == "text" and len(bare.split()) == 1 and _PATH_MARK.search(bare)
         return SlotValue(bare, trust=Trust.PLAIN if doubtful else Trust.SURE)
+    if bare == text and _quoted_in_part(text, param.type):
+        return SlotValue(reason=f"{text} goes on behind its quotes; quote all of it, or leave the rest out")
     if param.type in _LOOKS:
         return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
         return _take_argv(bare) if bare != text else _take_bare_argv(text, fleet)
     return _TAKERS[param.type](bare)
+
+
+def _quoted_in_part(text: str, kind: str) -> bool:
+    """Return whether words follow a value in quotes: *"lunch" at 8*. A command may have quotes within it."""
+    marks = "`" if kind == "argv" else '"“`'
+    return text[0] in marks and (kind in _LOOKS or kind == "argv")
 
 
 def _unquoted(text: str) -> str:
@@ -183,8 +193,8 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if words[0] == "both":
         return _so_many(2, " ".join(word for word in words[1:] if word != "of") or "devices", able)
     if words[0] in _OTHERS or words[:2] == ["all", "other"]:
-        kinds = [word for word in words if word not in _OTHERS and word not in ("all", "of")]
-        return _all_others(" ".join(kinds) or "devices", able)
+        kinds = " ".join(word for word in words if word not in _OTHERS and word not in ("all", "of"))
+        return _all_others(kinds or "devices", able, one=words[0] == "other" and kinds == singular(kinds))
     every = words[0] in _EVERY or words[-1] in _EVERYWHERE
     kind_words = [word for word in words if word not in _EVERY and word not in _EVERYWHERE and word != "of"]
     if not kind_words or (every and all(singular(word) in _PLACES for word in kind_words)):
@@ -286,7 +296,7 @@ def _together(parts: list[SlotValue]) -> SlotValue:
     names: dict[str, None] = {}
     for part in parts:
         if not part.filled:
-            return part
+            return replace(part, wanted=0, others=False)
         names.update(dict.fromkeys(item["name"] for item in part.value.get("any", [part.value])))
     found = [{"name": name} for name in names]
     return SlotValue({"any": found} if len(found) > 1 else found[0])
@@ -294,21 +304,32 @@ def _together(parts: list[SlotValue]) -> SlotValue:
 
 def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     """Return `two machines` where there are just two that can; among more, a person chooses."""
-    kind = singular(words)
-    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
+    found = _of_kind(words, able)
+    if not found:
+        return SlotValue(reason=f"there are no {words} here")
     names = tuple(device.name for device in found)
     if len(found) == count:
         return SlotValue({"any": [{"name": name} for name in names]})
+    return SlotValue(reason=f"{words} may be {', '.join(names)}; name {count} of them", choices=names, wanted=count)
+
+
+def _all_others(words: str, able: Sequence[DeviceSnapshot], *, one: bool) -> SlotValue:
+    """Return the devices that *the others*, or the `one` other, may be.
+
+    A match takes out the one that they must differ from.
+    """
     return SlotValue(
-        reason=f"{words} may be {', '.join(names) or 'none'}; name {count} of them", choices=names, wanted=count
+        reason="say by name which the other is" if one else "say by name which the others are",
+        choices=tuple(device.name for device in _of_kind(words, able)),
+        wanted=1 if one else 0,
+        others=True,
     )
 
 
-def _all_others(words: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
-    """Return the devices that *the others* may be; a match takes out the one that they must differ from."""
+def _of_kind(words: str, able: Sequence[DeviceSnapshot]) -> Sequence[DeviceSnapshot]:
+    """Return the devices that words such as *servers* or *machines* mean, real ones where there are any."""
     kind = singular(words)
-    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
-    return SlotValue(reason="say by name which the others are", choices=tuple(one.name for one in found), others=True)
+    return [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
 
 
 def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
@@ -325,7 +346,7 @@ def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
 
 def _refusal(tokens: list[str], fleet: FleetSnapshot, what: str) -> str:
     """Return why unquoted words are no name of anything, whatever it is; empty if nothing speaks against it."""
-    more = second_thought(tokens)
+    more = second_thought(tokens) or manner_in(tokens)
     if more:
         return f"{quoted(' '.join(tokens))} says more than {what} ({quoted(more)}); quote it if it is one"
     named = next((token for token in tokens if plain_word(token) in fleet.by_name), "")
@@ -358,7 +379,10 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
     reason = _refusal(words, fleet, "a path")
     if reason:
         return SlotValue(reason=reason)
-    marked = any(_PATH_MARK.search(word) for word in words)
+    marks = [at for at, word in enumerate(words) if _PATH_MARK.search(word)]
+    marked = bool(marks)
+    if marked and not (_PREPOSITIONS - {"of"}).isdisjoint(words[marks[0] + 1 :]):
+        return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     if not marked and (len(words) > _PATH_WORDS_MOST or names_nothing(words) or not _PREPOSITIONS.isdisjoint(words)):
         return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     called = len(words) < len(_without_articles(text))
@@ -382,6 +406,8 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     last = plain_word(words[head - 1]) if head else ""
     # *The invoice* is one file; *invoices* and *an invoice* are any of them.
     one = last == singular(last) and tokens[0].casefold() not in ("a", "an")
+    if any(_ENDING.search(word) for word in words[:-1]):
+        return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
     sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in _MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 

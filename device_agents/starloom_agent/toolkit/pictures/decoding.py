@@ -11,7 +11,7 @@ import warnings
 from typing import Final
 
 from starloom_agent.toolkit.pictures import png
-from starloom_agent.toolkit.pictures.headers import measure
+from starloom_agent.toolkit.pictures.headers import has_many_scans, measure
 from starloom_agent.toolkit.pictures.png import NotReadable
 
 FORMATS: Final = ("BMP", "GIF", "JPEG", "TIFF", "WEBP")
@@ -26,6 +26,8 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
     Raises:
         NotReadable: Pillow is not installed, the data is broken or of another format, or it has too many pixels.
     """
+    if _is_endless(data):
+        raise NotReadable("it has more scans than this device decodes")
     measured = measure(data)
     kind = measured.kind.upper() if measured is not None else "picture's"
     try:
@@ -94,6 +96,8 @@ def require_whole(data: bytes, ending: str) -> None:
         png.require_whole(data)
         return
     kind = _kind_of(data, ending)
+    if _is_endless(data):
+        raise NoDecoder("it has more scans than this device decodes")
     try:
         from PIL import Image, UnidentifiedImageError, features
     except ImportError:
@@ -114,6 +118,10 @@ def require_whole(data: bytes, ending: str) -> None:
         if "not available" in str(error):
             raise NoDecoder(f"this device has no decoder for its {kind} data") from None
         raise NotReadable(f"its {kind} data is broken or cut short") from None
+
+
+def _is_endless(data: bytes) -> bool:
+    return data.startswith(b"\xff\xd8") and has_many_scans(data)
 
 
 def _kind_of(data: bytes, ending: str) -> str:

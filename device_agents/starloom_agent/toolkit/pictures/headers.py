@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 
 from starloom_agent.toolkit.pictures import png
 
 _SIZES_IN = frozenset({0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF})
+_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xff]")
+"""A marker with a length after it, and the end; in the data of a scan 0xFF stands before 0x00 or is a restart."""
+_SCAN, _END = 0xDA, 0xD9
+SCANS_MOST = 100
 HEAD_BYTES = 512 * 1024
 """More than the parts before the picture data, the preview of a camera among them (64 KiB each)."""
 
@@ -51,6 +56,23 @@ def _segments(data: bytes) -> list[tuple[int, bytes]]:
         found.append((marker, data[position + 4 : position + 2 + length]))
         position += 2 + length
     return found
+
+
+def has_many_scans(data: bytes) -> bool:
+    """Tell whether a JPEG goes over its pixels more often than any camera or program makes it do.
+
+    A scan of some bytes takes as long as one of some megabytes, so a small file could keep a decoder for days.
+    """
+    position, scans = 2, 0
+    while found := _MARKER.search(data, position):
+        position, marker = found.end(), data[found.end() - 1]
+        if marker == _END:
+            break
+        scans += marker == _SCAN
+        if scans > SCANS_MOST:
+            return True
+        position += int.from_bytes(data[position : position + 2], "big")
+    return False
 
 
 def _measure_jpeg(data: bytes) -> Measured | None:

@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -142,10 +142,23 @@ class Find(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
+class _Folds(dict[int, str]):
+    """The folded form of each sign that was met. One sign at a time: a whole text with a long row of accents, which
+    somebody may have written for that, is put into order in a time that grows with the square of it.
+    """
+
+    def __missing__(self, code: int) -> str:
+        parts = unicodedata.normalize("NFKD", chr(code))
+        self[code] = made = "".join(part for part in parts if not unicodedata.combining(part)).casefold()
+        return made
+
+
+_FOLDS: Final = _Folds()
+
+
 def fold(text: str) -> str:
     """Return text for comparing: lower case, accents taken off."""
-    plain_text = unicodedata.normalize("NFKD", text)
-    return "".join(char for char in plain_text if not unicodedata.combining(char)).casefold()
+    return text.lower() if text.isascii() else text.translate(_FOLDS)
 
 
 def search_words(text: str) -> list[str]:

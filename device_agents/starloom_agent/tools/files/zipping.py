@@ -9,7 +9,7 @@ import os
 import stat
 import zipfile
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import BinaryIO, Final, TypedDict
 
 from starloom_agent.toolkit.faults import plain
@@ -19,8 +19,12 @@ from starloom_agent.toolkit.results import LeftOut, Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _CHUNK_BYTES: Final = 1024 * 1024
-_FIRST_YEAR: Final = 1980
-"""A ZIP file knows no earlier time."""
+_FIRST: Final = (1980, 1, 1, 0, 0, 0)
+_LAST: Final = (2107, 12, 31, 23, 59, 58)
+"""A ZIP file knows no time outside of these."""
+_TIME_MOST_S: Final = 1 << 33
+"""After the last of these, and before the year at which Python ends."""
+_LEADS_OUT: Final = "on Windows its name leads out of the folder into which the archive is unpacked"
 
 
 class Zip(Args, frozen=True, kw_only=True):
@@ -72,6 +76,9 @@ def _write(context: ToolContext, found: list[Found], made: Path, left_out: list[
     with plain(made, "writing"), context.files.create(made) as raw:
         with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
             for one in found:
+                if _leads_out(one.below):
+                    left_out.append({"path": one.below, "why": _LEADS_OUT})
+                    continue
                 try:
                     file = context.files.open(one.path)
                 except OSError as error:
@@ -88,17 +95,23 @@ def _write(context: ToolContext, found: list[Found], made: Path, left_out: list[
     return sizes
 
 
+def _leads_out(below: str) -> bool:
+    """Tell whether a name of this system is that of a place outside where a backslash or a colon parts names."""
+    there = PureWindowsPath(below)
+    return bool(there.anchor) or ".." in there.parts
+
+
 def _add(archive: zipfile.ZipFile, file: BinaryIO, found: Found) -> int:
-    """Add one open file in pieces; return its size."""
-    at = datetime.fromtimestamp(max(0, found.mtime_s), UTC)
+    """Add one open file in pieces, as long as it was when it was opened; return its size."""
+    at = datetime.fromtimestamp(min(max(0, found.mtime_s), _TIME_MOST_S), UTC)
     stamp = (at.year, at.month, at.day, at.hour, at.minute, at.second)
-    head = zipfile.ZipInfo(found.below, stamp if at.year >= _FIRST_YEAR else (_FIRST_YEAR, 1, 1, 0, 0, 0))
+    head = zipfile.ZipInfo(found.below, min(max(stamp, _FIRST), _LAST))
     about = os.fstat(file.fileno())
     head.compress_type, head.file_size = zipfile.ZIP_DEFLATED, about.st_size
     head.external_attr = stat.S_IMODE(about.st_mode) << 16
     size = 0
     with archive.open(head, "w") as into:
-        while piece := file.read(_CHUNK_BYTES):
+        while piece := file.read(min(_CHUNK_BYTES, about.st_size - size)):
             into.write(piece)
             size += len(piece)
     return size

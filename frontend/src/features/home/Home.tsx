@@ -14,7 +14,16 @@ import { allViews, answer, counted, head, inTrouble } from "../../model/tasks/se
 import { Tally } from "../../model/tasks/tally.ts";
 import type { ConstellationRow } from "../../model/types.ts";
 import { createdMs, endedMs } from "../../model/words/times.ts";
-import { ATTENTION, age, clock, constellationShown, FINAL, plural, waitsForYou } from "../../model/words/words.ts";
+import {
+  ATTENTION,
+  age,
+  clock,
+  constellationShown,
+  FINAL,
+  partOf,
+  plural,
+  waitsForYou,
+} from "../../model/words/words.ts";
 import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
@@ -114,7 +123,12 @@ export function HomePage() {
               <section className="card">
                 <header>
                   <h2>Failed in the last day</h2>
-                  <span className="dim">{failed.length}</span>
+                  <span className="dim">{partOf(FAILED_MAX, failed.length)}</span>
+                  {failed.length > FAILED_MAX && (
+                    <Link className="link small end" href="/constellations?state=failed">
+                      All that failed
+                    </Link>
+                  )}
                 </header>
                 {failed.slice(0, FAILED_MAX).map((row) => (
                   <Link key={row.id} className="item" href={`/constellations/${row.id}`}>
@@ -289,7 +303,7 @@ function Running({ row, nowMs }: { row: ConstellationRow; nowMs: number }) {
   const now = tallies.now.of(views);
   const constellation = head(model);
   const state = constellation?.state ?? row.state;
-  const shown = constellation ? headShown(constellation, now) : constellationShown(state);
+  const shown = constellation ? headShown(constellation, now, answer(model)) : constellationShown(state);
   const tally = tallies.pieces.of(counted(model, fleet, views));
   const trouble = now.counts(inTrouble).length > 0 ? views.find((view) => inTrouble(view.shown)) : undefined;
   const attention = constellation?.attention?.[0];

@@ -23,6 +23,7 @@ export function SinceCard({ sinceMs, now, found, worth }: SinceCardProps) {
   const parts = [
     found.ended.length && `${plural(found.ended.length, "request")}${more} ended`,
     found.failed.length && `${found.failed.length} failed`,
+    found.alarms.length && `${found.alarms.length} raised an alarm`,
     found.asked.length && `${found.asked.length}${more} began`,
     found.joined.length && `${plural(found.joined.length, "device")} joined`,
     found.gone.length && `${plural(found.gone.length, "device")} went out of reach`,

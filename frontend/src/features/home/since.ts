@@ -7,6 +7,8 @@ import { createdMs, endedMs } from "../../model/words/times.ts";
 export interface Since {
   ended: ConstellationRow[];
   failed: ConstellationRow[];
+  /** Succeeded, with an answer that tells of trouble. */
+  alarms: ConstellationRow[];
   asked: ConstellationRow[];
   joined: DeviceView[];
   /** Out of reach now, and were not when the person left. */
@@ -26,6 +28,7 @@ export function changesSince(
   return {
     ended,
     failed: ended.filter((row) => row.state === "failed"),
+    alarms: ended.filter((row) => row.alarm),
     asked: rows.filter((row) => createdMs(row) > sinceMs && !endedMs(row)),
     joined: fleet.filter((view) => view.device.joined_ms > sinceMs),
     gone: fleet.filter(
@@ -39,8 +42,9 @@ export function changesSince(
 export const isNothing = (since: Since): boolean =>
   [since.ended, since.asked, since.joined, since.gone].every((part) => part.length === 0);
 
-/** The failures first, then the newest ends; without those that are shown elsewhere. */
+/** The failures first, then alarms and the newest other ends; without those that are shown elsewhere. */
 export function worthShowing(since: Since, elsewhere: readonly ConstellationRow[]): ConstellationRow[] {
   const shown = new Set(elsewhere.map((row) => row.id));
-  return [...since.failed, ...since.ended.filter((row) => row.state !== "failed")].filter((row) => !shown.has(row.id));
+  const others = since.ended.filter((row) => row.state !== "failed" && !row.alarm);
+  return [...since.failed, ...since.alarms, ...others].filter((row) => !shown.has(row.id));
 }

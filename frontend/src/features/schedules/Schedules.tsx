@@ -9,7 +9,7 @@ import { type Runs, type ScheduleAction, Schedules } from "../../link/schedules.
 import { paramsInOrder, wordsWith } from "../../model/plan/asked.ts";
 import type { Schedule, ScheduleRow } from "../../model/types.ts";
 import { ownZone, readerTime } from "../../model/words/clock.ts";
-import { author, constellationShown } from "../../model/words/words.ts";
+import { author, rowShown } from "../../model/words/words.ts";
 import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty, Labelled, ProblemNote } from "../../ui/parts.tsx";
@@ -113,7 +113,7 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
   };
   const control = (action: ScheduleAction, text: string) => () => act(() => api.control(row.id, action), text);
   const first = row.next[0];
-  const last = row.last ? constellationShown(row.last.state) : null;
+  const last = row.last ? rowShown(row.last) : null;
   const active = row.state === "active";
   const what = wordsWith(phrases, Object.fromEntries(valuesOf(row.params))) || row.request || row.recipe || "a plan";
   const values = valuesOf(row.params).map(([, value]) => value);
@@ -187,7 +187,8 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
             {row.approved && (
               <p className="small dim">
                 Approved by {author(row.approved.by)}: {row.approved.effects.join(", ") || "no effect"} on{" "}
-                {row.approved.devices.join(", ") || "no device"}.
+                {row.approved.devices.join(", ") || "no device"}
+                {row.approved.computing.length > 0 && `; ${row.approved.computing.join(", ")} only compute on values`}.
               </p>
             )}
           </details>

@@ -36,6 +36,16 @@ describe("readTable", () => {
     expect(table?.columns).toEqual([{ field: "sum", title: "SHA-256", show: "hash" }]);
   });
 
+  it("reads the unit of a column without one from its name, as of bare rows", () => {
+    const columns = ["mtime_s", "took_s", "bytes"].map((field) => ({ field, title: field, show: "" }));
+    const table = readTable({ columns, rows: [{ mtime_s: 1_795_629_076, took_s: 5, bytes: 7 }] });
+    expect(table?.columns).toEqual([
+      { field: "mtime_s", title: "modified", show: "date" },
+      { field: "took_s", title: "took", show: "duration" },
+      { field: "bytes", title: "size", show: "bytes" },
+    ]);
+  });
+
   it("is null for what is no table", () => {
     for (const value of [null, [], [1], "x", { rows: [{}] }, { columns: [1], rows: [] }])
       expect(readTable(value)).toBeNull();

@@ -36,8 +36,11 @@ export function readTable(value: unknown): TableValue | null {
   const columns = value.columns.map((column) => {
     const field = String(column.field ?? "");
     const hashes = rows.length > 0 && rows.every((row) => isHash(row[field]));
-    const show = hashes ? "hash" : String(column.show ?? "");
-    return { field, title: String(column.title ?? column.field ?? ""), show };
+    const values = rows.slice(0, 20).map((row) => row[field]);
+    const show = hashes ? "hash" : String(column.show || unitOf(field, values));
+    const title = String(column.title ?? field);
+    // A column of a plan that gives it no title has the name of its field there.
+    return { field, title: title === field ? titleOf(field) : title, show };
   });
   return tableOf(columns, rows);
 }

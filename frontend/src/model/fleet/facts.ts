@@ -12,6 +12,7 @@ const TITLES: Record<string, string> = {
   arch: "Processor",
   disk_free_bytes: "Free disk",
   home: "Agent's folder",
+  hosts: "May ask",
   hostname: "Own name",
   os: "System",
   os_name: "System",
@@ -52,5 +53,5 @@ function saidOf(key: string, value: string): string {
     const words = known(SANDBOXES, level);
     return words ? [words, way.length ? `(${way.join(" ")})` : ""].filter(Boolean).join(" ") : value;
   }
-  return key === "reads" || key === "writes" ? value.split("\n").join(", ") : value;
+  return key === "reads" || key === "writes" || key === "hosts" ? value.split("\n").join(", ") : value;
 }

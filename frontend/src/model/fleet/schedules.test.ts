@@ -18,6 +18,7 @@ it("finds a device in values, words, plans and consent, and no other", () => {
     "schedule/c": { id: "c", name: "by plan" },
     "scheduled_plan/c": { plan: '{"specs":[{"device":{"id":"d-1"}}]}' },
     "schedule/d": { id: "d", name: "by consent", consent: { devices: ["d-1"] } },
+    "schedule/f": { id: "f", name: "computes", consent: { devices: ["d-1"], computing: ["d-1"] } },
     "schedule/e": { id: "e", name: "other", request: "back up to nas-1 or nas.10", params: '{"word":"nas"}' },
   });
   expect(schedulesNaming(model, NAS)).toEqual(["by consent", "by plan", "by value", "by words"]);

@@ -11,7 +11,9 @@ export function schedulesNaming(fleet: StreamModel, device: { id: string; name: 
   const isNamed = (text: string) => text === device.name || text === device.id;
   const named = [...fleet.kind<Schedule>("schedule").values()].filter((one) => {
     const plan = fleet.one<{ plan?: string }>(`scheduled_plan/${one.id}`)?.plan;
-    const values = [...textsIn(parsed(one.params)), ...textsIn(parsed(plan)), ...(one.consent?.devices ?? [])];
+    const { devices = [], computing = [] } = one.consent ?? {};
+    const reached = devices.filter((id) => !computing.includes(id));
+    const values = [...textsIn(parsed(one.params)), ...textsIn(parsed(plan)), ...reached];
     return values.some(isNamed) || alone.test(one.request ?? "");
   });
   return named.map((one) => one.name || one.id).sort();

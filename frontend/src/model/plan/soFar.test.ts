@@ -52,6 +52,19 @@ describe("the sentence", () => {
 });
 
 describe("the pill", () => {
+  it("says which part was checked, and that an answer is an alarm", () => {
+    const done = head({ state: "succeeded" });
+    const ended = (id: string, checked: boolean) => {
+      const made = view(id, "succeeded");
+      return { ...made, record: { ...made.record, checked }, spec: { id, checks: checked ? [{}] : [] } } as TaskView;
+    };
+    const some = tallied([ended("a", true), ended("b", false), ended("c", false)]);
+    expect(headShown(done, some)).toMatchObject({ word: "Done, 1 of 3 checked", glyph: "tick" });
+    expect(headShown(done, tallied([ended("a", true)]))).toMatchObject({ word: "Done, checked", glyph: "double_tick" });
+    expect(headShown(done, some, { alarm: true })).toMatchObject({ word: "Done, alarm raised", glyph: "alarm" });
+    expect(headShown(head({ state: "failed" }), some, { alarm: true }).word).toBe("Failed");
+  });
+
   it("says that done work was taken back, in part or whole", () => {
     const done = head({ state: "succeeded" });
     const work = (id: string, spec: object) => ({ ...view(id, "succeeded"), spec: { id, ...spec } }) as TaskView;

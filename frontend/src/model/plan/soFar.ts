@@ -8,7 +8,7 @@ import type { TaskView } from "../tasks/selectors.ts";
 import type { Tally } from "../tasks/tally.ts";
 import type { Answer, Head, TaskRecord } from "../types.ts";
 import { presentation, type Shown } from "../words/presentation.ts";
-import { constellationShown, FINAL, plural } from "../words/words.ts";
+import { alarmShown, constellationShown, doneShown, FINAL, plural } from "../words/words.ts";
 import { isPlanning } from "./planning.ts";
 
 const DEVICES_NAMED_MAX = 4;
@@ -17,7 +17,11 @@ const DETAIL_MAX = 160;
 const DEADLINE = "deadline";
 
 /** The state of a constellation as its pill shows it: one that only waits for a person does not run. */
-export function headShown(head: Pick<Head, "state" | "attention" | "version" | "cancelled_by">, tally: Tally): Shown {
+export function headShown(
+  head: Pick<Head, "state" | "attention" | "version" | "cancelled_by">,
+  tally: Tally,
+  answer?: Pick<Answer, "alarm">,
+): Shown {
   const { views } = tally;
   if (head.state === "cancelled" && !head.version && head.cancelled_by !== DEADLINE)
     return { ...constellationShown(head.state), word: "Withdrawn" };
@@ -28,7 +32,8 @@ export function headShown(head: Pick<Head, "state" | "attention" | "version" | "
     const { stuck } = tally;
     if (stuck) return stuck;
   }
-  return constellationShown(head.state, tally.wholeChecked);
+  if (head.state !== "succeeded") return constellationShown(head.state);
+  return answer?.alarm ? alarmShown() : doneShown(tally.checked, tally.in("succeeded"));
 }
 
 /** Whether a task took back another's work. */

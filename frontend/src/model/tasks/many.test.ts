@@ -47,7 +47,6 @@ const figures = (tally: Tally) => ({
   done: tally.in("succeeded"),
   works: tally.works,
   stuck: tally.stuck,
-  whole: tally.wholeChecked,
   checked: tally.checked,
   failed: tally.failed.map(({ id }) => id),
   done_on: tally.doneOnDevices.sort(),

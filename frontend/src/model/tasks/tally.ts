@@ -15,11 +15,9 @@ interface OnDevice {
 
 export class Tally {
   views: readonly TaskView[] = [];
-  /** Done with met checks; tasks that declare checks, and those of them that have not met theirs. */
+  /** Done with met checks. */
   checked = 0;
   private tasks = 0;
-  private asked = 0;
-  private unmet = 0;
   /** Failed, and not made up for by another task. */
   private failing = 0;
   private shown = new Map<string, Count>();
@@ -53,11 +51,6 @@ export class Tally {
 
   in(state: TaskState): number {
     return this.states.get(state) ?? 0;
-  }
-
-  /** Whether every task that declares checks met them; a plan without checks is never checked. */
-  get wholeChecked(): boolean {
-    return this.asked > 0 && this.unmet === 0;
   }
 
   /** Whether a task is at work. */
@@ -119,14 +112,12 @@ export class Tally {
     this.views = [];
     this.tasks = 0;
     this.checked = 0;
-    this.asked = 0;
-    this.unmet = 0;
     this.failing = 0;
     for (const held of [this.shown, this.states, this.doneOn, this.hadBy, this.places]) held.clear();
   }
 
   private add(view: TaskView, by: 1 | -1): void {
-    const { shown, record, spec } = view;
+    const { shown, record } = view;
     this.tasks += by;
     const key = `${shown.glyph} ${shown.tone} ${shown.stuck} ${shown.word}`;
     const held = this.shown.get(key);
@@ -139,10 +130,6 @@ export class Tally {
       if (view.deviceName) more(this.doneOn, view.deviceName, by);
     }
     if (record?.device) more(this.hadBy, record.device, by);
-    if (spec.checks?.length) {
-      this.asked += by;
-      if (!record?.checked && record?.state !== "skipped") this.unmet += by;
-    }
     if (isFailing(view)) this.failing += by;
     if (view.device) this.place(view.device, shown.tone === "blue" ? by : 0, by);
   }

@@ -57,6 +57,7 @@ export const GLYPH_ORDER: readonly Glyph[] = [
   "double_tick",
   "cross",
   "question",
+  "alarm",
   "turning_arc",
   "open_arc",
   "ringed_square",

@@ -1,9 +1,25 @@
 import { expect, it } from "vitest";
-import { rowShown } from "./words.ts";
+import { doneShown, partOf, rowShown } from "./words.ts";
 
 it("gives work that was undone no tick in a list", () => {
   expect(rowShown({ state: "succeeded", undone_from: null }).glyph).toBe("tick");
   const undone = rowShown({ state: "succeeded", undone_from: "succeeded" });
   expect(undone).toMatchObject({ word: "Taken back, in part or whole", tone: "grey" });
   expect(rowShown({ state: "active", undone_from: "succeeded" }).glyph).toBe("turning_arc");
+});
+
+it("gives work that found trouble no tick in a list", () => {
+  const alarm = rowShown({ state: "succeeded", alarm: true });
+  expect(alarm).toMatchObject({ word: "Done, alarm raised", glyph: "alarm", tone: "amber" });
+  expect(rowShown({ state: "succeeded", alarm: true, undone_from: "succeeded" }).tone).toBe("grey");
+});
+
+it("says how many of a list are shown", () => {
+  expect([partOf(3, 6), partOf(3, 3), partOf(3, 1)]).toEqual(["3 of 6", "3", "1"]);
+});
+
+it("says which part of done work was checked", () => {
+  expect(doneShown(0, 4)).toMatchObject({ word: "Done", glyph: "tick" });
+  expect(doneShown(1, 4)).toMatchObject({ word: "Done, 1 of 4 checked", glyph: "tick" });
+  expect(doneShown(4, 4)).toMatchObject({ word: "Done, checked", glyph: "double_tick" });
 });

@@ -23,10 +23,23 @@ const CONSTELLATION: Record<Head["state"], Shown> = {
 
 export const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
 
-export function constellationShown(state: Head["state"], checked = false): Shown {
-  if (state === "succeeded" && checked) return presentation("succeeded", null, { checked: true });
-  return CONSTELLATION[state];
+export const constellationShown = (state: Head["state"]): Shown => CONSTELLATION[state];
+
+/** The state of done work of which `checked` of `all` results were checked: the double tick stands for all of them. */
+export function doneShown(checked: number, all: number): Shown {
+  if (!checked) return CONSTELLATION.succeeded;
+  if (checked >= all) return presentation("succeeded", null, { checked: true });
+  return { ...CONSTELLATION.succeeded, word: `Done, ${checked} of ${all} checked` };
 }
+
+/** It succeeded, and what it found is trouble. */
+const ALARM: Shown = { ...presentation("succeeded", null), glyph: "alarm", tone: "amber", word: "Done, alarm raised" };
+
+/** `3 of 6` of a list that shows three of them, `3` of one that shows all. */
+export const partOf = (most: number, all: number): string => (all > most ? `${most} of ${all}` : String(all));
+
+/** The state of a constellation that succeeded, whose answer tells of trouble. */
+export const alarmShown = (): Shown => ALARM;
 
 /** What a person ends: a constellation that stops for it does not run. */
 const FOR_YOU: ReadonlySet<Attention> = new Set<Attention>([
@@ -52,6 +65,7 @@ interface StateOfRow {
   state: Head["state"];
   attention?: readonly Attention[];
   undone_from?: Head["state"] | null;
+  alarm?: boolean;
 }
 
 /** A row does not tell whether all of its work was undone; its sentence does. */
@@ -60,6 +74,7 @@ const UNDONE: Shown = { ...presentation("cancelled", null), word: "Taken back, i
 /** The state of a constellation in a list: one that waits for a person has no turning arc, undone work has no tick. */
 export function rowShown(row: StateOfRow): Shown {
   if (row.state === "succeeded" && row.undone_from) return UNDONE;
+  if (row.state === "succeeded" && row.alarm) return ALARM;
   if (row.state !== "active" || !waitsForYou(row)) return constellationShown(row.state);
   const byTap = row.attention?.includes("waits_for_a_tap") && row.attention.length === 1;
   return byTap ? presentation("running", "tap") : presentation("ready", "person");

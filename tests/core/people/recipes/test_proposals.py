@@ -89,6 +89,7 @@ def test_a_shape_is_proposed_to_each_person_apart(driver: WatchedDriver) -> None
     [
         {"labels": {"try": "row"}},
         {"labels": {"test": "device"}},
+        {"labels": {"notice": "schedule"}},
         {"recipe": "site-check"},
     ],
     ids=str,

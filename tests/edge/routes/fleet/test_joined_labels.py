@@ -116,3 +116,55 @@ async def test_an_old_agent_sends_no_labels(world: World) -> None:
 async def test_labels_that_cannot_be_are_refused(world: World, wanted: Any) -> None:
     _, answer = await ask(world, Agent("box"), wanted)
     assert answer["code"] in ("bad_request", "plan_invalid", "invalid"), answer
+
+
+async def gone(world: World, name: str, kept: list[str]) -> None:
+    """Let a device join, give it labels, and revoke it."""
+    agent = Agent(name)
+    enrollment, _ = await ask(world, agent, [])
+    await approve(world, enrollment)
+    async with world.client() as http:
+        await http.patch(f"/api/v1/devices/{agent.id}", json={"labels": kept})
+        assert (await http.post(f"/api/v1/devices/{agent.id}/revoke", json={"reason": "joins again"})).is_success
+
+
+async def test_a_code_gives_the_labels_that_it_was_made_with(world: World) -> None:
+    agent, other = Agent("web"), Agent("box")
+    _, answer = await ask(world, agent, [], preapproved=True, label="web", labels=["server"])
+    assert (answer["labels"], await labels(world, agent)) == (["server"], ["server"])
+    enrollment, _ = await ask(world, other, ["gpu"], labels=["server"])
+    await approve(world, enrollment)
+    assert await labels(world, other) == ["gpu", "server"]
+
+
+async def test_a_device_that_joins_again_keeps_its_labels(world: World) -> None:
+    await gone(world, "nas", ["backup", "server"])
+    agent, last = Agent("nas"), Agent("nas")
+    enrollment, answer = await ask(world, agent, ["gpu"])
+    assert answer["labels"] == ["backup", "gpu", "server"]
+    await approve(world, enrollment)
+    assert await labels(world, agent) == ["backup", "gpu", "server"]
+    async with world.client() as http:
+        await http.patch(f"/api/v1/devices/{agent.id}", json={"labels": ["spare"]})
+        await http.post(f"/api/v1/devices/{agent.id}/revoke", json={"reason": "joins again"})
+    _, answer = await ask(world, last, [], preapproved=True, label="nas", labels=["server"])
+    assert await labels(world, last) == ["server", "spare"]
+
+
+async def test_t168_a_gone_name_gives_no_labels_unseen(world: World) -> None:
+    await gone(world, "nas", ["trusted"])
+    thief = Agent("nas")
+    _, answer = await ask(world, thief, WANTED, preapproved=True)
+    assert (answer["name"], answer["state"], answer["labels"]) == ("nas", "approved", [])
+    assert await labels(world, thief) == []
+
+
+async def test_t168_a_name_beside_a_gone_one_gives_none(world: World) -> None:
+    await gone(world, "nas", ["trusted"])
+    first, second = Agent("nas"), Agent("nas")
+    enrollment, _ = await ask(world, first, [])
+    await approve(world, enrollment)
+    async with world.client() as http:
+        await http.patch(f"/api/v1/devices/{first.id}", json={"labels": []})
+    _, answer = await ask(world, second, [])
+    assert (answer["name"], answer["labels"]) == ("nas-2", [])

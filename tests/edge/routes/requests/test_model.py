@@ -29,6 +29,19 @@ async def test_without_a_model_nothing_leaves_and_words_are_refused_as_before(wo
     assert (tested.status_code, tested.json()["code"]) == (422, "model_not_set")
 
 
+async def test_a_goal_without_a_model_is_refused_in_preview_and_run(world: World) -> None:
+    goal = {"starloom": 1, "tasks": [{"id": "why", "goal": "Find out why.", "may": {"tools": ["fs.read"]}}]}
+    async with world.client() as http:
+        shown = await http.post("/api/v1/constellations/preview", json={"plan": goal})
+        made = await http.post("/api/v1/constellations", json={"plan": goal})
+    for answer in (shown, made):
+        told = answer.json()
+        assert (answer.status_code, told["code"]) == (422, "model_not_set")
+        assert told["errors"][0]["place"] == "tasks.why.goal"
+        assert "no model is set" in told["reason"]
+        assert "Without one: write the steps as tasks with tools" in told["hint"]
+
+
 async def test_a_model_is_shown_without_its_key_tested_once_and_gets_what_no_recipe_fits(tmp_path: Path) -> None:
     file = tmp_path / "model.key"
     file.write_text("sk-secret-key")
@@ -258,8 +271,9 @@ async def test_a_hub_without_the_libraries_says_so_before_anything_waits(
     assert any("This plan asks a model" in text and "pip install" in text for text in plan["warnings"]), plan
 
 
-async def test_a_goal_without_a_model_is_told_in_its_preview(tmp_path: Path) -> None:
-    goal = {"starloom": 1, "tasks": [{"id": "why", "goal": "Find out why.", "may": {"tools": ["fs.read"]}}]}
+async def test_an_optional_goal_without_a_model_is_told_in_its_preview(tmp_path: Path) -> None:
+    task = {"id": "why", "goal": "Find out why.", "may": {"tools": ["fs.read"]}, "optional": True}
+    goal = {"starloom": 1, "tasks": [task]}
     async with a_world(tmp_path) as world, world.client() as http:
         plan = (await http.post("/api/v1/constellations/preview", json={"plan": goal})).json()
     assert any(text.endswith("they fail: why.") for text in plan["warnings"]), plan

@@ -34,6 +34,8 @@ TRY_LABEL: Final = "try"
 """The label of constellations that only try one row of a plan."""
 TEST_LABEL: Final = "test"
 """The label of constellations that only test a device, such as the one that ends its pairing."""
+NOTICE_LABEL: Final = "notice"
+"""The label of constellations that only show a notice of a schedule on a device: nobody asked for them."""
 MARKS_MOST: Final = 500
 """So many shapes of a person are remembered; then those that were only passed over are proposed again."""
 ALL_MOST: Final = 5_000
@@ -158,7 +160,7 @@ def _is_asked_by_a_person(head: Head, first: Version) -> bool:
         and head.recipe is None
         and head.schedule is None
         and head.origin is None
-        and head.labels.keys().isdisjoint((TRY_LABEL, TEST_LABEL))
+        and head.labels.keys().isdisjoint((TRY_LABEL, TEST_LABEL, NOTICE_LABEL))
         and (first.author == MODEL or not head.request)
     )
 

@@ -195,6 +195,7 @@ class FleetRoutes:
                 expires_ms=now + (body.ends_in_s or hub.settings.enrollment_ttl_s) * 1000,
                 id="e-" + credentials.new_id(),
                 label=body.label,
+                labels=sorted(dict.fromkeys(body.labels)),
                 name=body.name,
                 owner=caller.principal,
                 preapproved=body.preapproved,

@@ -6,7 +6,17 @@ from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
 from starloom.edge.access import issue
-from starloom.edge.access.callers import BEARER, INVITATION, Caller, Means, Scope, may_end, may_issue
+from starloom.edge.access.callers import (
+    BEARER,
+    INVITATION,
+    RECIPE,
+    Caller,
+    Means,
+    Scope,
+    is_scope,
+    may_end,
+    may_issue,
+)
 from starloom.edge.access.credentials import SESSION_PREFIX, csrf_of, new_id, split
 from starloom.edge.access.guard import V1
 from starloom.edge.access.rate_limits import others_words
@@ -247,9 +257,13 @@ class Sessions:
         self, caller: Caller, body: NewToken, idempotency: tuple[str, str] | None = None, *, kind: str = BEARER
     ) -> issue.Issued:
         hub = self._hub
-        if unknown := sorted(set(body.scopes) - set(Scope)):
+        if unknown := sorted(scope for scope in set(body.scopes) if not is_scope(scope)):
             reason = f"there is no scope {', '.join(unknown)}"
-            raise Problem(Code.BAD_REQUEST, reason, hint=f"There are: {', '.join(Scope)}.")
+            raise Problem(Code.BAD_REQUEST, reason, hint=f"There are: {', '.join(Scope)} and {RECIPE}NAME.")
+        names = sorted(scope.removeprefix(RECIPE) for scope in set(body.scopes) if scope.startswith(RECIPE))
+        if missing := [name for name in names if hub.planner.recipe(name) is None]:
+            hint = "`starloom recipe ls` has the names."
+            raise Problem(Code.BAD_REQUEST, f"there is no recipe {', '.join(missing)}", hint=hint)
         refusal = may_issue(caller, body.role, frozenset(body.scopes))
         if refusal is not None:
             raise Problem(Code.FORBIDDEN, refusal)

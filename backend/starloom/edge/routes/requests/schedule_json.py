@@ -11,7 +11,7 @@ from starloom.edge.web.problems import Problem
 from starloom_protocol.api.schedules import BoundDeviceRow, ClockWords, ScheduleRow
 from starloom_protocol.records.entities import Device, Fault
 from starloom_protocol.records.schedules import Schedule
-from starloom_protocol.vocabulary import Code, ScheduleState
+from starloom_protocol.vocabulary import Code, ConstellationState, ScheduleState
 
 AHEAD = 5
 
@@ -69,6 +69,7 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> Schedul
         "last": None
         if last is None
         else {
+            "alarm": last.alarm and last.state is ConstellationState.SUCCEEDED,
             "constellation": last.constellation,
             "due_at": local_time(last.due_ms, schedule.zone),
             "ended_at": entity_json.iso(last.ended_ms),
@@ -88,7 +89,10 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> Schedul
         else {
             "at": entity_json.iso(consent.at_ms),
             "by": consent.by,
-            "devices": [entity_json.name_of(device, devices) for device in consent.devices],
+            "computing": [entity_json.name_of(device, devices) for device in consent.computing],
+            "devices": [
+                entity_json.name_of(device, devices) for device in consent.devices if device not in consent.computing
+            ],
             "effects": list(consent.effects),
             "grants": list(consent.grants),
             "plan_hash": consent.hash,

@@ -53,6 +53,11 @@ NO_WORKER = "No model is set, so nobody pursues these goals, and they fail:"
 NAMED_MOST = 8
 """The goals that a warning names."""
 NO_JUDGE = "no model is set, so nobody can answer the question to a judge"
+NO_GOAL = "no model is set, and a goal is pursued by one"
+WITHOUT_GOAL = (
+    "Set a model in Settings > Model (docs/models.md). Without one: write the steps as tasks with tools "
+    "(`starloom tools ls`), take a recipe (`starloom recipes`), or have your own assistant plan it (`starloom brief`)."
+)
 SET_ONE = "Set a model in Settings > Model (docs/models.md), or leave `judge` out."
 WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
 
@@ -77,7 +82,7 @@ class Submit:
             hub.fanout.require_room(caller.token)
         made = await self.take(
             request,
-            body,
+            self._confined(caller, body) if caller.recipes else body,
             caller,
             size=len(raw),
             labels=body.labels,
@@ -94,6 +99,28 @@ class Submit:
             shape["answer"] = entity_json.answer_shape(answer, hub.fleet.devices)
             return json_reply(shape, 200)
         return json_reply(shape, 202, {"Location": f"{V1}/constellations/{made}"})
+
+    def _confined(self, caller: Caller, body: Create) -> Create:
+        """Return the run of a recipe that is asked for, by a caller that may start only a few of them.
+
+        Words become the recipe that they mean now: what they mean when they are planned may be another one.
+
+        Raises:
+            Problem: it is another recipe, a plan, or words that mean neither.
+        """
+        _require_one_of(body)
+        if body.request is not None:
+            found = self._hub.planner.understand(body.request, body.params, caller.by, shown=True)
+            if found.outcome is Match.EXACT:
+                meant = found.candidates[0]
+                body = body.model_copy(update={"params": dict(meant.params), "recipe": meant.recipe, "request": None})
+        if body.recipe not in caller.recipes:
+            names = ", ".join(sorted(caller.recipes))
+            reason = (
+                f"your token may start only {'these recipes' if len(caller.recipes) > 1 else 'this recipe'}: {names}"
+            )
+            raise Problem(Code.FORBIDDEN, reason, hint="Ask for one of them, by its name or its sentence.")
+        return body
 
     async def take(
         self,
@@ -162,7 +189,7 @@ class Submit:
             found = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
             if found.outcome is not Match.EXACT:
                 return json_reply({"understood": self._understood(found), "plan_hash": None, "tasks": []})
-            plan = self._require_judges(self._meant(found))
+            plan = self._require_model(self._meant(found))
         else:
             checked = await self._check(request, body, size)
             plan = checked or _plan_of(hub.planner.plan_recipe(body.recipe or "", body.params))
@@ -265,9 +292,9 @@ class Submit:
                 size > LARGE_BYTES,
                 lambda: _lowered(document, body.params, devices, tools, signatures, declared),
             )
-            return self._require_judges(lowered)
+            return self._require_model(lowered)
         if body.recipe is not None:
-            self._require_judges(_plan_of(hub.planner.plan_recipe(body.recipe, body.params)))
+            self._require_model(_plan_of(hub.planner.plan_recipe(body.recipe, body.params)))
             return None
         seen = isinstance(body, Create) and body.plan_hash is not None
         understood = hub.planner.understand(body.request or "", body.params, caller_of(request).by, shown=seen)
@@ -304,17 +331,21 @@ class Submit:
         if faults:
             raise problem_of_faults(faults)
 
-    def _require_judges(self, plan: LoweredPlan) -> LoweredPlan:
-        """Return a plan whose judges can be asked.
+    def _require_model(self, plan: LoweredPlan) -> LoweredPlan:
+        """Return a plan whose judges can be asked and whose goals can be pursued.
 
         Raises:
-            Problem: no model is set, with each place that has a judge.
+            Problem: no model is set, with each place that has a judge or a goal.
         """
-        places = [f"tasks.{spec.id}.judge" for spec in plan.specs if spec.judge is not None]
-        places += ["judge"] if plan.policy.judge is not None else []
-        if places and not model_is_set(self._hub.settings):
+        if model_is_set(self._hub.settings):
+            return plan
+        places = [(f"tasks.{spec.id}.judge", NO_JUDGE, SET_ONE) for spec in plan.specs if spec.judge is not None]
+        places += [("judge", NO_JUDGE, SET_ONE)] if plan.policy.judge is not None else []
+        goals = (spec.id for spec in plan.specs if spec.goal is not None and not spec.optional)
+        places += [(f"tasks.{name}.goal", NO_GOAL, WITHOUT_GOAL) for name in goals]
+        if places:
             raise problem_of_faults(
-                [Fault(code=Code.MODEL_NOT_SET, hint=SET_ONE, place=place, reason=NO_JUDGE) for place in places]
+                [Fault(code=Code.MODEL_NOT_SET, hint=hint, place=place, reason=why) for place, why, hint in places]
             )
         return plan
 

@@ -89,6 +89,7 @@ class Constellations:
             "created_at": entity_json.iso(row.created_ms),
             "ended_at": entity_json.iso(row.ended_ms),
             "sentence": "",
+            "alarm": False,
             "waited_ms": 0,
         }
 

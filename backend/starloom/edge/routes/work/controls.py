@@ -10,6 +10,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
+from starloom.edge.access.callers import Caller
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
@@ -19,14 +20,16 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.routes.work.forks import taken_back
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.computing import LARGE_BYTES
-from starloom.edge.web.problems import accepted, problem_of_faults
+from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
 from starloom_protocol.api.constellations import Closed, Controlled, DraftRow, Edited, Stop, Stopped
 from starloom_protocol.plan import check_edit
 from starloom_protocol.records.edits import EditOperation
 from starloom_protocol.records.entities import TaskSpec, decode_entity
+from starloom_protocol.stream.authors import who
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code
 
 _C = V1 + "/constellations/{constellation}"
 _CALL = frozenset({"args", "inputs"})
@@ -164,7 +167,20 @@ class Controls:
 
     async def cancel(self, request: Request, constellation: str, body: Reasoned | None = None) -> JsonReply[Controlled]:
         """Cancel a constellation; it counts as cancelled only when every device has confirmed."""
+        await self._require_own(caller_of(request), constellation)
         return await self._control(request, constellation, "cancel", body, status=202)
+
+    async def _require_own(self, caller: Caller, constellation: str) -> None:
+        """Hold a caller that may start only a few recipes to what it started.
+
+        Raises:
+            Problem: somebody else started it, or there is no such constellation.
+        """
+        if not caller.recipes:
+            return
+        found = await self._hub.headlines.of(constellation)
+        if found is None or who(found[0].author) != who(caller.by):
+            raise Problem(Code.FORBIDDEN, "your token may stop only what you started", hint="Ask whoever started it.")
 
     async def _control(
         self, request: Request, constellation: str, action: str, body: Reasoned | None, *, status: int = 200

@@ -5,6 +5,7 @@ import { useWorkspace } from "../../../app/workspace/context.ts";
 import { type FileRef, saveName, shownAs } from "../../../model/answer/files.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { bytes } from "../../../model/words/words.ts";
+import { useRefusal } from "../../../ui/away.tsx";
 import { Icon } from "../../../ui/Icon.tsx";
 import { Button } from "../../../ui/parts.tsx";
 import { Said } from "../../../ui/Said.tsx";
@@ -52,7 +53,9 @@ export function FileList({ files }: { files: FileRef[] }) {
 
 export function SaveFile({ file }: { file: FileRef }) {
   const { hub } = useWorkspace();
+  const why = useRefusal("files");
   const name = saveName(file.name, file.media);
+  if (why) return <Button asks="files">Save</Button>;
   return (
     <a className="btn" href={hub.artifactUrl(file.artifact, name, file.media)} download={name}>
       <Icon name="down_to" />

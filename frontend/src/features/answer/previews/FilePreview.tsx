@@ -11,6 +11,7 @@ import { readTable } from "../../../model/answer/table.ts";
 import { parseExact } from "../../../model/words/exact.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { bytes } from "../../../model/words/words.ts";
+import { useRefusal } from "../../../ui/away.tsx";
 import { DataTable } from "../values/DataTable.tsx";
 import { ValueView } from "../values/ValueView.tsx";
 
@@ -21,6 +22,8 @@ const VALUE_BYTES_MAX = 4 * 1024 * 1024;
 
 export function FilePreview({ file }: { file: FileRef }) {
   const { hub } = useWorkspace();
+  const why = useRefusal("files");
+  if (why) return <p className="dim">{why}</p>;
   const shown = shownAs(file.media);
   const url = hub.artifactUrl(file.artifact, file.name, file.media, true);
   if (shown === "image") return <img className="preview" src={url} alt={file.name} />;

@@ -3,6 +3,7 @@
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import type { FileRef } from "../../../model/answer/files.ts";
 import { readable } from "../../../model/words/readable.ts";
+import { useRefusal } from "../../../ui/away.tsx";
 import { SaveFile } from "./FileList.tsx";
 
 /** So many are fetched at once: each may be some megabytes. */
@@ -10,6 +11,8 @@ const PICTURES_MAX = 24;
 
 export function Gallery({ files }: { files: FileRef[] }) {
   const { hub } = useWorkspace();
+  const why = useRefusal("files");
+  if (why) return <p className="dim">{why}</p>;
   return (
     <>
       <ul className="gallery">

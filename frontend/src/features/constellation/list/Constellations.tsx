@@ -1,6 +1,7 @@
 /** All constellations, newest first, searched by the hub. */
 
 import { useEffect, useState } from "react";
+import { useSearch } from "wouter";
 import { Shell } from "../../../app/shell/Shell.tsx";
 import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
@@ -26,7 +27,8 @@ export function ConstellationsPage() {
   const { hub } = useWorkspace();
   const now = useNow(5000);
   const [words, setWords] = useState("");
-  const [state, setState] = useState<(typeof STATES)[number]>("");
+  const asked = new URLSearchParams(useSearch()).get("state");
+  const [state, setState] = useState<(typeof STATES)[number]>(STATES.find((one) => one === asked) ?? "");
   const [more, setMore] = useState<{ rows: ConstellationRow[]; next: string | null }>({ rows: [], next: null });
   const key = `${state}/${words}`;
   const first = useResource(key, (signal) => hub.constellations({ q: words, state: state || undefined }, signal), [

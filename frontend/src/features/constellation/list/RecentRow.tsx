@@ -16,7 +16,10 @@ export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) 
         <b className="strong">{row.name || row.request || row.id}</b>
         {row.name && row.request && row.request !== row.name && <span className="dim asked"> {row.request}</span>}
       </span>
-      <span className="dim cut sentence">{row.sentence || (end ? row.request : shown.word)}</span>
+      <span className="dim cut sentence">
+        {shown.glyph === "alarm" && <b className={`word tone-${shown.tone}`}>Alarm: </b>}
+        {row.sentence || (end ? row.request : shown.word)}
+      </span>
       <span className="small dim num nowrap took" title={tookWords(row)}>
         {end ? duration(workedMs(row)) : ""}
       </span>

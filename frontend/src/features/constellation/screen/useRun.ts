@@ -109,7 +109,7 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
     fleet,
     final,
     planned,
-    shown: headShown(head, now),
+    shown: headShown(head, now, found),
     views,
     filtered: kept,
     present,

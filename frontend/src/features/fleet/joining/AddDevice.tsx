@@ -133,7 +133,7 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
               </p>
               {!!record.labels?.length && (
                 <p>
-                  It asks for the labels <b className="strong">{record.labels.join(", ")}</b>, by which plans choose
+                  It gets the labels <b className="strong">{record.labels.join(", ")}</b>, by which plans choose
                   devices.
                 </p>
               )}

@@ -1,0 +1,36 @@
+"""T177: a device changes its questions to its owner without pause, until they fill the history of the hub."""
+
+from __future__ import annotations
+
+from starloom.edge.agents.offer_bounds import ASKS
+from starloom_protocol.records.approvals import OwnerAsk
+from starloom_protocol.wire import frames as f
+from tests.edge.world import World, settle
+
+
+def asks(number: int, *, left_s: int = 60) -> f.AsksFrame:
+    made = OwnerAsk(action=f"a-{number}", args="x" * 2_000, id=f"q-{number}", left_s=left_s, tool="shell.run")
+    return f.AsksFrame(answers="hub", open=[made])
+
+
+async def test_t177_a_device_that_asks_without_pause_loses_its_connection(world: World) -> None:
+    liar = await world.join("liar")
+    await liar.connect(world)
+    before = world.engine.shard.fleet.seq
+    for number in range(2 * ASKS.burst):
+        await liar.send(asks(number))
+        await settle()
+        if world.hub.fleet.devices[liar.id].link != "online":
+            break
+    assert world.hub.fleet.devices[liar.id].link == "offline"
+    assert world.engine.shard.fleet.seq - before <= ASKS.burst + 2
+
+
+async def test_t177_a_question_that_a_device_repeats_as_it_connects_again_counts_once(world: World) -> None:
+    honest = await world.join("srv")
+    for number in range(ASKS.burst + 10):
+        await honest.connect(world)
+        await honest.send(asks(1, left_s=600 - number))
+        await settle()
+    assert world.hub.fleet.devices[honest.id].link == "online"
+    assert [ask.id for ask in world.engine.shard.fleet.asks[honest.id].open] == ["q-1"]

@@ -1,0 +1,61 @@
+"""The arguments of a tool in words: type, unit, default, need, and an example that a plan takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starloom_agent.work.registry import all_tools
+from starloom_protocol.plan import check_plan
+from starloom_protocol.tools.arguments import arguments_in, example_of
+
+SCHEMAS = {tool.name: msgspec.json.schema(tool.args) for tool in all_tools()}
+
+
+def told(tool: str) -> dict[str, str]:
+    return {one.name: one.words() for one in arguments_in(SCHEMAS[tool])}
+
+
+def test_an_argument_has_its_type_unit_default_and_need() -> None:
+    assert told("fs.read")["path"] == "text, needed"
+    assert told("net.check")["port"] == "whole number, 1 to 65535"
+    assert told("ask")["within_s"] == "whole number of seconds, 5 to 3600, default 300"
+    assert told("fs.copy")["on_clash"] == 'one of fail, replace, default "fail"'
+    assert told("data.compare")["first"] == "list of map with path, sha256, below?, bytes?, needed"
+    assert told("ask")["choices"] == "list of text"
+    assert [one.needed for one in arguments_in(SCHEMAS["fs.copy"])] == [True, True, False]
+
+
+@pytest.mark.parametrize("tool", sorted(SCHEMAS))
+def test_the_example_of_a_tool_is_a_task_of_a_plan(tool: str) -> None:
+    (task,) = yaml.safe_load(example_of(tool, SCHEMAS[tool]))
+    assert task["tool"] == tool
+    assert set(task.get("args", {})) == {one.name for one in arguments_in(SCHEMAS[tool]) if one.needed}
+    assert check_plan({"starloom": 1, "name": "Example", "tasks": [task]}).plan is not None
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["properties", "required", "type", "anyOf", "enum", "items", "default", "$ref", "minimum", "a"]
+            ),
+            inner | st.sampled_from(["array", "object", "integer", "#/properties/a", "#"]),
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(ANYTHING)
+def test_any_schema_of_a_device_is_told_in_some_words(schema: Any) -> None:
+    assert all(one.words() for one in arguments_in(schema))
+    assert example_of("x.y", schema).startswith("- {id: example, tool: x.y")
