@@ -169,7 +169,8 @@ export function groupActions(
       id: "skip",
       label: state === "failed" && !goal ? "Go on without what failed" : "Skip",
       why:
-        (state === "failed" && !goal ? null : over) ?? (state === "expanded" && !goal ? "Part of it has started: cancel it first." : null),
+        (state === "failed" && !goal ? null : over) ??
+        (state === "expanded" && !goal ? "Part of it has started: cancel it first." : null),
       run: act("skip"),
     },
     { id: "cancel", label: goal ? "Cancel goal" : "Cancel group", why: over, danger: true, run: act("cancel") },
