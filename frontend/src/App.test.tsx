@@ -236,7 +236,10 @@ describe("Constellation", () => {
   it("retries the failed task and pauses by their buttons", async () => {
     const hub = open("/constellations/c-failed/t/send.3?lens=list");
     const inspector = await screen.findByRole("complementary", { name: "Task send.3" });
-    expect(within(inspector).getByRole("button", { name: "Skip" }).getAttribute("aria-disabled")).toBe("true");
+    expect(within(inspector).getByRole("button", { name: "Cancel task" }).getAttribute("aria-disabled")).toBe("true");
+    expect(
+      within(inspector).getByRole("button", { name: "Go on without it" }).getAttribute("aria-disabled"),
+    ).toBeNull();
     await userEvent.click(within(inspector).getByRole("button", { name: "Retry" }));
     await waitFor(() =>
       expect(hub.calls.map((call) => call.path)).toContain("/constellations/c-failed/tasks/send.3/retry"),

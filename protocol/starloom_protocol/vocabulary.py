@@ -416,6 +416,12 @@ class NotifyWhen(StrEnum):
     ALWAYS = "always"
 
 
+NOTICES, NO_NOTICES = "notices", "none"
+"""The fact of a device that has nothing to show a notice on, and its value."""
+AGENT_STOPPED: Final = "its agent was stopped"
+TAB_STOPPED: Final = "the tab was told to leave the hub"
+"""The last words of the detail of an attempt that its device ended because it was told to stop."""
+
 _UNSTARTED: Final = ("skip", "hold", "release", "cancel")
 _ENDED: Final = ("retry", "retry-from", "mark")
 
@@ -427,7 +433,7 @@ CONTROLS: Final[dict[TaskState, tuple[str, ...]]] = {
     TaskState.CANCELLING: (),
     TaskState.UNKNOWN: ("retry", "mark"),
     TaskState.SUCCEEDED: ("retry-from", "mark"),
-    TaskState.FAILED: _ENDED,
+    TaskState.FAILED: ("retry", "retry-from", "skip", "mark"),
     TaskState.CANCELLED: _ENDED,
     TaskState.SKIPPED: _ENDED,
 }

@@ -144,7 +144,9 @@ class NoRecipes:
     def plan_recipe(self, name: str, params: Any) -> PlanCheck:
         return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, reason=f"there is no recipe {name}")])
 
-    def preview(self, plan: LoweredPlan, *, words: bool, by: str, micros: int = 0) -> PlanPreview:
+    def preview(
+        self, plan: LoweredPlan, *, words: bool, by: str, approves: bool = True, micros: int = 0
+    ) -> PlanPreview:
         return preview(plan, PlannersFleet(), words=words, by=by).plain()
 
     def unable(self, plan: LoweredPlan) -> list[Fault]:

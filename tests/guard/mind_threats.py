@@ -317,6 +317,15 @@ MIND_THREATS = (
         "replace into the trash unasked",
     ),
     Threat(
+        "T190",
+        "an assistant, or a program without the right to approve, starts a recipe by its name with values of its own, "
+        "and all older backups go into the trash unasked",
+        "a recipe goes unasked only for someone who may answer the question; the rotation of backups counts as a call "
+        "that chooses what it trashes",
+        ("tests/guard/test_wide_trash.py::test_t190_",),
+        part="someone who may approve and starts a recipe by its name is not asked again",
+    ),
+    Threat(
         "T147",
         "a device answers with one long word, and the check of a model's words against it keeps a worker busy for an "
         "hour",

@@ -14,8 +14,8 @@ from PIL import Image
 
 from starloom_agent.toolkit.pictures.decoding import small_version
 from starloom_agent.toolkit.pictures.png import NotReadable
+from starloom_agent.toolkit.text.moments import moment_of
 from starloom_agent.tools.files.find import fold
-from starloom_agent.tools.system.logs import moment_of
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.conftest import device as device
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from starloom.core.people.approvals import needs_approval
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.planner.fleet import FleetSnapshot
@@ -73,6 +74,11 @@ def test_t166_names_of_files_end_no_line_of_the_question(place: Place) -> None:
 
 
 FILES = [f"{number}.jpg" for number in range(12)]
+ROTATE = ToolOffer(name="archive.rotate", repeatability=Repeatability.IDEMPOTENT, effects=[Effect.WRITE])
+BACKUP = [
+    LOOK,
+    {"id": "rotate", "tool": "archive.rotate", "args": {"keep": 1}, "inputs": {"files": {"from": "look"}}},
+]
 MANY = [{**CLEAR, "id": f"clear-{part}", "args": {"paths": [f"{part}/{file}" for file in FILES]}} for part in range(2)]
 NO = {"value": "no", "label": "No", "fails": True}
 GO = {"value": "go", "label": "Go"}
@@ -140,6 +146,43 @@ def test_t175_a_plan_in_pieces_or_beside_its_question_waits_as_well(
 )
 def test_t175_a_plan_that_asks_or_trashes_little_goes_on(tasks: list[dict[str, Any]], more: dict[str, Any]) -> None:
     assert _submitted(*tasks, **more).state() == "active"
+
+
+@pytest.mark.parametrize(
+    ("by", "approves", "waits"),
+    [
+        ("person:ann", True, False),
+        ("person:ann", False, True),
+        ("program:backup", False, True),
+        ("assistant:helper", True, True),
+    ],
+)
+def test_t190_a_recipe_that_trashes_asks_unless_who_starts_it_may_answer(
+    by: str, *, approves: bool, waits: bool
+) -> None:
+    """An assistant chose `keep: 1`, so all older backups went into the trash; the same in words waits."""
+    check = check_plan({"starloom": 1, "name": "Folder backup", "tasks": BACKUP})
+    assert check.plan is not None, check.faults
+    driver = Driver()
+    driver.add_device("nas", tools=[*TOOLS, TRASH, FIND, ROTATE])
+    made = replace(check.plan, recipe="backup-folder")
+    assert needs_approval(driver.shard.fleet, made, strict=False, by=by, approves=approves) is waits
+    asked = i.RequestReceived(approves=approves, by=by, constellation="c1", id=driver.ident(), plan=made)
+    assert not driver.do(asked).faults
+    assert driver.state() == ("awaiting_approval" if waits else "active")
+    if waits:
+        (question,) = driver.shard.constellations["c1"].questions.values()
+        assert "move all backups but the last 1 to the trash on nas." in question.text
+        assert not driver.dispatched
+
+
+def test_t190_a_plan_of_a_person_that_rotates_asks_too() -> None:
+    driver = Driver()
+    driver.add_device("nas", tools=[*TOOLS, TRASH, FIND, ROTATE])
+    check = check_plan({"starloom": 1, "name": "Tidy", "tasks": BACKUP})
+    assert check.plan is not None, check.faults
+    driver.submit(check.plan)
+    assert driver.state() == "awaiting_approval"
 
 
 WIPES = {**CLEAR, "args": {"paths": ["Clients"]}}

@@ -145,10 +145,28 @@ def test_a_word_in_a_file_without_times_is_found(fleet: Fleet) -> None:
     fleet.device("laptop").write("notes/notatki.log", "milk\nthe password is on paper\n")
     answer = fleet.submit("search the logs in notes on laptop for the word password")
     assert answer.state == "succeeded", answer.told()
-    assert "or in 1 log without known times; the first is on laptop: 'the password is on paper'" in answer.sentence
+    told = (
+        "1 line was found with 'password', in 1 log without known times ('notatki.log'), so nobody knows when. No line"
+    )
+    assert answer.sentence.startswith(told), answer.sentence
+    assert [row["text"] for row in answer.rows("Lines without a known time")] == ["the password is on paper"]
+    assert answer.rows("Timeline") == []
 
     fleet.device("server").write("notes/notatki.txt", "the password is on paper\n")
     answer = fleet.submit("search the logs in notes on server for the word password")
     assert answer.sentence.startswith("1 other file was not searched, as a folder is searched for"), answer.sentence
     answer = fleet.submit("search the logs in notes/notatki.txt on server for the word password")
-    assert "the first is on server: 'the password is on paper'" in answer.sentence
+    assert "in 1 log without known times ('notatki.txt')" in answer.sentence
+
+
+def test_errors_beyond_the_limit_are_counted_and_told(fleet: Fleet) -> None:
+    lines = "".join(f"2026/03/01 10:{n // 60:02}:{n % 60:02} [error] connect() failed\n" for n in range(600))
+    fleet.device("laptop").write("nginx/error.log", lines)
+    fleet.device("laptop").write("nginx/odd.log", "error without a time\n")
+    answer = fleet.run("log-hunt", {"since": "2026-01-01", "path": "nginx", "where": {"name": "laptop"}})
+    assert answer.sentence.startswith("600 lines were found in the last "), answer.sentence
+    assert "of which the oldest 100 are not shown" in answer.sentence
+    (alike,) = answer.rows("First occurrences")
+    assert alike["count"] == 500
+    (read,) = answer.rows("Logs that were read")
+    assert read["lines"] == 600

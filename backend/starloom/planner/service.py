@@ -117,13 +117,16 @@ class Planning:
         """Return requests in words that would work on the devices of now, those nearest to the words that matched."""
         return examples(self._fleet(), found)
 
-    def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "", micros: int = 0) -> PlanPreview:
+    def preview(
+        self, plan: LoweredPlan, *, words: bool = False, by: str = "", approves: bool = True, micros: int = 0
+    ) -> PlanPreview:
         """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words.
 
-        `micros` bounds the cost of the model, in millionths of a dollar; 0: nothing does.
+        `approves`: `by` may answer approvals. `micros` bounds the cost of the model, in millionths of a dollar; 0:
+        nothing does.
         """
         fleet = self._fleet()
-        found = preview(plan, fleet, words=words, by=by).plain()
+        found = preview(plan, fleet, words=words, by=by, approves=approves).plain()
         foreseen = forecast(plan, fleet, plays=plays_for(len(plan.specs), STEPS_OF_PREVIEW))
         if foreseen is not None:
             found["estimate"] = estimate_of(foreseen)

@@ -22,11 +22,12 @@ from starloom_agent.policy.policy import SHELL_RUN, Policy, cage_for, why_not_of
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
+from starloom_agent.toolkit.running import display
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.text.field_docs import without_indentation
 from starloom_protocol.tools.results import name_of
 from starloom_protocol.values import canonical, list_key
-from starloom_protocol.vocabulary import Effect
+from starloom_protocol.vocabulary import NO_NOTICES, NOTICES, Effect
 from starloom_protocol.wire.frames import OfferFrame
 
 
@@ -124,6 +125,8 @@ def make_offer(
         for tool in tools
     ]
     said = {**facts(folder, sandbox), **placed}
+    if not display.notice_program():
+        said[NOTICES] = NO_NOTICES
     if answered:
         said["answered"] = answered
     plain = Offer(digest="", facts=said, grants=sorted(policy.allowed), slots=slots, tools=offered)

@@ -44,7 +44,7 @@ from starloom_agent.work.ledger import Ledger, LedgerCorrupt, LedgerFault, Ledge
 from starloom_agent.work.outbox import Outbox, report_end, report_receipt, report_start
 from starloom_agent.work.sessions.kept import KeptSessions
 from starloom_agent.work.vitals import VitalClock, read_vitals
-from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
+from starloom_protocol.vocabulary import AGENT_STOPPED, REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 from starloom_protocol.wire.frames import (
     BEGUN,
     Ack,
@@ -238,7 +238,7 @@ class Agent:
         self._put_down()
 
     async def _end_calls(self) -> None:
-        self._do(core.EndAll("agent_stopped"))
+        self._do(core.EndAll(AGENT_STOPPED))
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=_STOP_WITHIN_S)
         for task in self._tasks:

@@ -337,10 +337,14 @@ export interface Notice {
 /** The end of the newest firing that has ended; `digest` is that of its answer. */
 export interface Firing {
   alarm?: boolean;
+  blind?: boolean;
   constellation: string;
   digest?: string;
   due_ms: number;
   ended_ms: number;
+  looked?: string[];
+  /** The end of the newest firing that saw all; 0: none did. */
+  seen_ms?: number;
   state: ConstellationState;
 }
 
@@ -3210,7 +3214,7 @@ export const CONTROLS: Record<TaskState, readonly string[]> = {
   cancelling: [],
   unknown: ["retry", "mark"],
   succeeded: ["retry-from", "mark"],
-  failed: ["retry", "retry-from", "mark"],
+  failed: ["retry", "retry-from", "skip", "mark"],
   cancelled: ["retry", "retry-from", "mark"],
   skipped: ["retry", "retry-from", "mark"],
 };

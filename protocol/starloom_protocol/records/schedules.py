@@ -49,14 +49,19 @@ class Notice(Record, frozen=True, kw_only=True):
 class Firing(Record, frozen=True, kw_only=True):
     """The end of the newest firing that has ended; `digest` is that of its answer.
 
-    `alarm`: the newest answer of a firing that succeeded tells of trouble.
+    `alarm`: trouble was found, and no look has found it well since. `blind`: the newest firing could not see whether it
+    is well. `looked`: what has to look again before the alarm ends, as GROUP/DEVICE.
     """
 
     alarm: bool = False
+    blind: bool = False
     constellation: str
     digest: str = ""
     due_ms: int
     ended_ms: int
+    looked: list[str] = []
+    seen_ms: int = 0
+    """The end of the newest firing that saw all; 0: none did."""
     state: ConstellationState
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from starloom.core.answer.why import explain
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer, ArmTimer, StartJob
 from starloom.core.state.transitions import Trigger, Verdict, look_up
@@ -147,6 +148,52 @@ def test_controls_of_a_group_act_on_its_children() -> None:
     driver.receipt(driver.take()[-1])
     assert driver.states()["g"] == "cancelled"
     driver.folded_equals_state()
+
+
+def broken_list(*broken: int) -> WatchedDriver:
+    """Return a driver whose group of five checks has ended, and failed at these."""
+    driver = WatchedDriver("one")
+    parts = [task("l"), task("g", for_each=ForEach(source="l", output="/l")), task("store", "rows=g")]
+    driver.submit(plan(*parts, edge("g>store")))
+    driver.result(driver.take()[0], {"l": [0, 1, 2, 3, 4]})
+    while taken := driver.take():
+        for dispatch in taken:
+            if dispatch.at.task in {f"g.{number}" for number in broken}:
+                driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+            else:
+                driver.result(dispatch, {"ok": True})
+    return driver
+
+
+def test_the_rest_goes_on_without_a_task_that_failed() -> None:
+    driver = broken_list(2)
+    found = driver.shard.constellations["c1"]
+    assert (driver.state(), driver.states()["store"]) == ("failed", "skipped")
+    why = explain(driver.shard, "c1", "g.2")
+    assert why.actions == ["retry", "skip", "mark"] or why.actions[-1] == "skip"
+    assert why.sentence.endswith("Going on without it leaves out its part; 4 of 5 of g are done.")
+    assert not driver.control("skip", "g.2", reason="it is broken").faults
+    assert driver.run() == "succeeded"
+    assert found.tasks["g.2"].reason is Reason.SKIPPED_BY_PERSON
+    assert driver.states()["store"] == "succeeded"
+    driver.folded_equals_state()
+
+
+def test_a_group_goes_on_without_all_that_failed() -> None:
+    driver = broken_list(1, 3)
+    assert not driver.control("skip", "g").faults
+    assert driver.run() == "succeeded"
+    assert [driver.states()[f"g.{number}"] for number in range(5)].count("skipped") == 2
+    driver.folded_equals_state()
+
+
+def test_what_needs_a_failed_task_is_named_before_it_is_left_out() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a"), task("b", "rows=a")))
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    assert explain(driver.shard, "c1", "a").sentence.endswith("Going on without it leaves out b, too.")
+    assert not driver.control("skip", "a").faults
+    assert driver.states()["b"] == "skipped"
 
 
 def test_hold_survives_a_backoff() -> None:
@@ -404,8 +451,8 @@ def test_a_refusal_names_the_controls_that_are_possible() -> None:
     driver.submit(plan(task("a")))
     (sent,) = driver.take()
     driver.result(sent, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
-    (refused,) = driver.control("skip", "a").faults
-    assert refused.reason.endswith("Possible now: retry, retry-from, mark")
+    (refused,) = driver.control("hold", "a").faults
+    assert refused.reason.endswith("Possible now: retry, retry-from, skip, mark")
 
 
 def test_nothing_is_possible_in_a_cancelled_constellation() -> None:

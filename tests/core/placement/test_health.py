@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import Retry
 from starloom_protocol.stream.feed import FLEET
-from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.vocabulary import AGENT_STOPPED, TAB_STOPPED, Code, EffectSeen, Outcome
 from tests.builders import Driver, plan, task
 from tests.core.watched import WatchedDriver
 
@@ -54,6 +56,16 @@ def test_a_device_without_peers_and_one_whose_peers_fail_alike_is_not_set_aside(
             fails(driver, name, 1, number)
     assert {state(driver, name) for name in ("two", "three")} == {"ok"}
     assert not any(device.quarantined for device in driver.shard.fleet.devices.values())
+
+
+@pytest.mark.parametrize("why", [AGENT_STOPPED, TAB_STOPPED])
+def test_a_stop_that_was_asked_for_is_no_fault_of_the_device(why: str) -> None:
+    driver = WatchedDriver("one", "two")
+    for number in range(8):
+        driver.submit(plan(task("a", tool="t.never", device="one")), name=f"s-{number}")
+        detail = f"t.never was ended: {why}"
+        driver.result(driver.take()[0], outcome=Outcome.INTERRUPTED, effect=EffectSeen.MAYBE, detail=detail)
+    assert state(driver, "one") == "sound"
 
 
 def test_success_takes_faults_back_one_by_one() -> None:

@@ -10,8 +10,8 @@ import pytest
 from starloom_agent.toolkit.files.filling import used_percent
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.text.durations import seconds_of
+from starloom_agent.toolkit.text.moments import moment_of
 from starloom_agent.tools.network.net import days_left
-from starloom_agent.tools.system.logs import moment_of
 from starloom_agent.tools.system.packages import from_apk, from_apt, from_brew, from_dnf, from_pacman
 from starloom_agent.tools.system.processes import from_ps, from_stat
 from starloom_agent.tools.system.services import failed_from, launchd_from, units_from

@@ -16,7 +16,7 @@ from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy
 from starloom_agent.work.ledger import DecisionRow
-from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
+from starloom_protocol.vocabulary import AGENT_STOPPED, Code, EffectSeen, Outcome, Profile
 from starloom_protocol.wire.frames import (
     Alive,
     AsksFrame,
@@ -123,6 +123,26 @@ async def test_started_is_in_the_ledger_and_said_before_the_result(bench: Bench)
     assert result.outcome is Outcome.OK
     assert "hello" in "".join(chunk.text for chunk in bench.hub.of(LogChunk))
     assert agent.ledger.started_attempts() == [lease()]
+
+
+@pytest.mark.parametrize("background", ["nohup sleep 300 >/dev/null 2>&1 &", "setsid sleep 300 >/dev/null 2>&1 &"])
+async def test_a_program_in_the_background_is_told_as_ended_with_its_call(bench: Bench, background: str) -> None:
+    bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("shell.run", shell(f"{background} echo restarted")))
+    result = await bench.hub.result(lease())
+    assert result.outcome is Outcome.OK
+    ended = json.loads(result.value or "{}").get("ended", "")
+    assert ended.startswith("1 program that it left in the background (sleep 300) was ended with the call. "), ended
+    assert "systemctl" in ended
+    assert ended in "".join(chunk.text for chunk in bench.hub.of(LogChunk))
+
+
+async def test_a_command_that_leaves_nothing_says_nothing_of_it(bench: Bench) -> None:
+    bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("shell.run", shell("sleep 0.01 & wait; echo done | cat")))
+    assert "ended" not in json.loads((await bench.hub.result(lease())).value or "{}")
 
 
 async def test_a_repeated_dispatch_is_not_run_again(bench: Bench) -> None:
@@ -343,6 +363,7 @@ async def test_stopping_ends_the_work_and_says_goodbye(bench: Bench) -> None:
     await bench.hub.until(lambda: bench.hub.of(Bye))
     result = await bench.hub.result(order.at)
     assert result.outcome is Outcome.INTERRUPTED
+    assert result.detail == f"shell.run was ended: {AGENT_STOPPED}"
 
 
 async def test_a_killed_agent_reports_interrupted_after_its_restart(bench: Bench) -> None:

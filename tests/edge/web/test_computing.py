@@ -35,7 +35,9 @@ class Slow(NoRecipes):
         self.may_end = threading.Event()
         self.begun = 0
 
-    def preview(self, plan: LoweredPlan, *, words: bool, by: str, micros: int = 0) -> PlanPreview:
+    def preview(
+        self, plan: LoweredPlan, *, words: bool, by: str, approves: bool = True, micros: int = 0
+    ) -> PlanPreview:
         if len(plan.specs) > 1:
             self.begun += 1
             assert self.may_end.wait(PATIENCE_S)

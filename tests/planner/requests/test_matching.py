@@ -339,3 +339,19 @@ def test_a_near_match_names_the_words_that_it_has_no_place_for(
     found = match(words, RECIPES, sample())
     assert found.outcome is not Match.EXACT
     assert {one.recipe: one.unused for one in found.candidates}[recipe] == unused, found
+
+
+def test_two_devices_that_are_named_fill_a_place_for_several() -> None:
+    view = fleet(device("lena"), device("Tablet"), device("Speicher"), device("vps"))
+    said = "collect the photos of the last week from lena and Tablet on Speicher, without duplicates"
+    (found,) = match(said, RECIPES, view).candidates
+    both = {"any": [{"name": "lena"}, {"name": "Tablet"}]}
+    assert (found.recipe, found.params) == ("collect-files", {"where": both, "target": {"name": "Speicher"}})
+
+
+def test_a_named_device_for_which_a_near_recipe_has_no_place_is_named() -> None:
+    view = fleet(device("lena"), device("Speicher"))
+    found = match("pick the pictures in Bilder on lena for a client", RECIPES, view).candidates[0]
+    assert found.recipe == "picked-pictures"
+    assert "lena" in found.unused
+    assert "Speicher" not in found.unused

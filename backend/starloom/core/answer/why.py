@@ -45,7 +45,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.specs import Repeat
 from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.text.presentation import Presentation, presentation
-from starloom_protocol.text.wording import counted, found_by, listed
+from starloom_protocol.text.wording import counted, few, found_by, listed
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -643,6 +643,27 @@ def _hint(code: Code | None, said: str) -> str:
     return CODES[code].hint
 
 
+def _without(constellation: Constellation, task: str) -> str:
+    """Return what a constellation leaves out if it goes on without a failed task; empty if nothing waits for that."""
+    if has_successor(constellation, task) or "skip" not in controls.possible(constellation, task):
+        return ""
+    group = constellation.specs[task].group
+    if group is not None and group in constellation.groups:
+        children = constellation.children.get(group, {})
+        done = sum(constellation.record(child).state == "succeeded" for child in children)
+        return (
+            f" Going on without it leaves out its part; {done} of {len(children)} of {group} are done." if done else ""
+        )
+    after = [
+        one.target
+        for one in constellation.outgoing.get(task, {}).values()
+        if constellation.record(one.target).state == "skipped"
+    ]
+    if not after:
+        return ""
+    return f" Going on without it leaves out {few(list(dict.fromkeys(after)), NAMED_MOST)}, too."
+
+
 def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
     record = constellation.tasks[task]
     attempt = constellation.last_attempt(task)
@@ -673,7 +694,9 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             ways = ["retry"] if needs_retry else ["retry", "mark"]
             alone = record.code is Code.TOOL_UNAVAILABLE or controls.is_word_of_person(record, attempt)
             cause = detail.removeprefix(": ") if alone and detail else title + detail
-            return f"{task} failed: {cause}. {hint}".rstrip(), ways
+            without = _without(constellation, task)
+            ways += ["skip"] if without else []
+            return f"{task} failed: {cause}. {hint}".rstrip() + without, ways
         case TaskState.CANCELLED if record.reason is Reason.HOPELESS:
             rule = constellation.specs[task].stop_when
             last = attempt.progress.points[-1] if attempt is not None and attempt.progress is not None else None

@@ -14,6 +14,7 @@ from itertools import pairwise
 import msgspec
 from msgspec.structs import replace
 
+from starloom.core.clock import alarms
 from starloom.core.clock.cron import BadClock, following, passed
 from starloom.core.people.approvals import needs_approval, plan_devices, plan_effects
 from starloom.core.people.controls import on_control
@@ -22,11 +23,11 @@ from starloom.core.people.requests import open_request
 from starloom.core.rights.authorship import check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
-from starloom.core.state.model import Access, Constellation, Shard
+from starloom.core.state.model import Access, Constellation, Fleet, Shard
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Answer, Fault, Policy, Selector, TaskSpec
+from starloom_protocol.records.entities import Fault, Policy, Selector, TaskSpec
 from starloom_protocol.records.schedules import Consent, Firing, Notice, Schedule, ScheduledPlan
 from starloom_protocol.stream.authors import ENGINE, is_model, name_of
 from starloom_protocol.stream.events import EventKind
@@ -258,19 +259,13 @@ def ended(work: Work, name: str) -> None:
         return
     running = dict(schedule.running)
     moment = running.pop(name)
-    digest = _digest(constellation)
-    now = Firing(
-        alarm=_alarm(schedule, constellation),
-        constellation=name,
-        digest=digest,
-        due_ms=moment,
-        ended_ms=work.at_ms,
-        state=head.state,
-    )
+    seen = alarms.judged(schedule.last, constellation, work.shard.fleet)
+    known = schedule.last.digest if schedule.last is not None and seen.get("blind") else _digest(constellation)
+    now = Firing(constellation=name, digest=known, due_ms=moment, ended_ms=work.at_ms, state=head.state, **seen)
     # Words and recipes may name a device for the first time, and earlier releases bound none.
     devices = named_devices(work.shard.fleet, constellation.specs.values()) | schedule.devices
     changed = replace(schedule, devices=devices, running=running, last=now)
-    said = _worth_telling(schedule, now, constellation)
+    said = _worth_telling(schedule, now, constellation, work.shard.fleet)
     if said:
         changed = noticed(changed, said, work.at_ms, name)
     keep(work, changed, EventKind.SCHEDULE_ENDED, note=said, by=ENGINE)
@@ -286,19 +281,15 @@ def _digest(constellation: Constellation) -> str:
     return hashlib.sha256(canonical([str(constellation.head.state), told]).encode()).hexdigest()
 
 
-def _alarm(schedule: Schedule, constellation: Constellation) -> bool:
-    """Return whether trouble is known: by the answer, or by the one before where this firing found none out."""
-    answer: Answer | None = constellation.tables["answer"].get("")
-    if constellation.head.state is ConstellationState.SUCCEEDED and answer is not None:
-        return answer.alarm
-    return schedule.last is not None and schedule.last.alarm
-
-
-def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation) -> str:
+def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation, fleet: Fleet) -> str:
     """Return the sentence for a person, or "" if the schedule gives no notice of such an end."""
     failed = now.state in (ConstellationState.FAILED, ConstellationState.PARTIAL)
-    other = schedule.last is not None and schedule.last.digest != now.digest
-    turned = now.alarm != (schedule.last is not None and schedule.last.alarm)
+    before = schedule.last
+    other = before is not None and before.digest != now.digest
+    well = before is not None and before.alarm and not now.alarm
+    was_blind = before is not None and before.blind
+    blind = now.blind and not was_blind
+    turned = blind or well or (now.alarm and not now.blind and (before is None or was_blind or not before.alarm))
     match schedule.notify:
         case NotifyWhen.NEVER:
             return ""
@@ -313,7 +304,9 @@ def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation
             if not sentence and head.fault is not None:
                 sentence = head.fault.reason
             changed = ""
-            if turned and not now.alarm:
+            if now.blind and not failed:
+                changed = alarms.not_known(now, constellation, fleet, now.ended_ms)
+            elif well and alarms.is_watch(constellation):
                 changed = "it is well again. "
             elif schedule.notify is NotifyWhen.CHANGE and not failed and not turned:
                 changed = "the answer has changed. "

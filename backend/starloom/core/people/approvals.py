@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from starloom.core.people.controls import activate, stop_all
 from starloom.core.placement.absent_devices import lost_words
+from starloom.core.rights.authorship import is_free
 from starloom.core.rights.call_effects import (
     ASKING,
     KnownEffects,
@@ -201,16 +202,19 @@ def approval_need(
     )
 
 
-def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str) -> bool:
-    """Tell whether a plan of the author `by` waits for a person before its first task."""
-    return approval_need(
-        fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by, wide=_wide(fleet, plan)
-    ).asks
+def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str, approves: bool = True) -> bool:
+    """Tell whether a plan of the author `by` waits for a person before its first task; `approves`: `by` may answer."""
+    wide = _wide(fleet, plan, by, approves=approves)
+    return approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by, wide=wide).asks
 
 
-def _wide(fleet: Fleet, plan: LoweredPlan) -> Container[str]:
-    """Return the tasks that need approval for all that they may trash; a recipe was read by the person who keeps it."""
-    if plan.recipe is not None and not _is_kept_by_model(fleet, plan.recipe):
+def _wide(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Container[str]:
+    """Return the tasks that need approval for all that they may trash.
+
+    Who may answer and starts a recipe knows what it trashes, as a person keeps it. The values of another one, and a
+    recipe that a model kept, were read by none.
+    """
+    if plan.recipe is not None and is_free(by, approves=approves) and not _is_kept_by_model(fleet, plan.recipe):
         return ()
     return wide_trash([*plan.specs, *specs_by_rules(plan.rules, plan.specs)], plan.dependencies)
 
@@ -313,15 +317,9 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     schedule = fleet.schedules.get(head.schedule or "")
     # A firing is judged as strictly as its schedule was: its recipe, or the effects of a tool, may have changed since.
     strict = words or (schedule is not None and (schedule.strict or schedule.consent is not None))
+    wide = _wide(fleet, plan, head.author, approves=head.approves)
     verdict = approval_need(
-        fleet,
-        plan.specs,
-        plan.rules,
-        plan.policy,
-        strict=strict,
-        hold=head.hold,
-        by=head.author,
-        wide=_wide(fleet, plan),
+        fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author, wide=wide
     )
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None

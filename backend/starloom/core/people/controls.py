@@ -196,7 +196,8 @@ def possible(constellation: Constellation, task: str) -> tuple[str, ...]:
     found = CONTROLS[record.state]
     if _of_a_model(constellation, task) and record.state is not TaskState.UNKNOWN:
         # It is history of a planning, a review or a goal: it is never done again, and nobody else says what it found.
-        return tuple(action for action in found if action in ("cancel", "skip"))
+        open_yet = record.state not in FINAL_TASK_STATES
+        return tuple(action for action in found if open_yet and action in ("cancel", "skip"))
     if _is_closed(constellation):
         # Nothing is run again: what opens a round is refused.
         return tuple(action for action in found if action == "cancel" or record.state is TaskState.UNKNOWN)
@@ -325,6 +326,10 @@ def _clear_unknown(work: Work, constellation: Constellation) -> None:
 
 
 def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
+    if record.state is TaskState.FAILED:
+        # The work goes on without it: what its failure ended is decided again.
+        _mark(work, constellation, task, record, replace(item, action="mark", state=str(TaskState.SKIPPED)))
+        return
     skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.SKIPPED_BY_PERSON, cause="not_chosen")
     close_question(work, constellation, task)
     change_task(work, constellation, task, EventKind.TASK_SKIPPED, skipped, note=item.reason)

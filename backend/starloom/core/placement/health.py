@@ -21,7 +21,7 @@ from starloom_protocol.records.fleet import Health
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
-from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, CodeClass
+from starloom_protocol.vocabulary import AGENT_STOPPED, CODES, TAB_STOPPED, AttemptEnd, Code, CodeClass
 
 TIMER = "probe"
 SUSPECT, QUARANTINED = "suspect", "quarantined"
@@ -38,13 +38,18 @@ _NOT_ITS_FAULT = frozenset(
 
 def is_fault(ended: Attempt) -> bool:
     """Tell whether an attempt's end counts as a fault of its device."""
-    if ended.code in _NOT_ITS_FAULT:
+    if ended.code in _NOT_ITS_FAULT or _was_asked_for(ended):
         return False
     if ended.end in _FAULTS:
         return True
     if ended.end is not AttemptEnd.ERROR or ended.code is None:
         return False
     return CODES[ended.code].code_class is CodeClass.DEVICE
+
+
+def _was_asked_for(ended: Attempt) -> bool:
+    """Tell whether an attempt was interrupted because a person stopped the agent, or closed its page."""
+    return ended.end is AttemptEnd.INTERRUPTED and ended.detail.endswith((AGENT_STOPPED, TAB_STOPPED))
 
 
 def hinders_its_tool(ended: Attempt) -> bool:

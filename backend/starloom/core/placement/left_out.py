@@ -49,12 +49,46 @@ def clause(constellation: Constellation, fleet: Fleet, now_ms: int) -> str:
 
 def nobody_asked(constellation: Constellation) -> bool:
     """Whether each device of each list over devices was off, so that the answer knows nothing."""
-    roots = [root for root in constellation.families if (spec := constellation.specs.get(root)) and spec.for_each]
-    asked = [root for root in roots if (each := constellation.specs[root].for_each) and each.devices is not None]
+    asked = lists_over_devices(constellation)
     return bool(asked) and all(
         constellation.children.get(root) and len(reported(constellation, root)) == len(constellation.children[root])
         for root in asked
     )
+
+
+def lists_over_devices(constellation: Constellation) -> list[str]:
+    """Return the groups that make a task for each device."""
+    found = []
+    for root in constellation.families:
+        spec = constellation.specs.get(root)
+        if spec is not None and spec.for_each is not None and spec.for_each.devices is not None:
+            found.append(root)
+    return found
+
+
+def looks(constellation: Constellation, fleet: Fleet) -> tuple[list[str], set[str]]:
+    """Return which groups have a result of which device, and which have none of a device that fits, as GROUP/DEVICE."""
+    seen: list[str] = []
+    unseen: set[str] = set()
+    for root in lists_over_devices(constellation):
+        for_each = constellation.specs[root].for_each
+        assert for_each is not None  # noqa: S101 - it is a list over devices
+        assert for_each.devices is not None  # noqa: S101 - it is a list over devices
+        members = list(constellation.families[root])
+        asked = _items(constellation, root)
+        for device in _matching_but_not_asked(fleet, for_each.devices, asked):
+            if not device.demo:
+                unseen.update(f"{member}/{device.id}" for member in members)
+        for member in members:
+            for child in constellation.children.get(member, {}):
+                device_id = constellation.specs[child].key or ""
+                if device_id not in fleet.devices or fleet.devices[device_id].revoked:
+                    continue
+                if constellation.record(child).state == "succeeded":
+                    seen.append(f"{member}/{device_id}")
+                else:
+                    unseen.add(f"{member}/{device_id}")
+    return seen, unseen
 
 
 def _listed(names: list[str]) -> str:

@@ -43,6 +43,8 @@ from starloom_protocol.records.fleet import Health
 from starloom_protocol.tools.profiles import TAB_OS, held_back_words, is_held_back
 from starloom_protocol.vocabulary import (
     CODES,
+    NO_NOTICES,
+    NOTICES,
     REPEATABLE,
     WORKING_CONSTELLATION_STATES,
     AttemptEnd,
@@ -55,6 +57,7 @@ from starloom_protocol.vocabulary import (
 _NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.DEVICE_ASIDE, Reason.MISSING_SECRET, Reason.MISSING_GRANT)
 """The obstacles between a task and a device, least first; any other reason means that the device cannot do it."""
 
+NOTIFY = "notify"
 _WHOLE = 1000
 """The load of a device without a free slot; a device that is spared ranks behind all loads."""
 _NOTHING = (0, 0)
@@ -210,7 +213,16 @@ def able(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None
     """Return the devices that could do this work when free; demonstration devices only if no real one can."""
     fits = [device for device in offering(fleet, tool) if _can(fleet, device, tool, selector, needs)]
     real = [device for device in fits if not device.demo]
-    return [device.id for device in (fits if selector != ANY or not real else real)]
+    found = fits if selector != ANY or not real else real
+    if tool == NOTIFY:
+        # Somebody has to see it; where nobody could, the first one says so.
+        found = [device for device in found if not is_blind(fleet, device)] or found
+    return [device.id for device in found]
+
+
+def is_blind(fleet: Fleet, device: Device) -> bool:
+    """Tell whether a device says that it has nothing to show a notice on."""
+    return fleet.offers[device.id].facts.get(NOTICES) == NO_NOTICES
 
 
 def is_able(shard: Shard, constellation: Constellation, spec: TaskSpec) -> bool:

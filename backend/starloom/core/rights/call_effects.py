@@ -48,6 +48,9 @@ _BESIDE: Final = frozenset({"any_exit", "device_name", "timeout_s"})
 """Arguments that change nothing about the work of a program."""
 
 TRASH: Final = "fs.trash"
+ROTATE: Final = "archive.rotate"
+"""It chooses which backups go into the trash: those beyond the last `keep`."""
+_TRASHING: Final = frozenset({TRASH, ROTATE})
 NAMED_FILES_MOST: Final = 20
 """As many as a person reads one by one before an answer."""
 _PATHS: Final = "paths"
@@ -314,9 +317,9 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
         for spec in listed
         if spec.key is None
         and (
-            spec.tool == TRASH
-            or (spec.undo is not None and spec.undo.tool == TRASH)
-            or (spec.goal is not None and TRASH in spec.goal.tools)
+            spec.tool in _TRASHING
+            or (spec.undo is not None and spec.undo.tool in _TRASHING)
+            or (spec.goal is not None and not _TRASHING.isdisjoint(spec.goal.tools))
             or (spec.any_of and _may_trash(spec.any_of))
         )
     ]
@@ -343,13 +346,15 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
 
 
 def _may_trash(others: Iterable[OtherCall]) -> bool:
-    return any(call.tool == TRASH for call in others)
+    return any(call.tool in _TRASHING for call in others)
 
 
 def trashed_words(spec: TaskSpec) -> str:
     """Return, in words, what a call puts into the trash; empty for a call that may write in another way, too."""
-    if spec.files_out or any(way.tool != TRASH for way in ways_of(spec)):
+    if spec.files_out or any(way.tool not in _TRASHING for way in ways_of(spec)):
         return ""
+    if spec.tool == ROTATE:
+        return _rotated_words(spec.args)
     paths = _trashed_paths(spec.args)
     of_a_list = spec.for_each is not None and spec.for_each.devices is None
     if _takes_paths(spec) or of_a_list or not all(paths):
@@ -361,12 +366,16 @@ def trashed_words(spec: TaskSpec) -> str:
 def _why_wide(spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]) -> str:
     if spec.goal is not None:
         return f"{spec.id} may put into the trash what a model names"
-    if not any(way.tool == TRASH for way in ways_of(spec)):
+    ways = ways_of(spec)
+    rotating = next((way for way in ways if way.tool == ROTATE), None)
+    if rotating is not None and not _is_asked_before(spec.id, specs, before):
+        return f"{spec.id} may {_rotated_words(rotating.args)}"
+    if not any(way.tool == TRASH for way in ways):
         return ""
     if _takes_paths(spec) or _is_one_of_a_list(spec, specs):
         asked = _is_asked_before(spec.id, specs, before)
         return "" if asked else f"{spec.id} puts files into the trash that the results of other tasks name"
-    whys = (_why_args_are_wide(spec.id, way.args) for way in ways_of(spec) if way.tool == TRASH)
+    whys = (_why_args_are_wide(spec.id, way.args) for way in ways if way.tool == TRASH)
     return next((why for why in whys if why), "")
 
 
@@ -381,13 +390,21 @@ def _why_args_are_wide(who: str, args: str) -> str:
 
 def _why_undo_is_wide(spec: TaskSpec) -> str:
     """Return why an undo may trash more than the files that its task has made."""
-    if spec.undo is None or spec.undo.tool != TRASH:
+    if spec.undo is None or spec.undo.tool not in _TRASHING:
         return ""
+    if spec.undo.tool == ROTATE:
+        return f"the undo of {spec.id} may {_rotated_words(spec.undo.args)}"
     who = f"the undo of {spec.id}"
     pointer = spec.undo.outputs.get(_PATHS, _ADDED)
     if pointer.rpartition("/")[2] != _ADDED:
         return f"{who} puts files into the trash that its result names"
     return _why_args_are_wide(who, spec.undo.args)
+
+
+def _rotated_words(args: str) -> str:
+    keep = parse(args).get("keep")
+    last = f"the last {keep}" if isinstance(keep, int) else "the last ones"
+    return f"move all backups but {last} to the trash"
 
 
 def _takes_paths(spec: TaskSpec) -> bool:

@@ -112,7 +112,7 @@ _BY_TRIGGER: dict[Trigger, dict[TaskState, Row]] = {
         waiting=ACT,
         ready=ACT,
         succeeded=never(_OVER),
-        failed=never(_OVER),
+        failed=ACT,
         cancelled=never(_OVER),
         skipped=never(_OVER),
     ),

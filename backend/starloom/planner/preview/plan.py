@@ -170,7 +170,9 @@ def _plain_task(task: TaskPreview) -> TaskPreviewRow:
     }
 
 
-def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by: str = "") -> Preview:
+def preview(
+    plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by: str = "", approves: bool = True
+) -> Preview:
     """Return the preview of this plan on this fleet, if `by` asked for it; `words`: it was asked for in words.
 
     It asks for an approval exactly if its submission would wait for one.
@@ -198,7 +200,7 @@ def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by:
     perhaps = uncertain(plan)
     never = tuple(fault for task, fault in unable.items() if task not in perhaps)
     faults = (*never, *_faults_of_secrets(plan, tasks, placed, access))
-    asks = needs_approval(placed, plan, strict=words, by=by)
+    asks = needs_approval(placed, plan, strict=words, by=by, approves=approves)
     flows = secret_flows(_receivers(plan, tasks, placed, access), access)
     return Preview(
         plan=plan,

@@ -64,6 +64,7 @@ _READINGS_MOST = 50
 _SPAN_MOST = 4
 """The words that the name of a device may have."""
 _AND = "and"
+_OF_SOURCE = frozenset({"of", "from"})
 _OF_SEVERAL = frozenset({"both", "other", "others"})
 
 
@@ -106,7 +107,34 @@ def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
         for slot in phrase.slots:
             if slot in places and phrase.before(slot):
                 places[slot].add(phrase.before(slot))
+    sources = [words for words in places.values() if _OF_SOURCE & words]
+    if len(sources) == 1:
+        # *Collect PDFs of lena* may be said with *from*, which stands before the folder in its phrases.
+        sources[0].update(_OF_SOURCE)
     return places
+
+
+def _devices_left_over(
+    said: Sequence[Word], phrases: Iterable[Phrase], values: Mapping[str, Any], fleet: FleetSnapshot
+) -> list[str]:
+    """Return the devices that the words name and that no value has: the recipe would leave them out."""
+    own = {form for phrase in phrases for form in phrase.literals}
+    taken = {
+        one.get("name")
+        for value in values.values()
+        if isinstance(value, dict)
+        for one in value.get("any", [value])
+        if isinstance(one, dict)
+    }
+    words = " ".join(word.text for word in said if not word.quoted).casefold()
+    named = [device for device in fleet.devices if device.name not in taken and device.named_in(words)]
+    # The name of another device may hold this one: *nas* in *nas two*.
+    others = [device.name.casefold() for device in fleet.devices if device.name in taken and device.named_in(words)]
+    return [
+        device.name
+        for device in named
+        if device.name.casefold() not in own and not any(device.named_in(other) for other in others)
+    ]
 
 
 def _device_at(
@@ -421,7 +449,8 @@ def _try_recipe(
     named = mentioned(recipe, phrases, said, fleet)
     near = _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
     unheeded = not_about(limits, phrases)
-    unused = (*not_in(left_over(said, phrases, devices), unheeded), *_unknown_in(given, recipe))
+    left = (*left_over(said, phrases, devices), *_devices_left_over(said, phrases, near.params, fleet))
+    unused = (*not_in(left, unheeded), *_unknown_in(given, recipe))
     return fits, replace(near, unused=unused)
 
 

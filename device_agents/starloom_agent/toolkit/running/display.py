@@ -28,6 +28,15 @@ def session() -> str:
     return "x11" if found.get("DISPLAY") else ""
 
 
+def notice_program() -> str:
+    """Return the program that shows a notice here; empty where nobody would see one."""
+    if sys.platform == "darwin" and shutil.which("osascript"):
+        return "osascript"
+    if shutil.which("termux-notification"):
+        return "termux-notification"
+    return "notify-send" if session() and shutil.which("notify-send") else ""
+
+
 def environment() -> dict[str, str]:
     """Return what a program needs to find the display."""
     return {**quiet_environment(), **desktop_session.variables()}

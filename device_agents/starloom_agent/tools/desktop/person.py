@@ -37,12 +37,13 @@ class Notify(Args, frozen=True, kw_only=True):
 
 def _notice_argv(title: str, text: str) -> list[str] | None:
     """Return the program that shows a notice here; texts are arguments of their own, never parts of a script."""
-    if sys.platform == "darwin" and shutil.which("osascript"):
+    program = display.notice_program()
+    if program == "osascript":
         script = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
         return ["osascript", "-e", script, title, text]
-    if shutil.which("termux-notification"):
+    if program == "termux-notification":
         return ["termux-notification", "--title", title, "--content", text]
-    if display.session() and shutil.which("notify-send"):
+    if program:
         return ["notify-send", "--app-name=Starloom", "--", title, text]
     return None
 

@@ -25,7 +25,7 @@ _NAME_CHARS_MOST: Final = 50
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A file at the hub (`artifact`) or on this device (`path`); `source` is its first path."""
+    """A file at the hub (`artifact`), else on this device (`path`); `source` is its first path."""
 
     artifact: Sha256 = ""
     name: str = ""
@@ -95,7 +95,8 @@ def check(context: ToolContext, args: Check) -> CheckedPictures:
 def _data_of(context: ToolContext, file: Candidate, name: str) -> bytes:
     if not file.path and not file.artifact:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} has neither an artifact nor a path", effect=False)
-    path = context.resolve_read(file.path) if file.path else context.fetch(file.artifact)
+    # A row that has both is of another device: its path means nothing here.
+    path = context.fetch(file.artifact) if file.artifact else context.resolve_read(file.path)
     with plain(path, "reading"), context.files.open(path) as opened:
         return opened.read(decoding.BYTES_MOST + 1)
 

@@ -23,27 +23,27 @@ from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Finding, Named, Summary
 from starloom_agent.toolkit.running.programs import run_program
 from starloom_agent.toolkit.text.durations import begin_of
-from starloom_protocol.text.wording import quoted
+from starloom_agent.toolkit.text.moments import moment_of, without_moment
+from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _LINE_CHARS = 400
 _TAIL_BYTES = 8 * 1024 * 1024
 """The latest lines win, so only the end of a long log is read."""
+_NAMED_MOST = 4
 _FOLDER = Path("/var/log")
 # Where the system keeps its log, and what its own program needs to read it.
 _SYSTEM_LOGS = ("/var/log", "/run/log", "/run/systemd", "/etc/machine-id", "/etc/systemd", "/proc")
 _TROUBLE = re.compile(r"\b(error|err|fail(ed|ure)?|fatal|critical|panic|emerg|oom)\b", re.IGNORECASE)
-_ISO = re.compile(r"^\s*\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?")
 _CHANGING = re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{8,}\b|\d+")
 _HIDDEN = "not seeing messages from other users"
-_SYSLOG = re.compile(r"^([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d:\d\d:\d\d)")
 
 
 class Search(Args, frozen=True, kw_only=True):
     """`since` is how far back (`2h`) or from when (`22:00`, `2026-01-31`); `path` a log file or a folder of them in
     place of the system's log; `contains` a plain text in the line (any case); `level` error keeps what speaks of
     trouble. The latest lines win when there are more than `limit`. `unseen` of the summary says what could not be read.
-    With `contains`, lines without a time are searched, too.
+    With `contains`, logs without known times are searched, too; their lines are `untimed`, apart from the others.
     """
 
     since: str | int = "24h"
@@ -60,28 +60,9 @@ class Search(Args, frozen=True, kw_only=True):
         return self.level == "error" or (self.level is msgspec.UNSET and not self.contains)
 
 
-def moment_of(line: str, now: datetime) -> float | None:
-    """Return the time that a log line begins with as seconds since 1970, or None where it has none.
-
-    A time at the ends of the calendar is none, such as the zero time of Go, the year 1.
-    """
-    try:
-        if found := _ISO.match(line):
-            zone = found[3] or ""
-            return datetime.fromisoformat(f"{found[1]}T{found[2]}{'+00:00' if zone == 'Z' else zone}").timestamp()
-        if found := _SYSLOG.match(line):
-            moment = datetime.strptime(f"{now.year} {found[1]} {found[2]} {found[3]}", "%Y %b %d %H:%M:%S")  # noqa: DTZ007 - syslog writes local time
-            if moment.timestamp() > now.timestamp() + 86_400:
-                moment = moment.replace(year=now.year - 1)  # a December line read in January
-            return moment.timestamp()
-    except (OverflowError, ValueError):
-        return None
-    return None
-
-
 def shape_of(text: str) -> str:
     """Return what stays the same when a message comes again: without its time, its numbers and its identifiers."""
-    bare = _SYSLOG.sub("", _ISO.sub("", text)).strip(" ]")
+    bare = without_moment(text).strip(" ]")
     return _CHANGING.sub("#", bare)[:200]
 
 
@@ -97,6 +78,13 @@ class LogRow(Named, LogLine):
     shape: str
 
 
+class UntimedLine(Named):
+    """A line of a log that tells no known times: nobody knows whether it is of the time that is asked for."""
+
+    source: str
+    text: str
+
+
 class LogRead(TypedDict):
     """Which log was read, and how many of its lines are wanted."""
 
@@ -108,14 +96,19 @@ class LogRead(TypedDict):
 class LogWindow(TypedDict):
     """Which lines were looked for: the text in them, and how long before the search they may begin.
 
-    Where there are such files: `others` are no logs by their names, `older` were last written before that, and
-    `untimed` tell no known times.
+    `lines` were found, of which the oldest `left_out` are not among the rows. Where there are such files: `others` are
+    no logs by their names, `older` were last written before that, and `untimed` tell no known times: `names` are
+    theirs, and `undated` the lines with the text in them.
     """
 
     contains: str
+    left_out: NotRequired[int]
+    lines: int
+    names: NotRequired[str]
     older: NotRequired[int]
     others: NotRequired[int]
     seconds: int
+    undated: NotRequired[int]
     untimed: NotRequired[int]
 
 
@@ -130,6 +123,7 @@ class LogSearch(TypedDict):
     summary: Summary
     truncated: bool
     unreadable: int
+    untimed: list[UntimedLine]
     window: LogWindow
 
 
@@ -145,11 +139,13 @@ def _from_journal(args: Search, begin: float) -> tuple[list[LogLine], bool]:
     if ran.exit_code:
         raise ToolFailed(Code.TOOL_FAILED, f"journalctl does not answer: {ran.stderr.strip()[:300]}")
     now = datetime.now(UTC)
-    rows: list[LogLine] = [
-        {"at_s": int(moment_of(line, now) or 0), "source": "journal", "text": line[:_LINE_CHARS]}
-        for line in ran.stdout.splitlines()
-        if not line.startswith("-- ")
-    ]
+    rows: list[LogLine] = []
+    at = begin
+    for line in ran.stdout.splitlines():
+        if not line.startswith("-- "):
+            # The later lines of a message have no time of their own.
+            at = moment_of(line, now) or at
+            rows.append({"at_s": int(at), "source": "journal", "text": line[:_LINE_CHARS]})
     return rows, _HIDDEN in ran.stderr
 
 
@@ -164,6 +160,7 @@ _LOG_NAMES = "*.log, syslog, messages and auth.log"
 class _Files:
     """The fitting lines of log files, and how many files were not judged.
 
+    undated      the fitting lines of logs without known times, where a word is asked for
     unreadable   logs that were refused
     untimed      logs without known times that have fitting lines or, where no word is asked for, any lines
     older        logs that were last written before the time that is asked for
@@ -171,33 +168,38 @@ class _Files:
     """
 
     rows: list[LogLine] = field(default_factory=list)
+    undated: list[UntimedLine] = field(default_factory=list)
     unreadable: int = 0
-    untimed: int = 0
+    untimed: list[str] = field(default_factory=list)
     older: int = 0
     others: int = 0
 
 
 def from_file(
     file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool, wanted: str = ""
-) -> tuple[list[LogLine], bool]:
-    """Return the fitting lines of a log file's end, and whether lines without any known time are among its lines.
+) -> tuple[list[LogLine], list[str] | None]:
+    """Return the fitting lines of a log file's end; if it tells no known times, the lines that fit but for that.
 
     A line without a time belongs to the one before it. A word that is `wanted` is searched in all lines: those before
-    the first time belong to that one, and a file without times is as old as its last change says.
+    the first time belong to that one.
     """
     about = os.fstat(file.fileno())
     file.seek(max(0, about.st_size - _TAIL_BYTES))
     lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
-    first = next((moment for line in lines if (moment := moment_of(line, now)) is not None), None)
-    at = (about.st_mtime if first is None else first) if wanted else None
+    moments = [moment_of(line, now) for line in lines]
+    first = next((moment for moment in moments if moment is not None), None)
+    at = first if wanted else None
+    fitting = [
+        not (only_trouble and not _TROUBLE.search(line)) and wanted in line[:_LINE_CHARS].casefold() for line in lines
+    ]
+    if first is None:
+        return [], [line[:_LINE_CHARS] for line, fits in zip(lines, fitting, strict=True) if fits or not wanted]
     rows: list[LogLine] = []
-    for line in lines:
-        at = moment_of(line, now) or at
-        if at is None or at < since_s or (only_trouble and not _TROUBLE.search(line)):
-            continue
-        if wanted in line[:_LINE_CHARS].casefold():
+    for line, moment, fits in zip(lines, moments, fitting, strict=True):
+        at = at if moment is None else moment
+        if fits and at is not None and at >= since_s:
             rows.append({"at_s": int(at), "source": name, "text": line[:_LINE_CHARS]})
-    return rows, first is None and bool(rows if wanted else lines)
+    return rows, None
 
 
 def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> _Files:
@@ -220,7 +222,10 @@ def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> _Fil
                     file, path.name, begin, now, only_trouble=args.only_trouble, wanted=args.contains.casefold()
                 )
                 seen.rows += found
-                seen.untimed += untimed
+                if untimed:
+                    seen.untimed.append(path.name)
+                    if args.contains:
+                        seen.undated += [{"source": path.name, "text": line} for line in untimed]
         except OSError:
             seen.unreadable += 1
     seen.unreadable += walk.unreadable
@@ -255,7 +260,7 @@ def search(context: ToolContext, args: Search) -> LogSearch:
         folder = _FOLDER.resolve()
         found = _from_files(args, begin, Beneath(read=(folder,)), folder)
         # A system has files of other forms as well; only of a named place is it said what was not judged.
-        seen = _Files(found.rows, found.unreadable, untimed=found.untimed if args.contains else 0)
+        seen = _Files(found.rows, found.undated, found.unreadable, untimed=found.untimed if args.contains else [])
     wanted = args.contains.casefold()
     rows = [row for row in seen.rows if wanted in row["text"].casefold()]
     rows.sort(key=lambda row: row["at_s"])
@@ -271,20 +276,26 @@ def search(context: ToolContext, args: Search) -> LogSearch:
         "count": len(rows),
         "truncated": len(rows) > len(kept),
         "unreadable": seen.unreadable,
+        "untimed": [{**named, **line} for line in seen.undated[-args.limit :]],
         "summary": {**named, "severity": 1 if why else 0, "weight": 1 if why else 0, "why": why, "unseen": unseen},
         "findings": [{**named, "looked_at": "log", "severity": 1, "why": why}] if why else [],
-        "window": _window(seen, args, round(now.timestamp() - begin)),
+        "window": _window(seen, args, round(now.timestamp() - begin), len(rows)),
     }
 
 
-def _window(seen: _Files, args: Search, seconds: int) -> LogWindow:
-    window: LogWindow = {"contains": args.contains, "seconds": max(0, seconds)}
+def _window(seen: _Files, args: Search, seconds: int, lines: int) -> LogWindow:
+    window: LogWindow = {"contains": args.contains, "lines": lines, "seconds": max(0, seconds)}
+    if lines > args.limit:
+        window["left_out"] = lines - args.limit
     if seen.older:
         window["older"] = seen.older
     if seen.others:
         window["others"] = seen.others
     if seen.untimed:
-        window["untimed"] = seen.untimed
+        window["untimed"] = len(seen.untimed)
+        window["names"] = few(seen.untimed, _NAMED_MOST)
+    if seen.undated:
+        window["undated"] = len(seen.undated)
     return window
 
 
@@ -297,7 +308,7 @@ def _unseen(seen: _Files, args: Search, *, hidden: bool) -> str:
     if seen.unreadable:
         parts.append(f"could not read {_logs(seen.unreadable)}{on}")
     if seen.untimed:
-        parts.append(f"could not tell the times of {_logs(seen.untimed)}{on}")
+        parts.append(f"could not tell the times of {few(seen.untimed, _NAMED_MOST)}{on}")
     if seen.others:
         some = f"{seen.others} other file{'s were' if seen.others != 1 else ' was'}"
         parts.append(f"only {_LOG_NAMES} were searched in {args.path}{on}, and {some} not")
@@ -313,7 +324,7 @@ def _logs(count: int) -> str:
 
 def _counted(rows: list[LogLine]) -> str:
     """Return how many lines, and the last of them, which says most."""
-    last = _SYSLOG.sub("", _ISO.sub("", rows[-1]["text"])).strip(" ]")[:120]
+    last = without_moment(rows[-1]["text"]).strip(" ]")[:120]
     return f"{len(rows)} line{'s' if len(rows) != 1 else ''}, the last: {last}"
 
 

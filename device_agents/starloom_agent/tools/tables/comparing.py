@@ -5,8 +5,9 @@ Pure, as the other `data` tools; `fs.find` and `fs.hash` make the lists, on one 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -24,7 +25,9 @@ class HashedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Compare(Args, frozen=True, kw_only=True):
-    """A file is the same one where its path below its folder is the same. `limit` bounds the rows, not the counts."""
+    """A file is the same one where its path below its folder is, else where its contents are in the other list, too.
+    `limit` bounds the rows, not the counts.
+    """
 
     first: list[HashedFile]
     second: list[HashedFile]
@@ -32,50 +35,79 @@ class Compare(Args, frozen=True, kw_only=True):
 
 
 class ComparedFile(TypedDict):
-    """`state` is where the file is, or that its contents differ; a size is 0 where the file is not there."""
+    """`state` is where the file is, or that its contents differ; a size is left out where the file is not there."""
 
-    first_bytes: int
+    first_bytes: NotRequired[int]
     path: str
-    second_bytes: int
+    second_bytes: NotRequired[int]
     state: Literal["only in the first", "only in the second", "different"]
 
 
+class RenamedFile(TypedDict):
+    """A file of one list whose contents are in the other under another path: `first` and `second` are both paths."""
+
+    bytes: int
+    first: str
+    second: str
+
+
 class Compared(TypedDict):
+    """`same` counts the files whose contents are in both; `moved` of these have another path, and are `renamed`."""
+
     count: int
     different: int
     equal: bool
     only_first: int
     only_second: int
+    moved: NotRequired[int]
+    renamed: list[RenamedFile]
     rows: list[ComparedFile]
     same: int
 
 
 def compare(_context: ToolContext, args: Compare) -> Compared:
     first, second = _by_place(args.first), _by_place(args.second)
+    in_first, in_second = _by_contents(first), _by_contents(second)
     rows: list[ComparedFile] = []
+    renamed: list[RenamedFile] = []
     same = 0
     for path in sorted(first.keys() | second.keys()):
         one, other = first.get(path), second.get(path)
         if one is not None and other is not None and one.sha256 == other.sha256:
             same += 1
-            continue
-        rows.append(
-            {
-                "first_bytes": one.bytes if one is not None else 0,
-                "path": path,
-                "second_bytes": other.bytes if other is not None else 0,
-                "state": "only in the second" if one is None else "only in the first" if other is None else "different",
-            }
-        )
-    return {
+        elif one is not None and other is not None:
+            rows.append({"path": path, "state": "different", "first_bytes": one.bytes, "second_bytes": other.bytes})
+        elif one is not None and one.sha256 in in_second:
+            renamed.append({"bytes": one.bytes, "first": path, "second": in_second[one.sha256]})
+        elif one is not None:
+            rows.append({"path": path, "state": "only in the first", "first_bytes": one.bytes})
+        elif other is not None and other.sha256 in in_first:
+            renamed.append({"bytes": other.bytes, "first": in_first[other.sha256], "second": path})
+        elif other is not None:
+            rows.append({"path": path, "state": "only in the second", "second_bytes": other.bytes})
+    # A file that has another name in both lists was met by both of its names.
+    renamed = list({(row["first"], row["second"]): row for row in renamed}.values())
+    found: Compared = {
         "count": len(rows),
         "different": sum(row["state"] == "different" for row in rows),
         "equal": not rows,
         "only_first": sum(row["state"] == "only in the first" for row in rows),
         "only_second": sum(row["state"] == "only in the second" for row in rows),
+        "renamed": renamed[: args.limit],
         "rows": rows[: args.limit],
-        "same": same,
+        "same": same + len(renamed),
     }
+    if renamed:
+        found["moved"] = len(renamed)
+    return found
+
+
+def _by_contents(files: Mapping[str, HashedFile]) -> dict[str, str]:
+    """Return the first path of each contents."""
+    found: dict[str, str] = {}
+    for path, file in sorted(files.items()):
+        found.setdefault(file.sha256, path)
+    return found
 
 
 def _by_place(files: list[HashedFile]) -> dict[str, HashedFile]:

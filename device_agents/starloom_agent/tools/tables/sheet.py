@@ -100,7 +100,6 @@ def page(
     ]
     total = sum(row.bytes for row in rows)
     summary = f"{_counted(len(rows), 'picture')} in {_counted(len(folders), 'folder')}, {_size(total)}"
-    summary += ", each read back and compared"
     bare = sum(row.hash not in small for row in rows)
     if (small or why) and bare:
         summary += f"; {bare} without a preview"

@@ -67,7 +67,8 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   const state = view.record?.state ?? "waiting";
   const id = view.id;
   const looks = Boolean(view.spec.look) || Boolean(view.ofGoal);
-  const can = (control: string) => CONTROLS[state].includes(control) && (!looks || LOOK_CONTROLS.has(control));
+  const can = (control: string) =>
+    CONTROLS[state].includes(control) && (!looks || (LOOK_CONTROLS.has(control) && !FINAL_TASK.has(state)));
   const cancelled = head.state === "cancelled" && head.cancelled_by;
   const gone = cancelled
     ? "A cancelled constellation stays as it is."
@@ -100,7 +101,7 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
     },
     {
       id: "skip",
-      label: "Skip",
+      label: state === "failed" ? "Go on without it" : "Skip",
       why:
         (looks && can("skip") ? null : gone) ??
         (can("skip") ? null : (atWork ?? done ?? "Say first whether it happened.")),
@@ -166,8 +167,10 @@ export function groupActions(
     },
     {
       id: "skip",
-      label: "Skip",
-      why: over ?? (state === "expanded" && !goal ? "Part of it has started: cancel it first." : null),
+      label: state === "failed" && !goal ? "Go on without what failed" : "Skip",
+      why:
+        (state === "failed" && !goal ? null : over) ??
+        (state === "expanded" && !goal ? "Part of it has started: cancel it first." : null),
       run: act("skip"),
     },
     { id: "cancel", label: goal ? "Cancel goal" : "Cancel group", why: over, danger: true, run: act("cancel") },

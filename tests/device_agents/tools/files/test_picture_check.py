@@ -117,3 +117,11 @@ def test_many_bad_pictures_are_told_in_one_bounded_sentence(device: Device) -> N
 def test_a_file_without_a_place_is_refused(device: Device) -> None:
     with pytest.raises(ToolFailed, match="neither an artifact nor a path"):
         device.call("image.check", files=[{"name": "a.jpg"}])
+
+
+def test_a_row_with_an_artifact_is_read_from_the_hub(device: Device) -> None:
+    """Its path is that of the device that sent it, and means nothing here."""
+    kept = device.store.put(io.BytesIO(_picture("PNG")), name="a.png", media="image/png")
+    row = {"artifact": kept["artifact"], "name": "a.png", "path": "viele/a.png"}
+    found = device.call("image.check", files=[row])
+    assert (found["files"], found["bad"], found["unopened"]) == (1, [], [])

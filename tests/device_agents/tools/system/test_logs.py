@@ -106,18 +106,41 @@ def test_a_log_without_times_is_told_as_unseen(device: Device) -> None:
     device.write("odd.log", "one error\nanother error\n")
     found = device.call("log.search", since="2026-01-01", path="odd.log", device_name="box")
     assert found["count"] == 0
-    assert found["summary"]["unseen"] == "could not tell the times of 1 log on box"
+    assert found["summary"]["unseen"] == "could not tell the times of odd.log on box"
 
 
 @pytest.mark.parametrize("name", ["notatki.txt", "notatki.log"])
 def test_a_word_is_found_in_a_file_without_times(device: Device, name: str) -> None:
     device.write(f"notes/{name}", "milk\nthe password is on paper\n")
     found = device.call("log.search", path=f"notes/{name}", contains="Password", device_name="box")
-    assert [row["text"] for row in found["rows"]] == ["the password is on paper"]
-    assert found["summary"]["unseen"] == "could not tell the times of 1 log on box"
-    assert found["window"]["untimed"] == 1
+    assert (found["count"], found["rows"]) == (0, []), "nobody knows whether it is of the last day"
+    assert found["untimed"] == [{"device": "box", "source": name, "text": "the password is on paper"}]
+    assert found["summary"]["unseen"] == f"could not tell the times of {name} on box"
+    window = {part: found["window"][part] for part in ("untimed", "undated", "names")}
+    assert window == {"untimed": 1, "undated": 1, "names": name}
     none = device.call("log.search", path=f"notes/{name}", contains="bread", device_name="box")
     assert (none["count"], none["summary"]["unseen"]) == (0, "")
+
+
+def test_a_log_of_nginx_counts_by_its_own_times(device: Device) -> None:
+    now = datetime.now().astimezone()
+    lines = [
+        f"{now - timedelta(hours=hour):%Y/%m/%d %H:%M:%S} [error] 812#812: *{hour} connect() failed"
+        for hour in range(40, 0, -1)
+    ]
+    device.write("nginx/error.log", "\n".join(lines) + "\n")
+    found = device.call("log.search", since="24h", path="nginx/error.log")
+    assert 23 <= found["count"] <= 24
+    assert found["summary"]["unseen"] == ""
+    assert len({row["shape"] for row in found["rows"]}) == 1
+    assert found["rows"][0]["at_s"] < now.timestamp() - 22 * 3600
+
+
+def test_lines_beyond_the_limit_are_told(device: Device) -> None:
+    device.write("app.log", "".join(f"2026-03-01T10:{n // 60:02}:{n % 60:02}Z error {n}\n" for n in range(600)))
+    found = device.call("log.search", since="2026-01-01", path="app.log", limit=500)
+    assert (found["count"], len(found["rows"])) == (600, 500)
+    assert (found["window"]["lines"], found["window"]["left_out"]) == (600, 100)
 
 
 def test_a_word_is_found_before_the_first_time(device: Device) -> None:

@@ -19,13 +19,31 @@ def test_files_are_the_same_by_their_place_below_their_folder(device: Device) ->
     second = [file("Copy/a.png", "a"), file("Copy/in/b.png", "d", 3), file("Copy/e.png", "e")]
     found = device.call("data.compare", first=first, second=second)
     assert found["rows"] == [
-        {"path": "c.png", "state": "only in the first", "first_bytes": 1, "second_bytes": 0},
-        {"path": "e.png", "state": "only in the second", "first_bytes": 0, "second_bytes": 1},
+        {"path": "c.png", "state": "only in the first", "first_bytes": 1},
+        {"path": "e.png", "state": "only in the second", "second_bytes": 1},
         {"path": "in/b.png", "state": "different", "first_bytes": 2, "second_bytes": 3},
     ]
     counts = {name: found[name] for name in ("count", "same", "different", "only_first", "only_second", "equal")}
     assert counts == {"count": 3, "same": 1, "different": 1, "only_first": 1, "only_second": 1, "equal": False}
     assert device.call("data.compare", first=first, second=first)["equal"] is True
+
+
+def test_equal_contents_under_another_name_are_no_difference(device: Device) -> None:
+    """A photo backup names its copies by their hashes; all of them had looked missing."""
+    first = [file("Bilder/a.jpg", "a", 5), file("Bilder/a copy.jpg", "a", 5), file("Bilder/b.jpg", "b")]
+    second = [file("Copy/aaaa.jpg", "a", 5), file("Copy/other.jpg", "c")]
+    found = device.call("data.compare", first=first, second=second)
+    assert [(row["path"], row["state"]) for row in found["rows"]] == [
+        ("b.jpg", "only in the first"),
+        ("other.jpg", "only in the second"),
+    ]
+    assert found["renamed"] == [
+        {"bytes": 5, "first": "a copy.jpg", "second": "aaaa.jpg"},
+        {"bytes": 5, "first": "a.jpg", "second": "aaaa.jpg"},
+    ]
+    assert (found["count"], found["same"], found["moved"], found["only_first"]) == (2, 2, 2, 1)
+    alone = device.call("data.compare", first=first[:1], second=second[:1])
+    assert (alone["equal"], alone["same"], alone["moved"]) == (True, 1, 1)
 
 
 def test_the_rows_are_bounded_and_the_counts_are_not(device: Device) -> None:

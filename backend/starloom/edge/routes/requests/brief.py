@@ -56,9 +56,11 @@ class BriefRoutes:
             plan = await self._submit.lowered(request, Asked(plan=pasted.text), len(pasted.text))
         except Problem as problem:
             raise _with_reply(problem, pasted) from problem
-        by = caller_of(request).by
+        caller = caller_of(request)
         preview = await self._hub.computing.run(
-            request, True, lambda: self._hub.planner.preview(plan, words=False, by=by)
+            request,
+            True,
+            lambda: self._hub.planner.preview(plan, words=False, by=caller.by, approves=caller.approves),
         )
         return json_reply({**preview, "plan": pasted.text})
 

@@ -195,10 +195,12 @@ class Submit:
             plan = checked or _plan_of(hub.planner.plan_recipe(body.recipe or "", body.params))
         # An estimate plays the plan, which takes some 50 ms.
         large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS or bool(hub.fleet.paces)
-        words, by = body.request is not None, caller_of(request).by
+        words, caller = body.request is not None, caller_of(request)
         micros = _micros_of(body.budget)
         shown = await hub.computing.run(
-            request, large, lambda: hub.planner.preview(plan, words=words, by=by, micros=micros)
+            request,
+            large,
+            lambda: hub.planner.preview(plan, words=words, by=caller.by, approves=caller.approves, micros=micros),
         )
         answer = cast("RequestPreview", {**shown})
         if warned := self._warned(plan):

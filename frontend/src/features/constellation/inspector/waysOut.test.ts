@@ -13,6 +13,7 @@ describe("ways out", () => {
       "press Edit plan and choose another device for this task",
       "press Cancel",
     ]);
+    expect(waysOut(["retry", "skip"], "failed")).toEqual(["press Retry", "press Go on without it"]);
     expect(waysOut(["mark", "retry"], "unknown")).toEqual(["press It happened or It did not happen", "press Retry"]);
   });
 });
@@ -25,6 +26,12 @@ describe("buttons of a task", () => {
       const offered = buttons.filter((button) => button.why === null).map((button) => button.id);
       expect(offered.filter((id) => !id.startsWith("mark-")).every((id) => allowed.includes(id))).toBe(true);
     }
+  });
+
+  it("let the rest go on without a task that failed", () => {
+    const view = { id: "a", record: { state: "failed" }, spec: { id: "a" } } as unknown as TaskView;
+    const skip = taskActions({} as Hub, { id: "c", state: "failed" } as Head, view).find(({ id }) => id === "skip");
+    expect([skip?.label, skip?.why]).toEqual(["Go on without it", null]);
   });
 
   it("of a look never repeat it", () => {

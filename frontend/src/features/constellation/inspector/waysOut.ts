@@ -12,6 +12,7 @@ const BUTTONS: Readonly<Record<string, string>> = {
   release: "press Release",
   resume: "press Resume",
   retry: "press Retry",
+  skip: "press Skip",
 };
 
 /** The ways out in words; a line to type or a sentence stays as it is, and one button is named once. */
@@ -20,6 +21,10 @@ export function waysOut(actions: readonly string[], state: string | undefined): 
   return actions
     .filter((action) => !(action === "edit" && reassigns))
     .map((action) =>
-      action === "mark" && state === "unknown" ? "press It happened or It did not happen" : (BUTTONS[action] ?? action),
+      action === "mark" && state === "unknown"
+        ? "press It happened or It did not happen"
+        : action === "skip" && state === "failed"
+          ? "press Go on without it"
+          : (BUTTONS[action] ?? action),
     );
 }
