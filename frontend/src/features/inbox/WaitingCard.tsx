@@ -11,6 +11,7 @@ import type { StreamModel } from "../../model/stream/stream.ts";
 import type { Device, Enrollment, Offer } from "../../model/types.ts";
 import { readable } from "../../model/words/readable.ts";
 import { age, duration, plural } from "../../model/words/words.ts";
+import { focusAtOnce } from "../../ui/focusAtOnce.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, CopyLine } from "../../ui/parts.tsx";
 import { typedOnDevice } from "../../ui/typed.ts";
@@ -116,6 +117,7 @@ export function AskItem({ ask }: { ask: Ask }) {
       {reason !== null && (
         <input
           className="input reason"
+          ref={focusAtOnce}
           aria-label="Reason"
           placeholder="Reason, told to the device"
           value={reason}

@@ -8,6 +8,7 @@ import { nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Call, Choice, Question } from "../../../model/types.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { age, duration } from "../../../model/words/words.ts";
+import { focusAtOnce } from "../../../ui/focusAtOnce.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Button } from "../../../ui/parts.tsx";
 import { PlanInShort } from "./PlanInShort.tsx";
@@ -122,6 +123,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       <Remembered calls={question.calls ?? []} />
       {reason !== null && (
         <input
+          ref={asksWords ? undefined : focusAtOnce}
           className="input reason"
           aria-label={asksWords ? "Answer" : "Reason"}
           placeholder={asksWords ? "Your answer" : "Reason, kept with the answer"}
