@@ -87,7 +87,7 @@ const NAMED: Record<string, string[]> = {
   ],
   "app/actions": ["app/workspace", "generated", "link", "model", "model/stream", "model/tasks", "model/words", "ui"],
   "app/shell": ["app/actions", "app/waiting", "app/workspace", "link", "model/fleet", "model/words", "ui"],
-  "app/waiting": ["app/workspace", "link", "model", "model/fleet", "model/stream", "model/words"],
+  "app/waiting": ["app/workspace", "link", "model", "model/fleet", "model/stream", "model/words", "ui"],
   "app/workspace": ["link", "model", "model/stream", "model/tasks", "ui"],
   link: ["model", "model/stream", "model/words"],
   ui: ["model", "model/words"],

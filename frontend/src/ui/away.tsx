@@ -65,6 +65,9 @@ export function useWhyNot(asks: Asks): string | null {
   return asks ? (away ?? whyNotBy(rights, asks)) : null;
 }
 
+/** Whether the rights of this sign-in allow it, also while the hub is away. */
+export const useMay = (asks: Asks): boolean => whyNotBy(useContext(RightsContext), asks) === null;
+
 const WIDTH_PX = 320;
 const HEIGHT_PX = 96;
 const EDGE_PX = 8;

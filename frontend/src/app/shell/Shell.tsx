@@ -8,8 +8,7 @@ import { Boundary } from "../../ui/Boundary.tsx";
 import { Brand, Icon, type IconName } from "../../ui/Icon.tsx";
 import { Button } from "../../ui/parts.tsx";
 import { useDoing } from "../actions/Actions.tsx";
-import { useNeeds } from "../waiting/needs.ts";
-import { useWaiting } from "../waiting/waiting.ts";
+import { useMine } from "../waiting/mine.ts";
 import { useLink, useMedia, usePhone, useWorkspace } from "../workspace/context.ts";
 import { printWhole } from "../workspace/printing.ts";
 import type { PaletteEntry } from "./finds.ts";
@@ -57,7 +56,7 @@ export function Shell(props: ShellProps) {
   const [path, go] = useLocation();
   const { say } = useDoing();
   const { session } = useWorkspace();
-  const waiting = useNeeds().count + useWaiting().count;
+  const waiting = useMine().count;
   const [over, setOver] = useState<"palette" | "keys" | "places" | null>(null);
   const phone = usePhone();
   const tight = useMedia(TIGHT);

@@ -12,7 +12,7 @@ import { Boundary } from "../../ui/Boundary.tsx";
 import { Empty } from "../../ui/parts.tsx";
 import { PartSave, PartView } from "./Answer.tsx";
 import { AnswerBand } from "./AnswerBand.tsx";
-import { PrintedFacts } from "./print/PrintedFacts.tsx";
+import { PrintedFacts } from "./PrintedFacts.tsx";
 
 /** So many parts stand below each other; more of them would be a page that nobody reads. */
 const PARTS_MAX = 20;

@@ -13,7 +13,7 @@ import { head as headOf } from "../../model/tasks/selectors.ts";
 import type { Head } from "../../model/types.ts";
 import { Acts } from "../../ui/Acts.tsx";
 import { AnswerStage } from "../answer/Answer.tsx";
-import { PrintedAnswer } from "../answer/print/PrintedAnswer.tsx";
+import { PrintedAnswer } from "../answer/PrintedAnswer.tsx";
 import type { OpenMenu } from "./graph/context.ts";
 import { useFeedPast } from "./history/past.ts";
 import { Inspector } from "./inspector/Inspector.tsx";

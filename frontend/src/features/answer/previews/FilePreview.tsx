@@ -15,7 +15,7 @@ import { bytes } from "../../../model/words/words.ts";
 import { DataTable } from "../values/DataTable.tsx";
 import { ValueView } from "../values/ValueView.tsx";
 
-const PrintedPage = lazy(() => import("../print/PrintedPage.tsx"));
+const PrintedPage = lazy(() => import("./PrintedPage.tsx"));
 const MarkdownView = lazy(() => import("./MarkdownView.tsx"));
 export const TEXT_BYTES_MAX = 256 * 1024;
 /** A part of a value can be shown only where the whole value was read. */

@@ -1,13 +1,13 @@
 /** A constellation on paper: its facts, its answer with all parts, and its tasks as a table. */
 
-import { PRINTED_MAX } from "../../../app/workspace/printing.ts";
-import type { AnswerPart } from "../../../model/answer/parts.ts";
-import type { StreamModel } from "../../../model/stream/stream.ts";
-import { elapsedMs, readingOrder, type TaskView } from "../../../model/tasks/selectors.ts";
-import type { Answer, Head } from "../../../model/types.ts";
-import { duration } from "../../../model/words/words.ts";
-import { PartView } from "../Answer.tsx";
-import { AnswerBand } from "../AnswerBand.tsx";
+import { PRINTED_MAX } from "../../app/workspace/printing.ts";
+import type { AnswerPart } from "../../model/answer/parts.ts";
+import type { StreamModel } from "../../model/stream/stream.ts";
+import { elapsedMs, readingOrder, type TaskView } from "../../model/tasks/selectors.ts";
+import type { Answer, Head } from "../../model/types.ts";
+import { duration } from "../../model/words/words.ts";
+import { PartView } from "./Answer.tsx";
+import { AnswerBand } from "./AnswerBand.tsx";
 import { PrintedFacts } from "./PrintedFacts.tsx";
 
 interface Props {

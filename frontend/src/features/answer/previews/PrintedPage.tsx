@@ -9,7 +9,7 @@ import { useResource } from "../../../app/workspace/resource.ts";
 import type { FileRef } from "../../../model/answer/files.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { bytes } from "../../../model/words/words.ts";
-import { Reading } from "../previews/FilePreview.tsx";
+import { Reading } from "./FilePreview.tsx";
 
 const PAGE_BYTES_MAX = 32 * 1024 * 1024;
 const DEPTH_MAX = 64;

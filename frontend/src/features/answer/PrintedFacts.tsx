@@ -1,6 +1,6 @@
 /** What a sheet of paper says that the page around it says on a screen: state, times, devices, the request. */
-import type { Head } from "../../../model/types.ts";
-import { constellationShown, FINAL } from "../../../model/words/words.ts";
+import type { Head } from "../../model/types.ts";
+import { constellationShown, FINAL } from "../../model/words/words.ts";
 
 const at = (ms: number | undefined): string =>
   ms ? new Date(ms).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" }) : "";
