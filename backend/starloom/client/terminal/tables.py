@@ -30,6 +30,11 @@ def is_table(value: object) -> bool:
     return _read(value) is not None
 
 
+def without_rows(value: object) -> bool:
+    """Return whether a value is a list of rows that has none, and says nothing beside that."""
+    return isinstance(value, dict) and value.get("rows") == [] and not any(value.values())
+
+
 def value_table(value: Any) -> Table:
     """Return a table value as a table; `is_table` holds for it."""
     columns, rows = _read(value) or ([], [])

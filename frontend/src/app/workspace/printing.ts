@@ -33,7 +33,8 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export const usePrinting = (): boolean => useSyncExternalStore(subscribe, () => printing);
+const isPrinting = () => printing;
+export const usePrinting = (): boolean => useSyncExternalStore(subscribe, isPrinting, isPrinting);
 
 /** How much of a list is shown: a screen's own bound, or that of the paper. */
 export const useBound = (onScreen: number): number => (usePrinting() ? PRINTED_MAX : onScreen);

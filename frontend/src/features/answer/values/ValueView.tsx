@@ -2,7 +2,7 @@
 
 import { useMemo } from "react";
 import { useBound } from "../../../app/workspace/printing.ts";
-import { fieldText, isHash, isRow, type Row, readTable, titleOf } from "../../../model/answer/table.ts";
+import { fieldText, isHash, isRow, type Row, readTable, titleOf, withoutRows } from "../../../model/answer/table.ts";
 import { parseExact } from "../../../model/words/exact.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { DataTable } from "./DataTable.tsx";
@@ -23,7 +23,8 @@ export function ValueView({ text, table = false, exact = false }: ValueViewProps
   const value = useMemo(() => read(text), [text]);
   const found = useMemo(() => (table && isRow(value) && !readTable(value) ? firstTable(value) : null), [value, table]);
   if (found) return <DataTable table={found} />;
-  if (table && Array.isArray(value) && value.length === 0) return <p className="dim">Nothing.</p>;
+  if (withoutRows(value) || (table && Array.isArray(value) && value.length === 0))
+    return <p className="dim">Nothing.</p>;
   if (exact && typeof value !== "string" && !readTable(value)) return <Exact value={value} />;
   return <Part value={value} depth={0} />;
 }
