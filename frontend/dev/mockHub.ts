@@ -283,6 +283,25 @@ export class MockHub {
         },
         status: 201,
       };
+    if (path.startsWith("/people"))
+      return {
+        body: {
+          items: [
+            {
+              id: "p2",
+              kind: "person",
+              last_used_at: iso(this.now()),
+              name: "jonas",
+              revoked_at: null,
+              role: "viewer",
+              sessions: 1,
+              tokens: 0,
+            },
+          ],
+          next: null,
+        },
+        status: 200,
+      };
     if (path === "/tokens")
       return {
         body: {

@@ -12,6 +12,7 @@ import { useLab } from "../lab/BreakSomething.tsx";
 import { ModelCard } from "./model/ModelCard.tsx";
 import { StandingCard } from "./Standing.tsx";
 import { SecretCard } from "./secrets/SecretCard.tsx";
+import { PeopleCard } from "./sessions/PeopleCard.tsx";
 import { SessionsCard } from "./sessions/SessionsCard.tsx";
 
 export function SettingsPage() {
@@ -103,6 +104,7 @@ export function SettingsPage() {
             </div>
           </section>
         )}
+        {owns && holds(workspace.session ?? UNKNOWN, "access") && <PeopleCard />}
         {runs && holds(workspace.session ?? UNKNOWN, "access") && <SessionsCard />}
       </div>
     </Shell>
