@@ -51,16 +51,18 @@ function Person({ person, onChanged }: { person: RoleRow; onChanged: () => void 
     <div className="item">
       <span />
       <b className="strong cut">{person.name}</b>
-      <select
-        aria-label={`Role of ${person.name}`}
-        value={person.role}
-        disabled={session?.principal.id === person.id}
-        onChange={(event) => setAsked(event.target.value as Role)}
-      >
-        {ROLES.map((role) => (
-          <option key={role}>{role}</option>
-        ))}
-      </select>
+      <span className="field">
+        <select
+          aria-label={`Role of ${person.name}`}
+          value={person.role}
+          disabled={session?.principal.id === person.id}
+          onChange={(event) => setAsked(event.target.value as Role)}
+        >
+          {ROLES.map((role) => (
+            <option key={role}>{role}</option>
+          ))}
+        </select>
+      </span>
       <span className="sub small">
         {[
           session?.principal.id === person.id ? "you" : person.kind,
