@@ -57,7 +57,7 @@ export function undoWork(
   };
 }
 
-/** What an undo does, in words: files go into a trash, which can be emptied or opened; other calls have no way back. */
+/** The effect of an undo in words: files go into a trash, which can be emptied or opened; other calls have no way back. */
 function asksOf(found: readonly TaskView[]): string {
   const trashing = found.filter((view) => view.spec.undo?.tool === TRASH);
   const others = found.filter((view) => view.spec.undo?.tool !== TRASH);

@@ -1,4 +1,4 @@
-/** What of all that waits this person may answer or do: the rest waits for somebody with other rights. */
+/** The part of all that waits which this person may answer or do: the rest waits for somebody with other rights. */
 import { useContext } from "react";
 import { RightsContext, whyNotBy } from "../../ui/away.tsx";
 import { useNeeds } from "./needs.ts";

@@ -4,7 +4,7 @@ import type { SessionRow } from "../../model/types.ts";
 const RANK: readonly string[] = ["viewer", "approver", "operator", "owner"];
 const AS: Record<string, string> = { approver: "an approver", operator: "an operator", owner: "an owner" };
 
-/** What to do for the rights of a newer role; empty where this sign-in has them. */
+/** The way to the rights of a newer role; empty where this sign-in has them. */
 export function olderRights(session: Pick<SessionRow, "person_role" | "role"> | null): string {
   // A tab that goes on with what it last knew may have kept none.
   if (!session?.person_role || RANK.indexOf(session.person_role) <= RANK.indexOf(session.role)) return "";

@@ -1,5 +1,5 @@
 /**
- * Whether the page is being printed. What is cut or fetched late on a screen is whole on paper: it is drawn before the
+ * Whether the page is being printed. A list that is cut on a screen is whole on paper: it is drawn before the
  * browser lays the sheets out. `printWhole` also waits for pictures and files, which a browser's own menu does not.
  */
 import { useSyncExternalStore } from "react";
@@ -7,7 +7,7 @@ import { flushSync } from "react-dom";
 
 /** So many rows, files or pictures of one part are printed. */
 export const PRINTED_MAX = 2000;
-/** What is still not read after this time says so on the paper. */
+/** A part that is still not read after this time says so on the paper. */
 const READING_MS = 15_000;
 const LOOK_MS = 50;
 const READING = "main [data-reading]";

@@ -1,4 +1,4 @@
-/** What a sheet of paper says that the page around it says on a screen: state, times, devices, the request. */
+/** The facts on paper that the frame of the page says on a screen: state, times, devices, the request. */
 import type { Head } from "../../model/types.ts";
 import { constellationShown, FINAL } from "../../model/words/words.ts";
 

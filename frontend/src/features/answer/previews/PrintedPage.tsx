@@ -26,7 +26,7 @@ const LEFT = new Set(["script", "style", "title", "template", "noscript", "ifram
 const EMPTY = new Set(["hr", "br"]);
 const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif);base64,[\w+/=\s]+$/;
 
-/** What of a document is drawn, and whether all of it is. */
+/** The part of a document that is drawn, and whether it is all of it. */
 export function drawn(text: string): { content: ReactNode; whole: boolean } {
   // The document is inert: nothing in it runs or is fetched.
   const page = new DOMParser().parseFromString(text, "text/html");

@@ -118,7 +118,7 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
   );
 }
 
-/** What a revocation ends, in words that no other row has: whose it is, where, and since when. */
+/** The subject of a revocation, in words that no other row has: whose it is, where, and since when. */
 function subjectOf(token: TokenRow, label: string, now: number): string {
   const whose = token.for?.name ? `${token.for.name}'s` : "the";
   const what = { bearer: "token", invitation: "invitation" }[token.kind] ?? "sign-in";
