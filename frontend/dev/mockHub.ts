@@ -34,6 +34,8 @@ export interface MockOptions {
   lab?: boolean;
   /** The role of the person who looks; the owner without it. */
   role?: "owner" | "operator" | "approver" | "viewer";
+  /** The role that this person has by now; that of the sign-in without it. */
+  personRole?: string;
 }
 
 /** What a submit answers that was waited for: the test task of a new device, for one. */
@@ -73,11 +75,13 @@ export class MockHub {
   proposals: ProposalRow[] = [];
 
   private readonly role: string;
+  private readonly personRole: string;
 
   constructor(options: MockOptions = {}) {
     this.signedIn = options.signedIn ?? true;
     this.sessionEnded = options.sessionEnded ?? false;
     this.role = options.role ?? "owner";
+    this.personRole = options.personRole ?? this.role;
     this.shiftMs = options.shiftMs ?? 0;
     this.lab = options.lab ? new MockLab(this) : null;
     this.logs.set("fleet", options.empty ? [] : this.shift(fleetLog()));
@@ -279,6 +283,25 @@ export class MockHub {
         },
         status: 201,
       };
+    if (path.startsWith("/people"))
+      return {
+        body: {
+          items: [
+            {
+              id: "p2",
+              kind: "person",
+              last_used_at: iso(this.now()),
+              name: "jonas",
+              revoked_at: null,
+              role: "viewer",
+              sessions: 1,
+              tokens: 0,
+            },
+          ],
+          next: null,
+        },
+        status: 200,
+      };
     if (path === "/tokens")
       return {
         body: {
@@ -303,6 +326,16 @@ export class MockHub {
               label: "invited to the page",
               link_until: null,
               role: "viewer",
+            },
+            {
+              created_at: iso(this.now()),
+              ends_asker: false,
+              expires_at: iso(this.now() + 9e8),
+              for: { kind: "person", name: "jonas" },
+              id: "t3",
+              kind: "bearer",
+              label: "backup script",
+              role: "operator",
             },
           ],
           next: null,
@@ -337,7 +370,15 @@ export class MockHub {
   private session(): Answered {
     const principal = { id: "p1", name: "mara" };
     return {
-      body: { csrf: "csrf", lab: this.lab !== null, principal, role: this.role, scopes: [], token: "t1" },
+      body: {
+        csrf: "csrf",
+        lab: this.lab !== null,
+        principal,
+        person_role: this.personRole,
+        role: this.role,
+        scopes: [],
+        token: "t1",
+      },
       status: 200,
     };
   }

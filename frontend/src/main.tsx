@@ -10,6 +10,7 @@ import "./features/activity/activity.css";
 import "./features/fleet/devices.css";
 import "./features/lab/lab.css";
 import "./styles/narrow.css";
+import "./styles/print.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./App.tsx";
 

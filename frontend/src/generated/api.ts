@@ -5697,6 +5697,8 @@ export interface components {
             lab: boolean;
             means: string;
             now: string | null;
+            /** @description The role that its person has now; a sign-in keeps the one that it began with, until the person signs in again. */
+            person_role: components["schemas"]["Role"];
             principal: components["schemas"]["PrincipalRow"];
             program: string;
             role: components["schemas"]["Role"];

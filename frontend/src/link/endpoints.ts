@@ -253,6 +253,9 @@ export class Hub {
   /** A link that opens the page once for somebody, with the rights of the role. */
   invite = (name: string, role: BodyOf<"post", "/tokens">["role"]) =>
     this.rest.create("/sign-in-links", { body: { for: name, role } });
+  people = (signal?: AbortSignal) => this.rest.get("/people", { signal });
+  giveRole = (name: string, role: BodyOf<"patch", "/people/{name}">["role"]) =>
+    this.rest.patch("/people/{name}", { path: { name }, body: { role } });
   revokeToken = (id: string) => this.rest.delete("/tokens/{token}", { path: { token: id } });
 
   /** The text of an artifact. */

@@ -41,6 +41,7 @@ export type {
   RecipeWhole,
   RefusedRow,
   RequestPreview,
+  RoleRow,
   RoleSetting,
   RunCourse,
   RunRow,

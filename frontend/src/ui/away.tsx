@@ -78,6 +78,9 @@ export function useWhyNot(asks: Asks): string | null {
 /** Why the rights of this sign-in never allow it, whether the hub answers or not. */
 export const useRefusal = (asks: Asks): string | null => whyNotBy(useContext(RightsContext), asks);
 
+/** Whether the rights of this sign-in allow it, also while the hub is away. */
+export const useMay = (asks: Asks): boolean => useRefusal(asks) === null;
+
 const WIDTH_PX = 320;
 const HEIGHT_PX = 96;
 const EDGE_PX = 8;

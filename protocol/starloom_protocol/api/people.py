@@ -54,6 +54,8 @@ class SessionRow(TypedDict):
 
     principal: PrincipalRow
     role: Role
+    person_role: Role
+    """The role that its person has now; a sign-in keeps the one that it began with, until the person signs in again."""
     approves: bool
     scopes: list[str]
     means: str

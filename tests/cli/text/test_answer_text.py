@@ -54,6 +54,20 @@ def test_words_of_a_model_come_first_with_their_sources() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"count": 0, "rows": []}, ["  nothing"]),
+        ({"again": [], "bytes": 2048, "note": {"a": 1}}, ["  again: none", "  bytes: 2.0 kB", "  note: a: 1"]),
+        ({"count": 1, "rows": [{"n": 1}]}, ["  count: 1", "  rows:", "  n", "  1"]),
+    ],
+)
+def test_a_result_of_several_values_is_no_raw_json(value: Any, said: list[str]) -> None:
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(answer_lines(an_answer(sentence="Done.", items=[an_item("Proof", value)]), {}))
+    assert [line.rstrip() for line in console.export_text().splitlines()][2:] == said
+
+
 STEERS = "a\u202egpj.exe\x1b[31m\x9b2J\x07\u2066"
 
 

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 
 from starloom.cli.text.constellation_text import answer_text
 from starloom.cli.text.task_names import task_name
-from starloom.client.terminal.tables import cell, is_table, value_table
+from starloom.client.terminal.tables import cell, is_table, value_table, without_rows
 from starloom_protocol.records.entities import Answer, AnswerItem
 from starloom_protocol.values import canonical
 
@@ -93,6 +93,8 @@ def test_what_is_no_table_is_not_taken_for_one() -> None:
     assert not is_table([])
     assert not is_table([1])
     assert not is_table({"rows": []})
+    assert without_rows({"count": 0, "rows": []})
+    assert not without_rows({"note": "x", "rows": []})
     assert is_table(TABLE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -87,3 +88,8 @@ def person_role(
         return
     left = f"{counted(found['sessions'], 'session')} and {counted(found['tokens'], 'token')}"
     print(f"{name} is {found['role']} now and keeps {left}")
+    if found["sessions"] or found["tokens"]:
+        say(
+            "These keep the rights with which they were made. For the new role on the page, invite again: "
+            f"starloom person invite {shlex.quote(name)} --role {found['role']}"
+        )

@@ -17,7 +17,7 @@ from starloom.cli.text.task_names import named_in_line, named_in_text, task_name
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.fitting import Fitted
 from starloom.client.terminal.style import clock, shown_text, state_text
-from starloom.client.terminal.tables import cell, is_table, shown_as, value_table
+from starloom.client.terminal.tables import cell, is_table, shown_as, value_table, without_rows
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View
 from starloom_protocol.records.entities import (
@@ -248,7 +248,7 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     if item.value is None:
         return Text.assemble(heading, "\n  -")
     value = parse(item.value)
-    if value == []:
+    if value == [] or without_rows(value):
         return Text.assemble(heading, "\n  nothing")
     if is_table(value):
         rows = value if isinstance(value, list) else value["rows"]
@@ -257,26 +257,22 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
         return Text.assemble(
             heading, f"\n  {escaped(str(value.get('name', '')))} {size_words(int(value.get('bytes', 0)))}"
         )
-    if isinstance(value, dict) and value and all(not isinstance(part, (dict, list)) for part in value.values()):
-        return Text.assemble(
-            heading,
-            *(f"\n  {escaped(name)}: {escaped_text(cell(part, shown_as(name)))}" for name, part in value.items()),
-        )
     if isinstance(value, str):
         return Text.assemble(heading, "\n  " + escaped_text(value))
-    if isinstance(value, dict) and any(is_table(part) for part in value.values()):
+    if isinstance(value, dict) and value:
         return Group(heading, *_parts(value))
     return Text.assemble(heading, "\n  " + escaped_text(item.value))
 
 
 def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
-    """Yield the parts of a result that has lists of rows beside single values: a line each, and a table for rows."""
+    """Yield the parts of a result of several values: a line each, and a table for rows."""
     for name, part in value.items():
         if is_table(part):
             yield Text(f"  {escaped(name)}:")
             yield value_table(part)
-        elif part != []:
-            yield Text(f"  {escaped(name)}: {escaped_text(cell(part, shown_as(name)))}")
+        else:
+            said = "none" if part in ([], {}) else escaped_text(cell(part, shown_as(name)))
+            yield Text(f"  {escaped(name)}: {said}")
 
 
 def event_line(event: Event, devices: dict[str, str]) -> str:

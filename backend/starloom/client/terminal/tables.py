@@ -35,6 +35,11 @@ def is_table(value: object) -> bool:
     return _read(value) is not None
 
 
+def without_rows(value: object) -> bool:
+    """Return whether a value is a list of rows that has none, and says nothing beside that."""
+    return isinstance(value, dict) and value.get("rows") == [] and not any(value.values())
+
+
 def value_table(value: Any) -> RenderableType:
     """Return a table value as a table, with a line on what it leaves out; `is_table` holds for it."""
     every, rows = _read(value) or ([], [])

@@ -157,6 +157,7 @@ class LanListener:
             try:
                 await self.open()
             except Problem as problem:
+                self._state = LanState(wanted=self._state.wanted, fault=problem.reason)
                 _log.warning("event=lan_closed reason=%s", problem.reason)
         self._following = asyncio.create_task(self._follow(), name="lan")
 
@@ -174,7 +175,9 @@ class LanListener:
                 try:
                     await self._listen()
                 except Problem as problem:
-                    self._state = LanState(wanted=self._state.wanted, fault=problem.reason)
+                    # The person who asked reads the refusal; a fault is kept of what was opened before.
+                    if self._state.wanted:
+                        self._state = LanState(wanted=True, fault=problem.reason)
                     raise
             path = self._place.home / OPENED_FILE
             await asyncio.to_thread(path.touch, 0o600)

@@ -29,7 +29,8 @@ _STYLE = """
 body{margin:0;padding:2rem clamp(1rem,4vw,3rem);
 font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)}
 h1{font-size:1.6rem;margin:0}p{margin:.25rem 0 1.5rem;color:var(--soft)}h2{font-size:1.05rem;margin:2rem 0 .75rem}
-ul{list-style:none;margin:0;padding:0;display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(160px,1fr))}
+ul{list-style:none;margin:0;padding:0;display:grid;gap:1rem;
+grid-template-columns:repeat(auto-fill,minmax(min(160px,calc(50% - .5rem)),1fr))}
 figure{margin:0}
 img,.none{display:block;width:100%;aspect-ratio:4/3;object-fit:cover;border-radius:6px;border:1px solid var(--line)}
 .none{display:grid;place-items:center;text-align:center;padding:.5rem;box-sizing:border-box;color:var(--soft);font-size:.85rem}

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { TaskView } from "../../model/tasks/selectors.ts";
 import type { Head, Version } from "../../model/types.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { takeBack, undoneBy } from "./goingBack.ts";
+import { takeBack, undoneBy, undoWork } from "./goingBack.ts";
 
 const version = (number: number, trigger = "edit"): Version =>
   ({ number, trigger, author: "person:ann", at_ms: 0 }) as Version;
@@ -19,5 +20,31 @@ describe("undoing a version", () => {
 
   it("says that it worked", () => {
     expect(takeBack({} as Workspace, head, version(2), [])?.said).toMatch(/^v2 is undone/);
+  });
+});
+
+describe("undoing work", () => {
+  const stored = (undo: object, value: object) =>
+    ({
+      id: "store",
+      name: "store",
+      deviceName: "Speicher",
+      spec: { id: "store", undo },
+      record: { state: "succeeded" },
+      attempt: { value: JSON.stringify(value) },
+    }) as unknown as TaskView;
+  const asked = (view: TaskView) => undoWork({} as Workspace, head, [view], view)?.asks;
+
+  it("says how many files go into which trash", () => {
+    const undo = { args: "{}", outputs: { paths: "/added" }, tool: "fs.trash" };
+    expect(asked(stored(undo, { added: ["a", "b"] }))).toBe(
+      "It puts 2 files of store into the trash of Speicher; from there they can be taken back.",
+    );
+    expect(asked(stored(undo, {}))).toContain("the files of store into the trash of Speicher");
+  });
+
+  it("says which call runs where that is no trash", () => {
+    const undo = { args: "{}", outputs: {}, tool: "http.post" };
+    expect(asked(stored(undo, {}))).toBe("It runs http.post for store, which cannot be undone itself.");
   });
 });

@@ -1,8 +1,10 @@
 /** Actions that go back: fork from here, undo finished work, take back an edit; each says why it is not possible. */
 import { history } from "../../link/history.ts";
-import type { TaskView } from "../../model/tasks/selectors.ts";
+import { partAt } from "../../model/answer/files.ts";
+import { resultOf, type TaskView } from "../../model/tasks/selectors.ts";
 import type { Head, Version } from "../../model/types.ts";
-import { FINAL } from "../../model/words/words.ts";
+import { parseExact } from "../../model/words/exact.ts";
+import { FINAL, plural } from "../../model/words/words.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Action } from "./actions.ts";
 
@@ -49,11 +51,41 @@ export function undoWork(
     id: "undo",
     label: task ? "Undo" : found.length === 1 ? `Undo ${found[0]?.id}` : `Undo ${found.length} steps`,
     why: running,
-    asks: `The plan has its own undo call for ${namesOf(found)}. It runs now, and cannot be undone itself.`,
+    asks: asksOf(found),
     deed: found.length === 1 ? `Undo ${found[0]?.id}` : `Undo ${found.length} steps`,
     run: () => history.undo(hub.rest, head.id, task ? [task.id] : []),
   };
 }
+
+/** The effect of an undo in words: files go into a trash, which can be emptied or opened; other calls have no way back. */
+function asksOf(found: readonly TaskView[]): string {
+  const trashing = found.filter((view) => view.spec.undo?.tool === TRASH);
+  const others = found.filter((view) => view.spec.undo?.tool !== TRASH);
+  const said: string[] = [];
+  for (const view of trashing.slice(0, NAMED_MAX))
+    said.push(`${filesOf(view)} of ${view.name} into the trash of ${view.deviceName || "its device"}`);
+  if (trashing.length > NAMED_MAX) said.push(`those of ${trashing.length - NAMED_MAX} more tasks into the trash`);
+  const parts = said.length ? [`It puts ${said.join(", ")}; from there they can be taken back.`] : [];
+  if (others.length) parts.push(`It runs ${callsOf(others)} for ${namesOf(others)}, which cannot be undone itself.`);
+  return parts.join(" ");
+}
+
+const TRASH = "fs.trash";
+
+/** The files that the undo of a task names, counted in its result where that is at hand. */
+function filesOf(view: TaskView): string {
+  const pointer = view.spec.undo?.outputs?.paths;
+  const text = resultOf(view);
+  try {
+    const found = pointer && text ? partAt(parseExact(text), pointer) : null;
+    return Array.isArray(found) ? plural(found.length, "file") : "the files";
+  } catch {
+    return "the files";
+  }
+}
+
+const callsOf = (views: readonly TaskView[]): string =>
+  [...new Set(views.map((view) => view.spec.undo?.tool))].join(", ");
 
 function namesOf(views: readonly TaskView[]): string {
   const shown = views.slice(0, NAMED_MAX).map((view) => view.name);

@@ -8,9 +8,9 @@ import { Boundary } from "../../ui/Boundary.tsx";
 import { Brand, Icon, type IconName } from "../../ui/Icon.tsx";
 import { Button } from "../../ui/parts.tsx";
 import { useDoing } from "../actions/Actions.tsx";
-import { useNeeds } from "../waiting/needs.ts";
-import { useWaiting } from "../waiting/waiting.ts";
+import { useMine } from "../waiting/mine.ts";
 import { useLink, useMedia, usePhone, useWorkspace } from "../workspace/context.ts";
+import { printWhole } from "../workspace/printing.ts";
 import type { PaletteEntry } from "./finds.ts";
 import { KeyList } from "./KeyList.tsx";
 import { type Key, useKeys } from "./keys.ts";
@@ -56,7 +56,7 @@ export function Shell(props: ShellProps) {
   const [path, go] = useLocation();
   const { say } = useDoing();
   const { session } = useWorkspace();
-  const waiting = useNeeds().count + useWaiting().count;
+  const waiting = useMine().count;
   const [over, setOver] = useState<"palette" | "keys" | "places" | null>(null);
   const phone = usePhone();
   const tight = useMedia(TIGHT);
@@ -71,6 +71,7 @@ export function Shell(props: ShellProps) {
   };
   const common: Key[] = [
     { keys: "Ctrl-K", does: "Search and do anything", run: () => setOver("palette"), always: true },
+    { keys: "Ctrl-P", does: "Print all of this page", run: () => void printWhole() },
     { keys: "?", does: "Show all keys", run: () => setOver("keys") },
     { keys: "n", does: "New request", run: () => go("/new") },
     { keys: "/", does: "Filter; search where nothing can be filtered", run: filter },
@@ -103,7 +104,7 @@ export function Shell(props: ShellProps) {
       run: () => go(place.path),
     })),
     ...keys
-      .filter((key) => key.keys.length === 1 && key.keys !== "n" && key.keys !== "/")
+      .filter((key) => (key.keys.length === 1 || key.keys === "Ctrl-P") && key.keys !== "n" && key.keys !== "/")
       .map((key) => ({ id: `key ${key.keys}`, group: "Do", label: key.does, keys: key.keys, run: key.run })),
   ];
   const here = (place: string) => (place === "/" ? path === "/" : path.startsWith(place));

@@ -10,6 +10,8 @@ export interface Key {
 }
 
 const SEQUENCE_MS = 900;
+/** A letter that follows one which means nothing so soon is typed for a field that has not got the focus. */
+const TYPING_MS = 400;
 
 export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && Boolean(target.closest("input, textarea, select, [contenteditable]"));
@@ -27,6 +29,7 @@ export function useKeys(keys: Key[]): void {
   useEffect(() => {
     let before = "";
     let at = 0;
+    let strayAt = Number.NEGATIVE_INFINITY;
     const hear = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.altKey) return;
       const name = nameOf(event);
@@ -37,7 +40,12 @@ export function useKeys(keys: Key[]): void {
       const inDialog = document.querySelector("dialog[open]") !== null;
       const found =
         latest.current.find((key) => key.keys === sequence) ?? latest.current.find((key) => key.keys === name);
+      const letter = event.key.length === 1 && !event.ctrlKey && !event.metaKey;
+      const meant = found || latest.current.some((key) => key.keys.startsWith(`${name} `));
+      const strayed = event.timeStamp - strayAt < TYPING_MS;
+      if (letter && !typing && (strayed || !meant)) strayAt = event.timeStamp;
       if (!found || ((typing || inDialog) && !found.always)) return;
+      if (letter && strayed) return;
       event.preventDefault();
       found.run();
     };

@@ -13,6 +13,7 @@ const SESSION: SessionRow = {
   now: null,
   principal: { id: "p", name: "Ann", kind: "person" },
   program: "starloom",
+  person_role: "owner",
   role: "owner",
   scopes: [],
   token: "t",

@@ -4,19 +4,27 @@ import { Link } from "wouter";
 import { MissingConstellation } from "../../app/shell/Missing.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useStream } from "../../app/workspace/context.ts";
+import { usePrinting } from "../../app/workspace/printing.ts";
 import { partsOf } from "../../model/answer/parts.ts";
-import { answer, head, specs } from "../../model/tasks/selectors.ts";
+import type { StreamModel } from "../../model/stream/stream.ts";
+import { allViews, answer, head, specs } from "../../model/tasks/selectors.ts";
 import { Boundary } from "../../ui/Boundary.tsx";
 import { Empty } from "../../ui/parts.tsx";
 import { PartSave, PartView } from "./Answer.tsx";
 import { AnswerBand } from "./AnswerBand.tsx";
+import { PrintedFacts } from "./PrintedFacts.tsx";
 
 /** So many parts stand below each other; more of them would be a page that nobody reads. */
 const PARTS_MAX = 20;
 
+/** The names of the devices that its tasks were on. */
+const devicesOf = (model: StreamModel, fleet: StreamModel): string[] =>
+  [...new Set(allViews(model, fleet).map((view) => view.deviceName))].filter(Boolean).sort();
+
 export function AnswerPage({ id, part: wanted }: { id: string; part: string | null }) {
   const model = useStream(id);
   const fleet = useFleet();
+  const printing = usePrinting();
   const constellation = head(model);
   if (!constellation) return <MissingConstellation id={id} />;
   const parts = partsOf(answer(model), specs(model));
@@ -28,6 +36,7 @@ export function AnswerPage({ id, part: wanted }: { id: string; part: string | nu
       crumb={{ path, label: constellation.name || constellation.request || id }}
     >
       <div className="page alone">
+        {printing && <PrintedFacts of={constellation} devices={devicesOf(model, fleet)} />}
         {wanted === null && (
           <AnswerBand
             of={constellation}

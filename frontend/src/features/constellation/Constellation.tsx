@@ -6,11 +6,14 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { MissingConstellation } from "../../app/shell/Missing.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { usePhone, useStream } from "../../app/workspace/context.ts";
+import { usePrinting } from "../../app/workspace/printing.ts";
+import { sentenceNow } from "../../model/plan/soFar.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import { head as headOf } from "../../model/tasks/selectors.ts";
 import type { Head } from "../../model/types.ts";
 import { Acts } from "../../ui/Acts.tsx";
 import { AnswerStage } from "../answer/Answer.tsx";
+import { PrintedAnswer } from "../answer/PrintedAnswer.tsx";
 import type { OpenMenu } from "./graph/context.ts";
 import { useFeedPast } from "./history/past.ts";
 import { Inspector } from "./inspector/Inspector.tsx";
@@ -41,6 +44,7 @@ function Screen({ head, model, place }: { head: Head; model: StreamModel; place:
   const { buttons, dialogs, keys, entries } = useDeeds(run, place, versions);
   const [menu, setMenu] = useState<{ task: string; at: { x: number; y: number } } | null>(null);
   const onMenu = useCallback<OpenMenu>((of, at) => setMenu({ task: of, at }), []);
+  const printing = usePrinting();
   const closeMenu = useCallback(() => setMenu(null), []);
   useFirstFailure(run, place);
 
@@ -95,6 +99,18 @@ function Screen({ head, model, place }: { head: Head; model: StreamModel; place:
         />
       )}
       {dialogs}
+      {printing && (
+        <PrintedAnswer
+          of={head}
+          answer={run.answer}
+          sentence={sentenceNow(head, run.answer, run.tally)}
+          parts={run.parts}
+          views={run.present}
+          devices={run.used.map((device) => device.name)}
+          fleet={run.fleet}
+          nowMs={run.nowMs}
+        />
+      )}
       {phone && !task && (!final || versions.last > 0) && (
         <div className="thumb">
           <Acts label="Actions of this page" up>

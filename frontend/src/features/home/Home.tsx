@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Shell } from "../../app/shell/Shell.tsx";
+import { useMine } from "../../app/waiting/mine.ts";
 import { useNeeds } from "../../app/waiting/needs.ts";
 import { useWaiting } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useStream, useWorkspace } from "../../app/workspace/context.ts";
@@ -34,7 +35,7 @@ import { useVitals } from "../fleet/vitals/vitals.ts";
 import { useWork } from "../fleet/vitals/work.ts";
 import { Notices } from "../inbox/Notices.tsx";
 import { QuestionCard } from "../inbox/questions/Questions.tsx";
-import { WaitingCard, waitingWords } from "../inbox/WaitingCard.tsx";
+import { WaitingCard, waitingWords, waitsForOthers } from "../inbox/WaitingCard.tsx";
 import { ProposalsCard } from "../recipes/Proposals.tsx";
 import { RecipeNotices } from "../recipes/RecipeNotices.tsx";
 import { SinceCard } from "./SinceCard.tsx";
@@ -56,6 +57,7 @@ export function HomePage() {
   const now = useNow(1000);
   const needs = useNeeds();
   const waiting = useWaiting();
+  const mine = useMine();
   const list = useResource("home", (signal) => hub.constellations({}, signal), ["constellations"]);
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const rows = list.value?.items ?? [];
@@ -76,7 +78,7 @@ export function HomePage() {
   // Nothing is told before it is known: *Nothing needs you* of a page that has read nothing would be wrong.
   const known = needs.read && waiting.read && fleet.ready && list.value;
   const sentence = [
-    waitingWords(needs.count + waiting.count),
+    mine.count === 0 && mine.all > 0 ? waitsForOthers(mine.all) : waitingWords(mine.count),
     ...(failed.length ? [`${failed.length} failed in the last day`] : []),
     begun.length ? `${begun.length} running` : "nothing running",
     all.length ? `${reached} of ${plural(all.length, "device")} in reach` : "no device yet",
@@ -92,7 +94,7 @@ export function HomePage() {
             {needs.count > 0 && (
               <section className="card">
                 <header>
-                  <h2>Needs you</h2>
+                  <h2>{mine.whyNot ? "Waits for an approver" : "Needs you"}</h2>
                   <span className="dim">{needs.count}</span>
                 </header>
                 {needs.items.map((need) => (

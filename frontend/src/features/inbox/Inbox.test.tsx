@@ -98,3 +98,26 @@ describe("requests without a plan", () => {
     expect(within(note).getByRole("link", { name: "Try again" }).getAttribute("href")).toBe(again.getAttribute("href"));
   });
 });
+
+describe("a question and the rights of who looks", () => {
+  it("counts for nobody who may not answer it, and says why", async () => {
+    openPage("/inbox", { question: true, role: "viewer" });
+    expect(await screen.findByText(/^A viewer can look/)).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Add a reason" })).toBeNull();
+    expect(document.title).toBe("Inbox - Starloom");
+    expect(document.querySelector(".badge")).toBeNull();
+  });
+
+  it("is answered after a new sign-in by whoever has a newer role", async () => {
+    openPage("/inbox", { question: true, role: "viewer", personRole: "approver" });
+    expect(await screen.findByText(/You may answer once you sign in again/)).toBeTruthy();
+  });
+
+  it("has a field for the reason that takes what is typed at once", async () => {
+    openPage("/inbox", { question: true });
+    await userEvent.click(await screen.findByRole("button", { name: "Add a reason" }));
+    await userEvent.keyboard("ok von Jonas");
+    expect((screen.getByRole("textbox", { name: "Reason" }) as HTMLInputElement).value).toBe("ok von Jonas");
+    expect(location.pathname).toBe("/inbox");
+  });
+});

@@ -3,7 +3,9 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
+import { useMine } from "../../app/waiting/mine.ts";
 import { answeredHere, useNeeds } from "../../app/waiting/needs.ts";
+import { olderRights } from "../../app/waiting/olderRights.ts";
 import { useWaiting } from "../../app/waiting/waiting.ts";
 import { useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
@@ -21,7 +23,8 @@ const keyOf = (need: Need) => `${need.constellation}:${need.id}`;
 export function InboxPage() {
   const needs = useNeeds();
   const waiting = useWaiting();
-  const { hub } = useWorkspace();
+  const mine = useMine();
+  const { hub, session } = useWorkspace();
   const answered = useResource(`answered/${needs.count}`, (signal) => hub.approvals("answered", signal));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const approvals = needs.items.filter((need) => need.kind === "approval");
@@ -31,6 +34,11 @@ export function InboxPage() {
   return (
     <Shell title="Inbox">
       <div className="page cards">
+        {mine.all > 0 && mine.whyNot && (
+          <p className="note tone-amber" role="note">
+            {olderRights(session) || mine.whyNot}
+          </p>
+        )}
         <Notices />
         <RecipeNotices />
         <WaitingCard />

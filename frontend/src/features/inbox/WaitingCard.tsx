@@ -1,7 +1,7 @@
 /** What waits for a person beside questions, each with its one action: an answer, a line to type, a page to open. */
 
 import { useState } from "react";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import type { Unplanned } from "../../app/waiting/unplanned.ts";
 import { type Ask, markedHere, type Stopped, useWaiting } from "../../app/waiting/waiting.ts";
@@ -11,8 +11,9 @@ import type { StreamModel } from "../../model/stream/stream.ts";
 import type { Device, Enrollment, Offer } from "../../model/types.ts";
 import { readable } from "../../model/words/readable.ts";
 import { age, duration, plural } from "../../model/words/words.ts";
+import { useMay } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
-import { Button, CopyLine } from "../../ui/parts.tsx";
+import { Button, CopyLine, focusAtOnce } from "../../ui/parts.tsx";
 import { typedOnDevice } from "../../ui/typed.ts";
 import { Asleep } from "./Asleep.tsx";
 import { TryAgain } from "./questions/TryAgain.tsx";
@@ -58,6 +59,7 @@ export function AskItem({ ask }: { ask: Ask }) {
   const name = nameOfDevice(fleet, ask.device);
   const facts = fleet.kind<Offer>("offer").get(ask.device)?.facts;
   const here = ask.answers === "hub";
+  const may = useMay("approver");
   const answer = async (allow: boolean) => {
     setBusy(true);
     try {
@@ -101,7 +103,7 @@ export function AskItem({ ask }: { ask: Ask }) {
           </>
         )}
         Asked {age(ask.asked_ms, now)}. Without an answer it is denied in {duration(Math.max(0, ask.expires_ms - now))}.{" "}
-        {here && reason === null && (
+        {here && reason === null && may && (
           <button type="button" className="link" onClick={() => setReason("")}>
             Add a reason
           </button>
@@ -116,6 +118,7 @@ export function AskItem({ ask }: { ask: Ask }) {
       {reason !== null && (
         <input
           className="input reason"
+          ref={focusAtOnce}
           aria-label="Reason"
           placeholder="Reason, told to the device"
           value={reason}
@@ -127,13 +130,14 @@ export function AskItem({ ask }: { ask: Ask }) {
 }
 
 function Pairing({ pairing }: { pairing: Enrollment }) {
+  const [, go] = useLocation();
   return (
     <div className="item">
       <Glyph name="hand" tone="violet" />
       <b className="strong cut">{pairing.name || pairing.label || "A device"} asks to join</b>
-      <Link className="btn" href={`/devices?add=${pairing.id}`}>
+      <Button asks onClick={() => go(`/devices?add=${pairing.id}`)}>
         Compare and decide
-      </Link>
+      </Button>
       <span className="sub">Its screen must show: {pairing.words}</span>
     </div>
   );
@@ -271,3 +275,6 @@ function Marking({ constellation, task, calls }: { constellation: string; task: 
 export function waitingWords(count: number): string {
   return count ? `${plural(count, "thing")} ${count === 1 ? "needs" : "need"} you` : "Nothing needs you";
 }
+
+export const waitsForOthers = (count: number): string =>
+  `${plural(count, "thing")} ${count === 1 ? "waits" : "wait"} for somebody with other rights`;

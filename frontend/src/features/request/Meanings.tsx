@@ -59,7 +59,7 @@ export function Meanings(props: {
       {candidates.slice(0, 3).map((candidate) => (
         <CandidateForm key={candidate.recipe} candidate={candidate} onAdopt={(params) => onAdopt(candidate, params)} />
       ))}
-      <p className="small dim">
+      <p className="small dim cardend">
         None of them? Say it another way, or make the plan by hand in{" "}
         <button type="button" className="link" onClick={props.onBuild}>
           Build

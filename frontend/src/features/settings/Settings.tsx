@@ -3,6 +3,7 @@ import { Link, useLocation } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { type Density, type Theme, useLook } from "../../app/shell/theme.ts";
+import { olderRights } from "../../app/waiting/olderRights.ts";
 import { useWorkspace } from "../../app/workspace/context.ts";
 import { forgetEverywhere } from "../../app/workspace/lastKnown.ts";
 import { holds, UNKNOWN } from "../../ui/away.tsx";
@@ -11,6 +12,7 @@ import { useLab } from "../lab/BreakSomething.tsx";
 import { ModelCard } from "./model/ModelCard.tsx";
 import { StandingCard } from "./Standing.tsx";
 import { SecretCard } from "./secrets/SecretCard.tsx";
+import { PeopleCard } from "./sessions/PeopleCard.tsx";
 import { SessionsCard } from "./sessions/SessionsCard.tsx";
 
 export function SettingsPage() {
@@ -32,7 +34,7 @@ export function SettingsPage() {
           </header>
           <div className="setting">
             <span>
-              This page is signed in.
+              {olderRights(workspace.session) || "This page is signed in."}
               {!owns && ` You see your own settings as ${role}; an owner sets the model and changes roles.`}
             </span>
             <Button
@@ -102,6 +104,7 @@ export function SettingsPage() {
             </div>
           </section>
         )}
+        {owns && holds(workspace.session ?? UNKNOWN, "access") && <PeopleCard />}
         {runs && holds(workspace.session ?? UNKNOWN, "access") && <SessionsCard />}
       </div>
     </Shell>

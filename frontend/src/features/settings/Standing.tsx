@@ -31,7 +31,7 @@ export function StandingCard() {
           <code className="mono cut" title={`${item.tool} ${item.args ?? "{}"}`}>
             {item.tool} {item.args ?? "{}"}
           </code>
-          <Button asks="approver" onClick={() => void takeBack(item)}>
+          <Button asks="approver" aria-label={`Take back ${item.tool}`} onClick={() => void takeBack(item)}>
             Take back
           </Button>
           <span className="sub small">

@@ -6,7 +6,7 @@
 import type { Answer, AnswerItem, TaskSpec } from "../types.ts";
 import { parseExact } from "../words/exact.ts";
 import { type FileRef, filesIn, mediaOf, shownAs } from "./files.ts";
-import { isRow, type Row, readTable } from "./table.ts";
+import { isRow, type Row, readTable, withoutRows } from "./table.ts";
 
 export type PartKind = "picture" | "table" | "text" | "markdown" | "page" | "pdf" | "change" | "files" | "value";
 
@@ -188,7 +188,7 @@ function isNothing(value: unknown): boolean {
   if (typeof value === "string") return value.trim() === "";
   if (Array.isArray(value)) return value.length === 0;
   if (!isRow(value)) return false;
-  return readTable(value)?.rows.length === 0 || Object.keys(value).length === 0;
+  return withoutRows(value) || readTable(value)?.rows.length === 0 || Object.keys(value).length === 0;
 }
 
 /** The two sides of a change that a value holds: two texts, or two files. Null for any other value. */

@@ -51,6 +51,12 @@ const tableOf = (columns: Column[], rows: Row[]): TableValue => ({
   marked: rows.some((row) => typeof row[MARK] === "boolean"),
 });
 
+/** Whether a value is a list of rows that has none, and says nothing beside that. */
+export const withoutRows = (value: unknown): boolean =>
+  isRow(value) &&
+  Array.isArray(value.rows) &&
+  Object.values(value).every((one) => !one || (Array.isArray(one) && one.length === 0));
+
 export const differs = (row: Row): boolean => row[MARK] === true;
 
 function fieldsOf(rows: Row[]): Column[] {

@@ -21,6 +21,9 @@ const TITLES: Record<string, string> = {
   python: "Python",
   reads: "Reads in",
   sandbox: "Sandbox",
+  secure_context: "Safe connection",
+  suspending: "Sleeps when it is left",
+  tap: "Waits for a tap",
   writes: "Writes in",
 };
 
@@ -36,7 +39,7 @@ const SANDBOXES: Record<string, string> = {
 /** Rows in the order of their titles; what has no words of its own stands as the device calls it. */
 export function factRows(facts: Record<string, string>): FactRow[] {
   const rows = Object.entries(facts)
-    .filter(([key]) => !ELSEWHERE.test(key) && !(key === "os" && facts.os_name))
+    .filter(([key]) => !ELSEWHERE.test(key) && !(key === "os" && facts.os_name) && facts[key] !== "")
     .map(([key, value]) => ({ key, title: titleOf(key), value: saidOf(key, value) }));
   return rows.sort((a, b) => a.title.localeCompare(b.title));
 }
@@ -53,5 +56,6 @@ function saidOf(key: string, value: string): string {
     const words = known(SANDBOXES, level);
     return words ? [words, way.length ? `(${way.join(" ")})` : ""].filter(Boolean).join(" ") : value;
   }
+  if (value === "true" || value === "false") return value === "true" ? "yes" : "no";
   return key === "reads" || key === "writes" || key === "hosts" ? value.split("\n").join(", ") : value;
 }

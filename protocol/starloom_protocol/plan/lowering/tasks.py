@@ -130,9 +130,7 @@ class Lowering(Parts):
         if doc.tool is not None and self.known.tools is not None and doc.tool not in self.known.tools:
             self.tool(doc.tool, joined(place, "tool"))
         if "args" in given:
-            listed = doc.for_each is not None or doc.repeat is not None
-            in_group = listed or (doc.device is not None and doc.device.source is not None)
-            made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=in_group)
+            made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=self._in_group(doc))
             made["secrets"] = secrets_of(doc.args)
         if "any_of" in given:
             made["any_of"] = other_calls(self, doc, place)
@@ -183,6 +181,15 @@ class Lowering(Parts):
             if doc.verify is not None and doc.repeatability is None:
                 made["repeatability"] = Repeatability.VERIFIABLE
         return made
+
+    def _in_group(self, doc: TaskDoc) -> bool:
+        """Return whether a task has items: an edit that leaves its list out keeps the one that the task has."""
+        if doc.for_each is not None or doc.repeat is not None:
+            return True
+        if doc.device is not None and doc.device.source is not None:
+            return True
+        held = self.known.tasks.get(doc.id or "")
+        return "for_each" not in doc.model_fields_set and held is not None and held.for_each is not None
 
     def _alone(self, doc: PlaceDoc | None, place: str) -> None:
         for name in sorted({"output", "within"} & (doc.model_fields_set if doc is not None else set())):

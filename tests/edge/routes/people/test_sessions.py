@@ -213,6 +213,10 @@ async def test_another_person_is_invited_with_their_own_rights(world: World) -> 
         session = (await page.get("/api/v1/session")).json()
         assert (session["principal"]["name"], session["approves"]) == ("anna", True)
         assert (await page.get("/api/v1/people")).status_code == 403
+        assert (await owner.patch("/api/v1/people/anna", json={"role": "operator"})).status_code == 200
+        session = (await page.get("/api/v1/session")).json()
+        assert (session["role"], session["person_role"]) == ("approver", "operator")
+        assert (await owner.patch("/api/v1/people/anna", json={"role": "approver"})).status_code == 200
         people = {item["name"]: item for item in (await owner.get("/api/v1/people")).json()["items"]}
         assert (people["anna"]["role"], people["anna"]["sessions"], people["anna"]["tokens"]) == ("approver", 1, 0)
         assert (await owner.delete(f"/api/v1/tokens/{made.json()['token']}")).status_code == 200

@@ -9,7 +9,7 @@ import pytest
 
 from starloom_protocol.plan import check_edit
 from starloom_protocol.records import edits
-from starloom_protocol.records.entities import Policy, Selector
+from starloom_protocol.records.entities import ForEach, Policy, Selector, TaskSpec
 from starloom_protocol.vocabulary import Approval, Gate, Op, Repeatability
 from tests.cost import Calls
 
@@ -99,6 +99,17 @@ def test_faulty_operations(operation: Any, place: str) -> None:
     assert lowered == []
     assert [fault.place for fault in faults] == [place]
     assert faults[0].hint
+
+
+def test_an_edit_of_a_group_keeps_its_list_and_items() -> None:
+    group = TaskSpec(id="g", changed_in=1, tool="t", for_each=ForEach(source="a", output="/files"))
+    one, changed = TaskSpec(id="g", changed_in=1, tool="t"), {"id": "g", "args": {"f": {"each": ""}, "px": 1}}
+    [edit] = made({"update_task": changed}, known_tasks={"g": group})
+    assert isinstance(edit, edits.UpdateTask)
+    assert sorted(edit.changes) == ["args", "secrets"]
+    for known, patch in [({"g": one}, {}), ({}, {}), ({"g": group}, {"for_each": None})]:
+        faults, _ = check_edit([{"update_task": {**changed, **patch}}], known_tasks=known)
+        assert [fault.place for fault in faults] == ["operations[0].update_task.args.f"]
 
 
 def test_references_where_the_plan_is_known() -> None:

@@ -152,6 +152,7 @@ class Sessions:
         found: SessionRow = {
             "principal": {"id": caller.principal, "kind": caller.kind, "name": caller.name},
             "role": caller.role,
+            "person_role": self._hub.access.principals[caller.principal].role,
             "approves": caller.approves,
             "scopes": sorted(caller.scopes),
             "means": caller.means,

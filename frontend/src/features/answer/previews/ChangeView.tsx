@@ -2,12 +2,13 @@
 import { diffLines } from "diff";
 import { useMemo } from "react";
 import { useWorkspace } from "../../../app/workspace/context.ts";
+import { useBound } from "../../../app/workspace/printing.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { type FileRef, shownAs } from "../../../model/answer/files.ts";
 import type { Side } from "../../../model/answer/parts.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { plural } from "../../../model/words/words.ts";
-import { FilePreview, TEXT_BYTES_MAX } from "./FilePreview.tsx";
+import { FilePreview, Reading, TEXT_BYTES_MAX } from "./FilePreview.tsx";
 
 const LINES_MAX = 400;
 /** Comparing takes time by the product of what differs; beyond this the two stand beside each other. */
@@ -52,7 +53,7 @@ function FilesOfText({ before, after }: { before: FileRef; after: FileRef }) {
   );
   if (read.problem) return <p className="dim">{read.problem.message}</p>;
   const [first, second] = read.value ?? [];
-  if (!first || !second) return <p className="dim">Reading ...</p>;
+  if (!first || !second) return <Reading />;
   return (
     <>
       <Lines before={first.text} after={second.text} />
@@ -88,6 +89,7 @@ export function changedLines(before: string, after: string): (Line | number)[] |
 }
 
 function Lines({ before, after }: { before: string; after: string }) {
+  const most = useBound(LINES_MAX);
   const lines = useMemo(() => changedLines(before, after), [before, after]);
   if (before === after) return <p className="dim">Nothing changed.</p>;
   if (!lines) return <Beside before={before} after={after} />;
@@ -95,7 +97,7 @@ function Lines({ before, after }: { before: string; after: string }) {
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to. */}
       <pre className="value change" tabIndex={0}>
-        {lines.slice(0, LINES_MAX).map((line, at) =>
+        {lines.slice(0, most).map((line, at) =>
           typeof line === "number" ? (
             // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place.
             <span key={at} className="gap">{`${plural(line, "equal line")}\n`}</span>
@@ -107,9 +109,9 @@ function Lines({ before, after }: { before: string; after: string }) {
           ),
         )}
       </pre>
-      {lines.length > LINES_MAX && (
+      {lines.length > most && (
         <p className="small dim">
-          The first {LINES_MAX} of {lines.length} lines.
+          The first {most} of {lines.length} lines.
         </p>
       )}
     </>

@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import { useWorkspace } from "../../../app/workspace/context.ts";
+import { useBound } from "../../../app/workspace/printing.ts";
 import { type FileRef, saveName, shownAs } from "../../../model/answer/files.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { bytes } from "../../../model/words/words.ts";
@@ -14,11 +15,12 @@ import { FilePreview } from "./FilePreview.tsx";
 const FILES_MAX = 200;
 
 export function FileList({ files }: { files: FileRef[] }) {
+  const most = useBound(FILES_MAX);
   const [open, setOpen] = useState(files.length === 1 ? 0 : -1);
   return (
     <>
       <ul className="filelist">
-        {files.slice(0, FILES_MAX).map((file, index) => (
+        {files.slice(0, most).map((file, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same bytes may be there under two names.
           <li key={index}>
             <div className="row">
@@ -41,9 +43,9 @@ export function FileList({ files }: { files: FileRef[] }) {
           </li>
         ))}
       </ul>
-      {files.length > FILES_MAX && (
+      {files.length > most && (
         <p className="small dim">
-          The first {FILES_MAX} of {files.length} files;{" "}
+          The first {most} of {files.length} files;{" "}
           <Said text="`starloom result --save DIR` saves what an answer names." />
         </p>
       )}

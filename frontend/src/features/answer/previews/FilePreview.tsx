@@ -5,6 +5,7 @@
 
 import { lazy, Suspense, useMemo } from "react";
 import { useWorkspace } from "../../../app/workspace/context.ts";
+import { usePrinting } from "../../../app/workspace/printing.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { type FileRef, partAt, readCsv, shownAs } from "../../../model/answer/files.ts";
 import { readTable } from "../../../model/answer/table.ts";
@@ -15,19 +16,38 @@ import { useRefusal } from "../../../ui/away.tsx";
 import { DataTable } from "../values/DataTable.tsx";
 import { ValueView } from "../values/ValueView.tsx";
 
+const PrintedPage = lazy(() => import("./PrintedPage.tsx"));
 const MarkdownView = lazy(() => import("./MarkdownView.tsx"));
 export const TEXT_BYTES_MAX = 256 * 1024;
 /** A part of a value can be shown only where the whole value was read. */
 const VALUE_BYTES_MAX = 4 * 1024 * 1024;
 
+/** On paper it says why the part is missing; `printWhole` waits until no part says so. */
+export function Reading() {
+  const printing = usePrinting();
+  return (
+    <p className="dim" data-reading>
+      {printing ? "Not read yet: print with Ctrl-P, which waits until it is read." : "Reading ..."}
+    </p>
+  );
+}
+
 export function FilePreview({ file }: { file: FileRef }) {
   const { hub } = useWorkspace();
+  const printing = usePrinting();
   const why = useRefusal("files");
   if (why) return <p className="dim">{why}</p>;
   const shown = shownAs(file.media);
   const url = hub.artifactUrl(file.artifact, file.name, file.media, true);
   if (shown === "image") return <img className="preview" src={url} alt={file.name} />;
   if (shown === "pdf") return <Framed url={url} name={file.name} />;
+  if (shown === "html" && printing) {
+    return (
+      <Suspense fallback={<Reading />}>
+        <PrintedPage file={file} />
+      </Suspense>
+    );
+  }
   if (shown === "html") return <Framed url={url} name={file.name} sandboxed />;
   if (shown === "none") {
     return (
@@ -65,7 +85,7 @@ function TextPreview({ file }: { file: FileRef }) {
   const most = file.pointer ? VALUE_BYTES_MAX : TEXT_BYTES_MAX;
   const read = useResource(file.artifact, (signal) => hub.artifactStart(file.artifact, most, signal));
   if (read.problem) return <p className="dim">{read.problem.message}</p>;
-  if (!read.value) return <p className="dim">Reading ...</p>;
+  if (!read.value) return <Reading />;
   const { text, whole } = read.value;
   return (
     <>

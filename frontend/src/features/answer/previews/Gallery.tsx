@@ -1,6 +1,7 @@
 /** Pictures of an answer beside each other; each can be opened alone and saved. */
 
 import { useWorkspace } from "../../../app/workspace/context.ts";
+import { useBound, usePrinting } from "../../../app/workspace/printing.ts";
 import type { FileRef } from "../../../model/answer/files.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { useRefusal } from "../../../ui/away.tsx";
@@ -11,18 +12,20 @@ const PICTURES_MAX = 24;
 
 export function Gallery({ files }: { files: FileRef[] }) {
   const { hub } = useWorkspace();
+  const printing = usePrinting();
+  const most = useBound(PICTURES_MAX);
   const why = useRefusal("files");
   if (why) return <p className="dim">{why}</p>;
   return (
     <>
       <ul className="gallery">
-        {files.slice(0, PICTURES_MAX).map((file, index) => {
+        {files.slice(0, most).map((file, index) => {
           const url = hub.artifactUrl(file.artifact, file.name, file.media, true);
           return (
             // biome-ignore lint/suspicious/noArrayIndexKey: the same bytes may be there under two names.
             <li key={index}>
               <a href={url} target="_blank" rel="noopener noreferrer">
-                <img loading="lazy" src={url} alt={readable(file.name)} />
+                <img loading={printing ? "eager" : "lazy"} src={url} alt={readable(file.name)} />
               </a>
               <span className="row">
                 <span className="small cut grow" title={readable(file.name)}>
@@ -34,9 +37,9 @@ export function Gallery({ files }: { files: FileRef[] }) {
           );
         })}
       </ul>
-      {files.length > PICTURES_MAX && (
+      {files.length > most && (
         <p className="small dim">
-          The first {PICTURES_MAX} of {files.length} pictures.
+          The first {most} of {files.length} pictures.
         </p>
       )}
     </>

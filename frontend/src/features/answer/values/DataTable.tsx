@@ -4,6 +4,7 @@
  */
 
 import { type RefObject, useEffect, useRef, useState } from "react";
+import { useBound } from "../../../app/workspace/printing.ts";
 import { cell, differs, type TableValue } from "../../../model/answer/table.ts";
 import { readable } from "../../../model/words/readable.ts";
 
@@ -13,6 +14,7 @@ const LONG = 40;
 
 export function DataTable({ table }: { table: TableValue }) {
   const { columns, rows, marked } = table;
+  const most = useBound(ROWS_MAX);
   const box = useRef<HTMLDivElement>(null);
   const more = useMore(box, table);
   if (rows.length === 0) return <p className="dim">Nothing.</p>;
@@ -31,7 +33,7 @@ export function DataTable({ table }: { table: TableValue }) {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, ROWS_MAX).map((row, index) => (
+          {rows.slice(0, most).map((row, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: rows of a value have no identity but their place.
             <tr key={index}>
               {columns.map((column) => {
@@ -52,9 +54,9 @@ export function DataTable({ table }: { table: TableValue }) {
           ))}
         </tbody>
       </table>
-      {rows.length > ROWS_MAX && (
+      {rows.length > most && (
         <p className="small dim">
-          The first {ROWS_MAX} of {rows.length} rows.
+          The first {most} of {rows.length} rows.
         </p>
       )}
     </div>

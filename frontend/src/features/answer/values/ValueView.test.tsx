@@ -37,6 +37,11 @@ describe("ValueView", () => {
     expect(text).toContain("none");
   });
 
+  it("shows rows of which there are none as nothing, not as fields", () => {
+    expect(shown({ count: 0, rows: [] })).toBe('<p class="dim">Nothing.</p>');
+    expect(shown({ note: "unreadable", rows: [] })).toContain("unreadable");
+  });
+
   it("writes out what would turn the text behind it, wherever it stands", () => {
     const turned = "a\u202eb";
     for (const value of [turned, [turned], { name: turned, [turned]: 1 }, { a: { b: { c: { d: turned } } } }, LISTING])

@@ -1,7 +1,8 @@
 /** A value that a task gave: records as a table, fields with their units, plain text as text; deep ones as JSON. */
 
 import { useMemo } from "react";
-import { fieldText, isHash, isRow, type Row, readTable, titleOf } from "../../../model/answer/table.ts";
+import { useBound } from "../../../app/workspace/printing.ts";
+import { fieldText, isHash, isRow, type Row, readTable, titleOf, withoutRows } from "../../../model/answer/table.ts";
 import { parseExact } from "../../../model/words/exact.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { DataTable } from "./DataTable.tsx";
@@ -22,7 +23,8 @@ export function ValueView({ text, table = false, exact = false }: ValueViewProps
   const value = useMemo(() => read(text), [text]);
   const found = useMemo(() => (table && isRow(value) && !readTable(value) ? firstTable(value) : null), [value, table]);
   if (found) return <DataTable table={found} />;
-  if (table && Array.isArray(value) && value.length === 0) return <p className="dim">Nothing.</p>;
+  if (withoutRows(value) || (table && Array.isArray(value) && value.length === 0))
+    return <p className="dim">Nothing.</p>;
   if (exact && typeof value !== "string" && !readTable(value)) return <Exact value={value} />;
   return <Part value={value} depth={0} />;
 }
@@ -66,13 +68,14 @@ function Fields({ row, depth }: { row: Row; depth: number }) {
 }
 
 function Items({ values }: { values: unknown[] }) {
+  const most = useBound(LIST_MAX);
   return (
     <ul className="plain">
-      {values.slice(0, LIST_MAX).map((one, index) => (
+      {values.slice(0, most).map((one, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: items of a value have no identity but their place.
         <li key={index}>{fieldText("", one)}</li>
       ))}
-      {values.length > LIST_MAX && <li className="dim">and {values.length - LIST_MAX} more</li>}
+      {values.length > most && <li className="dim">and {values.length - most} more</li>}
     </ul>
   );
 }

@@ -147,6 +147,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
         >
           Apply
         </Button>
+        {problem && (
+          <div className="refused">
+            <ProblemNote problem={problem} />
+          </div>
+        )}
       </section>
       {unheld && touched.length > 0 && (
         <p className="small dim" role="status">
@@ -163,7 +168,6 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           </p>
         </section>
       )}
-      {problem && <ProblemNote problem={problem} />}
       {trials.failed && <ProblemNote problem={trials.failed.problem} />}
       <RowsEditor
         drafting={drafting}

@@ -30,6 +30,7 @@ import { CountsAs } from "./CountsAs.tsx";
 import { Folded } from "./Folded.tsx";
 import { GoalPart } from "./GoalPart.tsx";
 import { HistoryTab, InputTab, LogTab, ResultTab, WhyTab } from "./InspectorTabs.tsx";
+import { UnmetChecks } from "./UnmetChecks.tsx";
 
 export type InspectorTab = "result" | "log" | "input" | "why" | "history";
 
@@ -215,6 +216,7 @@ function Trouble({ view, logged }: { view: TaskView; logged: boolean }) {
         {shown.glyph === "question" &&
           " The work is not repeated without your word. Look at the device, then say what happened."}
       </p>
+      {code === "check_failed" && <UnmetChecks view={view} />}
       {/* Its last lines, unless the tab below shows the log itself. */}
       {shown.tone === "vermilion" && attempt?.tail && !logged && (
         <pre className="log small">{lastLines(attempt.tail, 5)}</pre>

@@ -194,7 +194,7 @@ export function LanLine() {
         {lan.open ? `Open for this network at ${lan.url}.` : `Not open for this network: ${lan.fault}.`}
       </span>
       <Button asks kind="quiet" onClick={() => void close()}>
-        Close it
+        {lan.open ? "Close it" : "Do not open it again"}
       </Button>
     </p>
   );

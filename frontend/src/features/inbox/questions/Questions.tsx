@@ -8,8 +8,9 @@ import { nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Call, Choice, Question } from "../../../model/types.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { age, duration } from "../../../model/words/words.ts";
+import { useMay } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
-import { Button } from "../../../ui/parts.tsx";
+import { Button, focusAtOnce } from "../../../ui/parts.tsx";
 import { PlanInShort } from "./PlanInShort.tsx";
 import { ShownResult } from "./ShownResult.tsx";
 
@@ -58,6 +59,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const now = useNow(1000);
   const [busy, setBusy] = useState(false);
   const [reason, setReason] = useState<string | null>(question.kind === "planner" ? "" : null);
+  const may = useMay("approver");
   const asksWords = question.kind === "planner";
   const answer = async (choice: Choice) => {
     setBusy(true);
@@ -111,7 +113,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         {question.version ? `It is about version ${question.version} of the plan. ` : ""}
         {asksWords && question.usual && `The planner would take "${question.usual}". `}
         {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
-        {reason === null && (
+        {reason === null && may && (
           <button type="button" className="link" onClick={() => setReason("")}>
             Add a reason
           </button>
@@ -122,6 +124,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       <Remembered calls={question.calls ?? []} />
       {reason !== null && (
         <input
+          ref={asksWords ? undefined : focusAtOnce}
           className="input reason"
           aria-label={asksWords ? "Answer" : "Reason"}
           placeholder={asksWords ? "Your answer" : "Reason, kept with the answer"}

@@ -1,22 +1,38 @@
-/** A revocation that also signs this page out asks first. */
-import { screen, waitFor } from "@testing-library/react";
+/** A revocation is named by what it ends, and asks first; most of all where it also signs this page out. */
+import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
+import type { MockHub } from "../../../../dev/mockHub.ts";
 import { openPage as open } from "../../../../dev/openPage.tsx";
+
+const revoked = (hub: MockHub, id: string) => hub.calls.filter((call) => call.path === `/tokens/${id}`);
+
+async function pressRevoke(name: RegExp): Promise<HTMLElement> {
+  const card = await screen.findByRole("region", { name: "Sessions and tokens" });
+  await userEvent.click(await within(card).findByRole("button", { name }));
+  return screen.findByRole("dialog", { hidden: true });
+}
+const press = (dialog: HTMLElement, name: string) =>
+  userEvent.click(within(dialog).getByRole("button", { name, hidden: true }));
 
 it("asks before this page is signed out, and revokes after that only", async () => {
   const hub = open("/settings");
-  const revoked = () => hub.calls.filter((call) => call.path === "/tokens/t1");
-  await screen.findByText(/Firefox on desktop/);
-  const card = screen.getByRole("region", { name: "Sessions and tokens" });
-  const press = async (name: string, from: Element | Document = document) =>
-    userEvent.click([...from.querySelectorAll("button")].find((button) => button.textContent === name) as HTMLElement);
-  await press("Revoke", card);
-  expect(await screen.findByText("Revoke it and sign out?")).toBeTruthy();
-  expect(revoked()).toEqual([]);
-  await press("Keep it");
-  expect(screen.queryByText("Revoke it and sign out?")).toBeNull();
-  await press("Revoke", card);
-  await press("Revoke", screen.getByRole("dialog", { hidden: true }));
-  await waitFor(() => expect(revoked()).toHaveLength(1));
+  const own = /^Revoke the sign-in in Firefox on desktop/;
+  const dialog = await pressRevoke(own);
+  expect(dialog.textContent).toContain("This is your own sign-in on this page");
+  expect(revoked(hub, "t1")).toEqual([]);
+  await press(dialog, "Keep it");
+  expect(screen.queryByRole("dialog", { hidden: true })).toBeNull();
+  await press(await pressRevoke(own), "Revoke it and sign out");
+  await waitFor(() => expect(revoked(hub, "t1")).toHaveLength(1));
+});
+
+it("asks before somebody else's token ends, and says what ends with it", async () => {
+  const hub = open("/settings");
+  const dialog = await pressRevoke(/^Revoke jonas's token backup script/);
+  expect(dialog.textContent).toContain("Programs that use it are refused");
+  expect(revoked(hub, "t3")).toEqual([]);
+  await press(dialog, "Revoke it");
+  await waitFor(() => expect(revoked(hub, "t3")).toHaveLength(1));
+  expect(screen.getByText(/token of a program/)).toBeTruthy();
 });

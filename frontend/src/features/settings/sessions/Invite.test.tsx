@@ -31,7 +31,7 @@ it("does not list an invitation whose link was used", async () => {
   await screen.findByText(/Firefox on desktop/);
   expect(screen.queryByText(/anna/)).toBeNull();
   // The page learns the time of the hub from its first frame.
-  await screen.findByText(/^session, owner, signed in (now|\d+ s ago), used/);
+  await screen.findByText(/^browser, owner, signed in (now|\d+ s ago), used/);
 });
 
 it("tells a link for the hub's own computer from one for the network", () => {

@@ -20,6 +20,11 @@ const lettingIn = (tokens: readonly TokenRow[], now: number): TokenRow[] =>
       (token.kind !== "invitation" || msOf(token.link_until) > now),
   );
 
+const KINDS: { [kind: string]: string } = {
+  bearer: "token of a program",
+  invitation: "invited, not opened yet",
+  session: "browser",
+};
 const BEGUN: { [kind: string]: string } = { session: "signed in" };
 
 export function SessionsCard() {
@@ -81,6 +86,7 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
   };
   const invitation = token.kind === "invitation";
   const label = invitation ? "" : browserName(token.label ?? "") || token.label;
+  const subject = subjectOf(token, label ?? "", now);
   const until = invitation ? token.link_until : token.expires_at;
   return (
     <div className="item">
@@ -91,13 +97,15 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
         </b>{" "}
         {token.id === session?.token && <span className="chip">this page</span>}
       </span>
-      <Button asks onClick={() => (token.ends_asker ? setAsking(true) : void revoke())}>
+      <Button asks aria-label={`Revoke ${subject}`} onClick={() => setAsking(true)}>
         Revoke
       </Button>
-      {asking && <EndingDialog token={token} onKeep={() => setAsking(false)} onRevoke={() => void revoke()} />}
+      {asking && (
+        <EndingDialog token={token} subject={subject} onKeep={() => setAsking(false)} onRevoke={() => void revoke()} />
+      )}
       <span className="sub small">
         {[
-          invitation ? "invited, not opened yet" : token.kind,
+          KINDS[token.kind] ?? token.kind,
           token.role,
           token.created_at ? `${BEGUN[token.kind] ?? "made"} ${age(msOf(token.created_at), now)}` : "",
           token.last_used_at ? `used ${age(msOf(token.last_used_at), now)}` : "",
@@ -110,27 +118,59 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
   );
 }
 
-/** Asks before a revocation that also signs this page out. */
-function EndingDialog({ token, onKeep, onRevoke }: { token: TokenRow; onKeep: () => void; onRevoke: () => void }) {
+/** The subject of a revocation, in words that no other row has: whose it is, where, and since when. */
+function subjectOf(token: TokenRow, label: string, now: number): string {
+  const whose = token.for?.name ? `${token.for.name}'s` : "the";
+  const what = { bearer: "token", invitation: "invitation" }[token.kind] ?? "sign-in";
+  const where = label ? (token.kind === "session" ? ` in ${label}` : ` ${label}`) : "";
+  const made = token.created_at ? `, ${BEGUN[token.kind] ?? "made"} ${age(msOf(token.created_at), now)}` : "";
+  return `${whose} ${what}${where}${made}`;
+}
+
+interface EndingProps {
+  token: TokenRow;
+  subject: string;
+  onKeep: () => void;
+  onRevoke: () => void;
+}
+
+/** Asks before a revocation, with what it ends; above all where it also signs this page out. */
+function EndingDialog({ token, subject, onKeep, onRevoke }: EndingProps) {
+  const own = token.ends_asker;
+  const deed = own ? "Revoke it and sign out" : token.kind === "invitation" ? "Withdraw it" : "Revoke it";
   return (
-    <Modal label="Revoke it and sign out" className="asking" onClose={onKeep}>
-      <h2 className="head">Revoke it and sign out?</h2>
-      <p className="dim">
-        {token.kind === "session"
-          ? "This page is signed out."
-          : "This page and every other session and token that came from it are signed out, and programs that use it are refused. If it is the token of the hub’s own computer, the hub makes a new one at once."}
-      </p>
-      <p className="dim">
-        On the hub’s computer, <code className="mono">starloom open</code> makes a link to sign in again.
-      </p>
+    <Modal label={deed} className="asking" onClose={onKeep}>
+      <h2 className="head">{own ? `${deed}?` : `Revoke ${subject}?`}</h2>
+      {own && (
+        <p>
+          This is {token.kind === "session" ? "your own sign-in on this page" : `what this page stands on: ${subject}`}.
+        </p>
+      )}
+      <p className="dim">{endsOf(token)}</p>
+      {own && (
+        <p className="dim">
+          On the hub’s computer, <code className="mono">starloom open</code> makes a link to sign in again.
+        </p>
+      )}
       <div className="row">
         <Button large onClick={onKeep}>
           Keep it
         </Button>
         <Button large kind="bad" onClick={onRevoke}>
-          Revoke
+          {deed}
         </Button>
       </div>
     </Modal>
   );
+}
+
+function endsOf({ ends_asker: own, for: whom, kind }: TokenRow): string {
+  const who = whom?.name ?? "Somebody";
+  if (own)
+    return kind === "session"
+      ? "This page is signed out."
+      : "This page and every other session and token that came from it are signed out, and programs that use it are refused. If it is the token of the hub’s own computer, the hub makes a new one at once.";
+  if (kind === "invitation") return `The link of ${who} opens nothing any more. An owner can invite again.`;
+  if (kind === "session") return `The browser of ${who} is signed out. To come back, ${who} needs a new invitation.`;
+  return "Programs that use it are refused from now on, and what came from it ends. A token does not come back.";
 }
