@@ -157,9 +157,7 @@ def test_t175_a_plan_that_asks_or_trashes_little_goes_on(tasks: list[dict[str, A
         ("assistant:helper", True, True),
     ],
 )
-def test_t190_a_recipe_that_trashes_asks_unless_who_starts_it_may_answer(
-    by: str, *, approves: bool, waits: bool
-) -> None:
+def test_t190_a_recipe_asks_unless_who_starts_it_may_answer(by: str, *, approves: bool, waits: bool) -> None:
     """An assistant chose `keep: 1`, so all older backups went into the trash; the same in words waits."""
     check = check_plan({"starloom": 1, "name": "Folder backup", "tasks": BACKUP})
     assert check.plan is not None, check.faults

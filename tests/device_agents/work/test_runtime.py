@@ -126,7 +126,7 @@ async def test_started_is_in_the_ledger_and_said_before_the_result(bench: Bench)
 
 
 @pytest.mark.parametrize("background", ["nohup sleep 300 >/dev/null 2>&1 &", "setsid sleep 300 >/dev/null 2>&1 &"])
-async def test_a_program_in_the_background_is_told_as_ended_with_its_call(bench: Bench, background: str) -> None:
+async def test_a_program_in_the_background_ends_with_its_call(bench: Bench, background: str) -> None:
     bench.start()
     await bench.hub.connected()
     await bench.hub.send(dispatch("shell.run", shell(f"{background} echo restarted")))

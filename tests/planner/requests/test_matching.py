@@ -349,7 +349,7 @@ def test_two_devices_that_are_named_fill_a_place_for_several() -> None:
     assert (found.recipe, found.params) == ("collect-files", {"where": both, "target": {"name": "Speicher"}})
 
 
-def test_a_named_device_for_which_a_near_recipe_has_no_place_is_named() -> None:
+def test_a_device_without_a_place_in_a_recipe_is_named() -> None:
     view = fleet(device("lena"), device("Speicher"))
     found = match("pick the pictures in Bilder on lena for a client", RECIPES, view).candidates[0]
     assert found.recipe == "picked-pictures"
