@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ CHANGED_S = 1_795_600_000.0
 BEFORE, AFTER = "2026-11-01T00:00:00Z", "2026-11-28T00:00:00Z"
 
 
-def device(name: str, link: str = "offline", since: str | None = BEFORE, **more: object) -> dict[str, object]:
+def device(name: str, link: str = "offline", since: str | None = BEFORE, **more: object) -> Any:
     return {"name": name, "link": link, "link_since": since, "revoked": False, "profile": "work", **more}
 
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from starloom.process.settings import port_in
 from starloom_protocol.text.wording import counted
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.fleet import DeviceRow
 
 FILE = "former-port"
 NAMED_MOST = 5
@@ -30,7 +33,7 @@ class FormerPort:
     present: int
     until_s: float
 
-    def told(self, devices: Iterable[Mapping[str, Any]]) -> tuple[str, str] | None:
+    def told(self, devices: Iterable[DeviceRow]) -> tuple[str, str] | None:
         """Return what to say of the devices that are away and were not seen since, and the way out; None without."""
         names = [str(item["name"]) for item in devices if self._may_know_it(item)]
         if not names:
@@ -47,10 +50,10 @@ class FormerPort:
         way = f"Start the hub with its old port: starloom up --port {self.port}. Or type on the device: "
         return told, f"{way}starloom-agent start --hub {new}"
 
-    def _may_know_it(self, device: Mapping[str, Any]) -> bool:
-        if device.get("revoked") or device["link"] == "online":
+    def _may_know_it(self, device: DeviceRow) -> bool:
+        if device["revoked"] or device["link"] == "online":
             return False
-        since = device.get("link_since")
+        since = device["link_since"]
         return since is None or datetime.fromisoformat(since).timestamp() < self.until_s
 
 

@@ -1,7 +1,7 @@
-"""The policy that the running agent last offered: a mark in `run`, for which a command that changes the policy waits.
+"""The policy that the running agent last offered: a mark in `run`. A command that changes the policy waits for it.
 
-Without it a command would say that a grant is in force while the hub does not know it yet. An agent of an older version
-leaves no mark, and nobody waits for it.
+The command would otherwise call a grant in force before the hub knows it. An agent of an older version leaves no mark;
+then the command ends at once.
 """
 
 from __future__ import annotations

@@ -158,11 +158,11 @@ def why(
     run: Invocation,
     task: TaskArgument = None,
     identity: IdArgument = None,
-    every: Annotated[bool, typer.Option("--all", help="Each task by itself, and every line.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Each task alone, and every line.")] = False,
 ) -> None:
     """Explain why a task, or the whole constellation, does not move: every candidate with its reason, and the fix.
 
-    Of a whole constellation, tasks that wait for one reason are told together, in at most 20 lines.
+    Tasks of a whole constellation that wait for one reason share a line; at most 20 lines are printed.
     """
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)

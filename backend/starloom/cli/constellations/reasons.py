@@ -1,4 +1,4 @@
-"""The reasons of `starloom why`: tasks of one reason are told together, and a whole constellation has few lines."""
+"""The reasons of `starloom why`: tasks of one reason share a line, and a whole constellation has few lines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AlikeTasks:
 
 
 def alike(items: Iterable[WhyRow]) -> list[AlikeTasks]:
-    """Return the explanations with tasks of one reason together, in the order of the first of each."""
+    """Return the explanations in the order of the first of each reason; tasks of one reason are one entry."""
     found: dict[object, AlikeTasks] = {}
     for item in items:
         key = _reason_of(item)

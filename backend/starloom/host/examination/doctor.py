@@ -34,6 +34,7 @@ from starloom.store.port import Corrupt, HistorySize, Unavailable
 from starloom.store.redis.embedded import find_server
 from starloom.store.sql.database import Database, newest_revision, open_database, schema_of
 from starloom.store.sql.pruning import read_history_size
+from starloom_protocol.api.fleet import DeviceRow
 from starloom_protocol.api.models import ModelState
 from starloom_protocol.text.wording import size_words
 from starloom_protocol.vocabulary import CODES
@@ -338,7 +339,7 @@ def _tunnels(address: HubAddress, away: Sequence[str]) -> Iterator[Finding]:
             yield Finding("tunnel", False, f"{name}: {told}", way)
 
 
-def _former_port(address: HubAddress, devices: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def _former_port(address: HubAddress, devices: Sequence[DeviceRow]) -> Iterator[Finding]:
     """Report the devices that may look for the hub at the port that it had before."""
     home = home_of(address)
     former = former_port(home, urlsplit(address.url).port or 0) if home is not None else None
