@@ -342,7 +342,9 @@ def _tell_taps(run: Invocation, items: list[ConstellationRow]) -> None:
     ]
     for identity in waiting[:_TAPS_MOST]:
         found = run.client.get(get_constellation_why(identity))
-        for row in found.get("attention", ()):
+        if "attention" not in found:
+            continue
+        for row in found["attention"]:
             if row["reason"] == Attention.WAITS_FOR_A_TAP:
                 say(f"{identity}: {row['sentence']}")
 
