@@ -101,6 +101,9 @@ class Planning:
             exact = found.outcome is Match.EXACT
             # A phrase may leave a value to a form: the words mean this recipe, and start nothing before it is given.
             fits = True if exact and own else None if own and first is not None and first.missing else False
+            if exact and not own and sentence.single:
+                # With one device the words may be those of another recipe; with several they are tried again.
+                fits = None
             if exact and not own and first is not None:
                 why = f"these words start {first.recipe}"
             else:

@@ -155,6 +155,6 @@ class Allowance:
 def _told(folders: Folders, hosts: tuple[str, ...]) -> dict[str, str]:
     """Return the facts by which previews judge paths and hosts, one a line; a list that is too long is not told."""
     lists = {"reads": "\n".join(map(str, folders.read)), "writes": "\n".join(map(str, folders.write))}
-    # Without a host the grant is not given, which is told already.
+    # Without a host no grant is given, and the offer of grants says that.
     lists |= {"hosts": "\n".join(hosts)} if hosts else {}
     return {name: text for name, text in lists.items() if len(text) <= _TOLD_CHARS_MOST}

@@ -31,7 +31,7 @@ _SLOT: Final = re.compile(r"\{([^{}]*)\}")
 _KINDS: Final = {"phone": "phone", "picture": "phone", "desk": "desktop", "server": "server", "target": "server"}
 """Word of a parameter or its title -> the class of device that people mean by it."""
 _EXAMPLES: Final = {
-    "argv": "uptime",
+    "argv": "`uptime`",
     "file": "invoice",
     "files": "PDFs",
     "hosts": "example.org",
@@ -64,6 +64,9 @@ class Filled:
     parts: list[Part] = field(default_factory=list)
     lacks: list[LackRow] = field(default_factory=list)
     ungranted: list[str] = field(default_factory=list)
+
+    single: bool = False
+    """A slot for several devices has one, as there is no other."""
 
     @property
     def words(self) -> str:
@@ -157,12 +160,13 @@ def _devices(
     found = _fitting(name, param, fleet, used | _alone_able(name, recipe, phrase, fleet))
     barred = set(taken.get(param.not_same or "", ()))
     chosen = [device for device in found if device.name not in barred]
-    chosen = chosen[: NAMED_MOST if param.takes_many and param.default is not None else 1]
+    chosen = chosen[: NAMED_MOST if param.takes_many else 1]
     if not chosen:
         made.lacks.append(_lack(name, param, second=bool(found)))
         yield Part(f"another {_noun(name, param)}" if found else f"a {_noun(name, param)}", "missing")
         return
     taken[name] = tuple(device.name for device in chosen)
+    made.single = made.single or (param.takes_many and len(chosen) == 1)
     for at, device in enumerate(chosen):
         if at:
             yield Part(" and ")
