@@ -1,7 +1,7 @@
 """Programs that a command started in the background: they end with the call, and its result says so.
 
-Not a tool. It names them; the runner around the call ends them. A program is known by its parents, or by its group where
-it has let go of these.
+Not a tool. It names them; the runner around the call ends them. A program is known by its parents, or by its group
+where it has let go of these.
 """
 
 from __future__ import annotations
