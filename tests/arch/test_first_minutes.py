@@ -106,7 +106,7 @@ def walk(place: Path, *, prepared: bool) -> None:
     assert fleet == {"laptop", "home-server", "phone", "demo-server", "demo-phone"}
     with clone.running(start.text, place / "second.log") as service:
         said = until_said(service, place / "second.log", "Ctrl-C stops everything.", STARTED_S)
-        assert ANSWER in said, said
+        assert "The sample has ended well here before." in said, said
         ask_how_machines_are(clone, ask, "laptop")
         with hub_of(clone) as client:
             assert names(client) == fleet, "the second start joins nothing again"

@@ -216,7 +216,7 @@ WITHOUT_A_FIT = {
     "find out which of my machines is slow and why": "No recipe fits these words",
     "find report.pdf on north and copy it to south": "No recipe fits these words exactly",
     "back up Documents of north to toaster, keep -3": "there is no device like toaster",
-    "do not run uptime everywhere": "No recipe fits these words exactly",
+    "do not run uptime everywhere": "no recipe has a place for 'do not run uptime everywhere'",
     "hello": "for example",
     "wie geht es meinen Rechnern": "for example",
 }

@@ -36,11 +36,13 @@ def test_a_table_is_as_wide_as_columns_says(hub: StubHub, monkeypatch: pytest.Mo
     monkeypatch.setenv("COLUMNS", "80")
     _, said = starloom(hub, "devices")
     assert max(len(line) for line in said.splitlines()) <= 80
-    assert said.count(IDENTITY) == 2
+    assert said.count("2 of") == 2
+    assert "Left out in this width: id." in said
     monkeypatch.delenv("COLUMNS")
     wide = starloom(hub, "devices")[1].splitlines()
     assert len(wide) == 3
     assert "operate" in wide[1]
+    assert IDENTITY in wide[1]
 
 
 def test_an_answer_is_as_wide_as_columns_says(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from tests.edge.world import World, a_world
 
 @pytest_asyncio.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with a_world(tmp_path, planner=Shelf()) as opened:
+    async with a_world(tmp_path, planner=Shelf(), llm_url="http://127.0.0.1:7/v1", llm_model="given") as opened:
         yield opened
 
 

@@ -31,6 +31,7 @@ _CLOSINGS = (
     *((word,) for word in sorted(COURTESIES)),
 )
 _ENDINGS = ".,;:!?"
+_LEAST_PARTS = 2
 _DOTS = re.compile(r"(?:^|/)\.+$")
 _SAME = {
     "backup": ("back", "up"),
@@ -115,12 +116,18 @@ def request_words(text: str) -> list[Word]:
     """Return the words of a request without the courtesies around it: *can you tell me ...*, *... for me, thanks*."""
     words = words_of(text)
     plain = tuple(word.text.casefold() for word in words)
-    first, last = 0, len(plain)
-    while opening := next((len(item) for item in _OPENINGS if plain[first : first + len(item)] == item), 0):
-        first += opening
+    first, last = _opening(plain), len(plain)
     while closing := next((len(item) for item in _CLOSINGS if plain[max(first, last - len(item)) : last] == item), 0):
         last -= closing
     return words[first:last] if first < last else words
+
+
+def _opening(plain: tuple[str, ...]) -> int:
+    """Return how many words at the beginning are courtesies."""
+    first = 0
+    while opening := next((len(item) for item in _OPENINGS if plain[first : first + len(item)] == item), 0):
+        first += opening
+    return first
 
 
 @dataclass(frozen=True)
@@ -227,10 +234,14 @@ def spellings(phrases: Collection[Phrase]) -> frozenset[str]:
 
 
 def read_phrase(text: str) -> Phrase:
-    """Return a phrase ready to be compared."""
+    """Return a phrase ready to be compared. Courtesies that it begins with go, as in a request, if words are left."""
     parts: list[tuple[str, bool]] = []
     quoted: set[str] = set()
-    for token in text.split():
+    tokens = text.split()
+    rest = tokens[_opening(tuple(token.rstrip(_ENDINGS).casefold() for token in tokens)) :]
+    if sum(bool(word.forms) for token in rest if not _SLOT.search(token) for word in words_of(token)) >= _LEAST_PARTS:
+        tokens = rest
+    for token in tokens:
         slot = _SLOT.search(token)
         if slot:
             parts.append((slot[1], True))
@@ -242,7 +253,6 @@ def read_phrase(text: str) -> Phrase:
 
 
 _PHRASES_MOST = 200
-_LEAST_PARTS = 2
 
 
 @lru_cache(maxsize=1024)

@@ -153,12 +153,9 @@ class _Folds(dict[int, str]):
         return made
 
 
-_FOLDS: Final = _Folds()
-
-
 def fold(text: str) -> str:
     """Return text for comparing: lower case, accents taken off."""
-    return text.lower() if text.isascii() else text.translate(_FOLDS)
+    return text.lower() if text.isascii() else text.translate(_Folds())
 
 
 def search_words(text: str) -> list[str]:

@@ -43,7 +43,7 @@ class ComparedFile(TypedDict):
     state: Literal["only in the first", "only in the second", "different"]
 
 
-class RenamedFile(TypedDict):
+class EqualFile(TypedDict):
     """A file of one list whose contents are in the other under another path: `first` and `second` are both paths."""
 
     bytes: int
@@ -60,7 +60,7 @@ class Compared(TypedDict):
     only_first: int
     only_second: int
     moved: NotRequired[int]
-    renamed: list[RenamedFile]
+    renamed: list[EqualFile]
     rows: list[ComparedFile]
     same: int
 
@@ -69,7 +69,7 @@ def compare(_context: ToolContext, args: Compare) -> Compared:
     first, second = _by_place(args.first), _by_place(args.second)
     in_first, in_second = _by_contents(first), _by_contents(second)
     rows: list[ComparedFile] = []
-    renamed: list[RenamedFile] = []
+    renamed: list[EqualFile] = []
     same = 0
     for path in sorted(first.keys() | second.keys()):
         one, other = first.get(path), second.get(path)

@@ -146,6 +146,7 @@ async def test_a_device_that_joins_again_keeps_its_labels(world: World) -> None:
     assert await labels(world, agent) == ["backup", "gpu", "server"]
     async with world.client() as http:
         await http.patch(f"/api/v1/devices/{agent.id}", json={"labels": ["spare"]})
+        await world.clock.advance(1_000)
         await http.post(f"/api/v1/devices/{agent.id}/revoke", json={"reason": "joins again"})
     _, answer = await ask(world, last, [], preapproved=True, label="nas", labels=["server"])
     assert await labels(world, last) == ["server", "spare"]
