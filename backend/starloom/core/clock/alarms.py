@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from starloom.core.placement.left_out import lists_over_devices, looks, nobody_asked
+from starloom.core.placement.left_out import looks, nobody_asked
 from starloom.core.placement.off_devices import since_words
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.roles import device_name
@@ -35,7 +35,7 @@ def judged(before: Firing | None, constellation: Constellation, fleet: Fleet) ->
     if not is_watch(constellation):
         return {}
     saw_nothing = nobody_asked(constellation)
-    seen, unseen = looks(constellation, fleet) if lists_over_devices(constellation) else ([], set())
+    seen, unseen = looks(constellation, fleet)
     if not answer.alarm and (saw_nothing or _says_nothing(constellation, answer)):
         return {"alarm": alarm, "blind": True, "looked": looked, "seen_ms": seen_ms}
     still = [one for one in looked if one in unseen]

@@ -49,20 +49,20 @@ def clause(constellation: Constellation, fleet: Fleet, now_ms: int) -> str:
 
 def nobody_asked(constellation: Constellation) -> bool:
     """Whether each device of each list over devices was off, so that the answer knows nothing."""
-    asked = lists_over_devices(constellation)
+    asked = _lists_over_devices(constellation)
     return bool(asked) and all(
         constellation.children.get(root) and len(reported(constellation, root)) == len(constellation.children[root])
         for root in asked
     )
 
 
-def lists_over_devices(constellation: Constellation) -> list[str]:
-    """Return the groups that make a task for each device."""
-    found = []
+def _lists_over_devices(constellation: Constellation) -> dict[str, Selector]:
+    """Return the groups that make a task for each device, with the devices that they ask."""
+    found: dict[str, Selector] = {}
     for root in constellation.families:
         spec = constellation.specs.get(root)
         if spec is not None and spec.for_each is not None and spec.for_each.devices is not None:
-            found.append(root)
+            found[root] = spec.for_each.devices
     return found
 
 
@@ -70,13 +70,10 @@ def looks(constellation: Constellation, fleet: Fleet) -> tuple[list[str], set[st
     """Return which groups have a result of which device, and which have none of a device that fits, as GROUP/DEVICE."""
     seen: list[str] = []
     unseen: set[str] = set()
-    for root in lists_over_devices(constellation):
-        for_each = constellation.specs[root].for_each
-        assert for_each is not None  # noqa: S101 - it is a list over devices
-        assert for_each.devices is not None  # noqa: S101 - it is a list over devices
+    for root, selector in _lists_over_devices(constellation).items():
         members = list(constellation.families[root])
         asked = _items(constellation, root)
-        for device in _matching_but_not_asked(fleet, for_each.devices, asked):
+        for device in _matching_but_not_asked(fleet, selector, asked):
             if not device.demo:
                 unseen.update(f"{member}/{device.id}" for member in members)
         for member in members:

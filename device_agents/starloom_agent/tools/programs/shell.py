@@ -10,7 +10,7 @@ import msgspec
 
 from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Named
-from starloom_agent.toolkit.running import remains
+from starloom_agent.toolkit.running import left_running
 from starloom_agent.toolkit.running.programs import ended_by, quiet_environment, run_program
 from starloom_agent.toolkit.running.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -78,7 +78,7 @@ def script(context: ToolContext, args: Script) -> CommandResult:
 def run(context: ToolContext, args: Run) -> CommandResult:
     if not args.argv[0] or any("\x00" in part for part in args.argv):
         raise ToolFailed(Code.BAD_ARGUMENTS, "argv begins with a program and holds no NUL", effect=False)
-    before = remains.present()
+    before = left_running.present()
     ran = run_program(
         args.argv,
         timeout_s=args.timeout_s,
@@ -100,7 +100,7 @@ def run(context: ToolContext, args: Run) -> CommandResult:
     }
     if ran.exit_code:
         row["why"] = f"ended with {ran.exit_code}: {ended_by(ran, _WHY_CHARS).splitlines()[0]}"
-    if ended := remains.sentence_of(before):
+    if ended := left_running.sentence_of(before):
         context.log(ended)
         row["ended"] = ended
     if args.device_name:
