@@ -37,7 +37,7 @@ def hand(page: Page, width: str) -> Hand:
 @ON_BOTH
 def test_a_press_on_a_card_opens_its_task(page: Page, hand: Hand, sample: Seen, screens: Screens, width: str) -> None:
     page.goto(f"/constellations/{sample.constellation}?lens=graph")
-    hand.press_on(page.locator(".node[data-task]").first)
+    hand.press_on(page.locator(".node[data-task=list]"))
     expect(page).to_have_url(re.compile("/t/"))
     expect(page.get_by_role("complementary", name=re.compile("^Task "))).to_be_visible()
     screens.shoot(page, "constellation", "pressed", width)

@@ -69,7 +69,9 @@ async def test_t180_it_starts_nothing_else(world: World, what: str) -> None:
     async with world.client() as owner:
         assert (await owner.get(C)).json()["items"] == []
     if refused.status_code == 403:
-        assert "your token may start only this recipe: morning-look" in refused.json()["reason"]
+        said = refused.json()
+        assert said["reason"] == "your token may start only this recipe: morning-look"
+        assert said["hint"] == "Ask for it by its name or its sentence."
 
 
 @pytest.mark.usefixtures("recipes")

@@ -116,10 +116,9 @@ class Submit:
                 body = body.model_copy(update={"params": dict(meant.params), "recipe": meant.recipe, "request": None})
         if body.recipe not in caller.recipes:
             names = ", ".join(sorted(caller.recipes))
-            reason = (
-                f"your token may start only {'these recipes' if len(caller.recipes) > 1 else 'this recipe'}: {names}"
-            )
-            raise Problem(Code.FORBIDDEN, reason, hint="Ask for one of them, by its name or its sentence.")
+            only, it = ("these recipes", "one of them") if len(caller.recipes) > 1 else ("this recipe", "it")
+            reason = f"your token may start only {only}: {names}"
+            raise Problem(Code.FORBIDDEN, reason, hint=f"Ask for {it} by its name or its sentence.")
         return body
 
     async def take(
