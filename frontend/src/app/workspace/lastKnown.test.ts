@@ -1,7 +1,8 @@
 // @vitest-environment jsdom
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { whole } from "../../model/stream/steps.ts";
 import type { SessionRow } from "../../model/types.ts";
-import { forget, knownList, noteList, read, save } from "./lastKnown.ts";
+import { forget, knownList, noteList, read, remove, save, store } from "./lastKnown.ts";
 
 const HOUR_MS = 3_600_000;
 const SESSION: SessionRow = {
@@ -18,21 +19,51 @@ const SESSION: SessionRow = {
   scopes: [],
   token: "t",
 };
-const stream = (name: string, text = "") =>
-  JSON.stringify({ stream: name, seq: 4, entities: { head: { text } }, events: [] });
+const PLACE = { offsetMs: 0, history: "h-1" };
+/** A stream of one part for each text. */
+function stream(name: string, ...texts: string[]) {
+  const parts = texts.map((text, n) => {
+    const entity = JSON.stringify({ [`task/${n}`]: { text } });
+    return { text: entity as string | null, stored: false };
+  });
+  return {
+    stream: name,
+    parts,
+    size: parts.reduce((sum, part) => sum + (part.text?.length ?? 0), 0),
+    head: () => JSON.stringify({ stream: name, seq: 4, events: [], parts: parts.length, entities: {} }),
+    leaveOut: () => {
+      for (const part of parts) part.stored = false;
+    },
+    takeIn: () => {},
+  };
+}
 const stored = () => JSON.stringify({ ...sessionStorage });
 
+function keep(texts: ReturnType<typeof stream>[], nowMs = 1000): void {
+  whole(store(texts));
+  save(SESSION, PLACE, texts, [], nowMs);
+}
+const streams = () => read(1000)?.streams.map((one) => one.stream);
+
 beforeEach(forget);
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 describe("what a tab last knew", () => {
   it("comes back with its streams and lists, and without the session's secret", () => {
     noteList("home", { items: [1] });
     noteList("c-1/secret-log/1", "a line");
-    save(SESSION, { offsetMs: 5, history: "h-1" }, [stream("fleet"), stream("c-1")], 1000);
+    const texts = [stream("fleet", "a"), stream("c-1", "b", "c")];
+    whole(store(texts));
+    save(SESSION, { offsetMs: 5, history: "h-1" }, texts, [], 1000);
     expect(stored()).not.toContain("the-secret");
     expect(stored()).not.toContain("a line");
     const known = read(2000);
-    expect(known?.streams.map((one) => one.stream)).toEqual(["fleet", "c-1"]);
+    expect(known?.streams).toEqual([
+      { stream: "fleet", seq: 4, events: [], entities: { "task/0": { text: "a" } } },
+      { stream: "c-1", seq: 4, events: [], entities: { "task/0": { text: "b" }, "task/1": { text: "c" } } },
+    ]);
     expect(known).toMatchObject({ savedMs: 1000, offsetMs: 5, session: { csrf: "", role: "owner" } });
     expect(knownList("home")).toEqual({ items: [1] });
     noteList("home", { items: [2] });
@@ -40,22 +71,62 @@ describe("what a tab last knew", () => {
   });
 
   it("leaves out a stream that is too large, and keeps those after it", () => {
-    save(
-      SESSION,
-      { offsetMs: 0, history: "h-1" },
-      [stream("fleet"), stream("c-huge", "x".repeat(3_000_000)), stream("c-1")],
-      1000,
-    );
-    expect(read(1000)?.streams.map((one) => one.stream)).toEqual(["fleet", "c-1"]);
+    keep([stream("fleet", "a"), stream("c-huge", "x".repeat(3_000_000)), stream("c-1", "a")]);
+    expect(streams()).toEqual(["fleet", "c-1"]);
+  });
+
+  it("makes room for a stream that weighs more", () => {
+    const large = (name: string) => stream(name, "x".repeat(2_000_000));
+    const [first, second] = [large("c-1"), large("c-2")];
+    keep([first, second]);
+    expect(streams()).toEqual(["c-1"]);
+    keep([second, first]);
+    expect(streams()).toEqual(["c-2"]);
+    expect(first.parts[0]?.stored, "it is written again once there is room").toBe(false);
+  });
+
+  it("is nothing while a part is newer than the rest", () => {
+    const text = stream("c-1", "a");
+    keep([text]);
+    text.parts.push(...stream("", "b").parts);
+    whole(store([text]));
+    expect(read(1000)).toBeNull();
+  });
+
+  it("loses a stream that was let go of, and no other", () => {
+    const gone = stream("c-1", "a");
+    keep([stream("fleet", "a"), gone]);
+    remove("c-1");
+    expect(streams()).toEqual(["fleet"]);
+    expect(stored()).not.toContain("starloom.last-known/c-1");
+  });
+
+  it("keeps a stream of before the reload that nobody has looked at since, without its old parts", () => {
+    keep([stream("c-1", "a", "b")]);
+    const before = read(1000)?.streams ?? [];
+    forget();
+    sessionStorage.setItem("starloom.last-known/c-1/0", "of the page before");
+    save(SESSION, PLACE, [], before, 1000);
+    expect(read(1000)?.streams).toEqual(before);
+    expect(stored()).not.toContain("of the page before");
+  });
+
+  it("is nothing, and tries no more, where the storage takes nothing", () => {
+    const setItem = vi.spyOn(Storage.prototype, "setItem").mockImplementation(() => {
+      throw new DOMException("full", "QuotaExceededError");
+    });
+    keep([stream("fleet", "a", "b"), stream("c-1", "a")]);
+    expect(setItem).toHaveBeenCalledTimes(1);
+    expect(read(1000)).toBeNull();
   });
 
   it("ends with the session by the hub's clock, and with a day at the latest", () => {
     const ends = (ms: number) => ({ ...SESSION, expires_at: new Date(ms).toISOString() });
-    save(ends(HOUR_MS), { offsetMs: HOUR_MS / 2, history: "h-1" }, [], 0);
+    save(ends(HOUR_MS), { offsetMs: HOUR_MS / 2, history: "h-1" }, [], [], 0);
     expect(read(HOUR_MS / 2 - 1)).not.toBeNull();
     expect(read(HOUR_MS / 2)).toBeNull();
     expect(stored()).toBe("{}");
-    save(ends(90 * HOUR_MS), { offsetMs: 0, history: "h-1" }, [], 0);
+    save(ends(90 * HOUR_MS), PLACE, [], [], 0);
     expect(read(24 * HOUR_MS - 1)).not.toBeNull();
     expect(read(24 * HOUR_MS)).toBeNull();
   });

@@ -1,5 +1,7 @@
-import { expect, it } from "vitest";
+// @vitest-environment jsdom
+import { expect, it, vi } from "vitest";
 import { boardOf } from "../../model/tasks/board.ts";
+import type { SessionRow } from "../../model/types.ts";
 import { Workspace } from "./workspace.ts";
 
 const TASKS = 5000;
@@ -29,4 +31,30 @@ it("works out the tasks of a large snapshot in the pauses of its reading, and no
   read = 0;
   expect(boardOf(model, workspace.fleet).all()).toHaveLength(TASKS);
   expect(read).toBe(0);
+});
+
+it("has little left to write as a large page is left", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const workspace = new Workspace(() => {});
+  workspace.live.start = () => {};
+  workspace.begin({ principal: { id: "p" }, csrf: "c", expires_at: null } as unknown as SessionRow);
+  try {
+    const model = workspace.acquire("c-1");
+    const names = Array.from({ length: TASKS }, (_, n) => `task/t${n}`);
+    model.readSnapshot({ seq: 1, entities: Object.fromEntries(names.map((name) => [name, { state: "ready" }])) });
+    vi.advanceTimersByTime(2_000);
+    vi.useRealTimers();
+    await vi.waitFor(() => expect(sessionStorage.length).toBeGreaterThan(TASKS / 100));
+    await vi.waitFor(() => expect(sessionStorage.getItem("starloom.last-known/c-1/78")).toContain("t4999"));
+    model.readEvents([{ seq: 2, kind: "task_done", puts: { "task/t7": { state: "done" } } } as never]);
+    const put = vi.spyOn(Storage.prototype, "setItem");
+    dispatchEvent(new Event("pagehide"));
+    expect(put.mock.calls.map(([key]) => key)).toEqual(["starloom.last-known"]);
+    expect(put.mock.calls[0]?.[1]).toContain("task/t7");
+    expect(put.mock.calls[0]?.[1].length).toBeLessThan(2_000);
+  } finally {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+    workspace.end();
+  }
 });

@@ -7,21 +7,21 @@ import { Hub } from "../../link/endpoints.ts";
 import { LiveLink, type Sink, type Socket } from "../../link/live.ts";
 import { Rest } from "../../link/rest.ts";
 import { inSlices } from "../../link/slices.ts";
-import type { Steps } from "../../model/stream/steps.ts";
+import { type Steps, whole } from "../../model/stream/steps.ts";
 import { StreamModel } from "../../model/stream/stream.ts";
 import { groupsOf } from "../../model/tasks/groups.ts";
 import type { SessionRow } from "../../model/types.ts";
 import { setProgram } from "../../ui/typed.ts";
 import { Changes } from "./changes.ts";
 import { KeptText } from "./keptText.ts";
-import { forget, type KeptStream, type LastKnown, save } from "./lastKnown.ts";
+import { forget, type KeptStream, type LastKnown, remove, save, store } from "./lastKnown.ts";
 import { keepPersonal } from "./personal.ts";
 
 const FLEET = "fleet";
 const LINGER_MS = 30_000;
 
 /** So long after a change its text is written, if the page is still there: the changes of that time in one go. */
-const WRITE_AFTER_MS = 500;
+const WRITE_AFTER_MS = 1_000;
 
 interface Held {
   model: StreamModel;
@@ -80,7 +80,9 @@ export class Workspace {
   private readonly networkBack = (): void => this.live.retryNow();
 
   private readonly pageSeen = (): void => {
-    if (!document.hidden) this.live.retryNow();
+    // A phone may end a hidden page without another word.
+    if (document.hidden) this.save();
+    else this.live.retryNow();
   };
 
   /** Begins with what this tab last knew, while the hub is away. Its session is asked for again when the hub is back. */
@@ -113,18 +115,22 @@ export class Workspace {
     return this.hub.ticket();
   }
 
-  /** The streams that are looked at come first: the fleet, then the page's own. */
   private readonly save = (): void => {
     if (!this.session) return;
-    const held = [...this.held.values()].filter(({ model }) => model.ready);
-    held.sort((a, b) => b.users - a.users);
-    const known = [...this.known.values()].map((kept) => JSON.stringify(kept));
-    save(this.session, this.live, [...held.map(({ text }) => text.text()), ...known]);
+    whole(this.writing(true));
+    save(this.session, this.live, this.texts(), [...this.known.values()]);
   };
 
-  /** Of what has changed, writes the text while a person looks at the page, so that leaving it is quick. */
+  /** The streams that are looked at come first: the fleet, then the page's own. */
+  private texts(): KeptText[] {
+    const held = [...this.held.values()].filter(({ model }) => model.ready);
+    const weight = ({ model, users }: Held) => (model === this.fleet ? Number.POSITIVE_INFINITY : users);
+    return held.sort((a, b) => weight(b) - weight(a)).map(({ text }) => text);
+  }
+
+  /** Of what has changed, keeps the text while a person looks at the page, so that leaving it is quick. */
   private readonly writeLater = (): void => {
-    if (this.stopWriting) return;
+    if (this.stopWriting || document.hidden) return;
     const timer = setTimeout(() => {
       this.stopWriting = inSlices(this.writing(), () => {
         this.stopWriting = null;
@@ -133,8 +139,10 @@ export class Workspace {
     this.stopWriting = () => clearTimeout(timer);
   };
 
-  private *writing(): Steps {
-    for (const { model, text } of [...this.held.values()]) if (model.ready) yield* text.steps();
+  private *writing(leaving = false): Steps {
+    const texts = this.texts();
+    for (const text of texts) yield* text.steps(leaving);
+    yield* store(texts);
   }
 
   private restore(model: StreamModel): void {
@@ -180,6 +188,7 @@ export class Workspace {
     if (held.users > 0) return;
     held.linger = setTimeout(() => {
       this.held.delete(stream);
+      remove(stream);
       this.live.unsubscribe(stream);
     }, LINGER_MS);
   }
