@@ -144,6 +144,22 @@ def home_of_the_hub(hub: str | None) -> Path | None:
     """Return the data folder of the hub that commands find from here, None where none is found."""
     with suppress(Problem):
         return home_of(find(hub))
+    return home_of_the_folder() if hub is None else None
+
+
+def home_of_the_folder() -> Path | None:
+    """Return `.starloom` of the current folder or the nearest above it where a hub of this user has kept its data.
+
+    None where there is none, or where STARLOOM_HOME names a data folder.
+    """
+    around = Surroundings.actual()
+    if around.environment.get("STARLOOM_HOME"):
+        return None
+    for folder in (around.here, *around.here.parents):
+        home = folder / ".starloom"
+        with suppress(OSError):
+            if (home / "keys").is_dir() and home.stat().st_uid == os.getuid():
+                return home
     return None
 
 

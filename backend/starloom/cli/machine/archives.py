@@ -58,9 +58,9 @@ def restore(
 ) -> None:
     """Restore an archive into a data folder; `starloom up` continues from there."""
     from starloom.host.backup import restore as put_back
-    from starloom.host.supervisor import holding
+    from starloom.host.supervisor import holding, home_of_the_folder
 
-    settings = _settings(home)
+    settings = _settings(home or home_of_the_folder())
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with holding(settings.home):
         made = put_back(settings, file, replace=replace, until=until)

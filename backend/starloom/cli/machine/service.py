@@ -18,7 +18,12 @@ from starloom.client.terminal.typed import say
 if TYPE_CHECKING:
     from starloom.process.settings import Settings
 
-HomeOption = Annotated[Path | None, typer.Option("--home", help="Where the hub keeps its data (STARLOOM_HOME).")]
+HomeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--home", help="Where the hub keeps its data (STARLOOM_HOME). Else .starloom here or above, if any."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +51,7 @@ def up(
     report: Annotated[Path | None, typer.Option("--report", help="Write the sample's figures there as JSON.")] = None,
 ) -> None:
     """Run the whole service in the foreground until Ctrl-C, which stops all its processes."""
-    from starloom.host.supervisor import UpOptions, serve
+    from starloom.host.supervisor import UpOptions, home_of_the_folder, serve
 
     if (once or report or again) and not demo:
         raise usage("--once, --again and --report belong to the sample, which only --demo carries out", "Add --demo.")
@@ -54,6 +59,8 @@ def up(
         raise usage("the sample needs this computer's agent", "Leave out --no-agent, or --demo.")
     if run.as_json:
         raise usage("a service in the foreground has no JSON output", "Use `starloom doctor --json`, or --report FILE.")
+    if home is None and (home := home_of_the_folder()):
+        say(f"The hub of this folder, with its data in {home}. Another one: --home DIR.")
     wishes = UpOptions(
         agent=not no_agent,
         demo=demo,
@@ -94,8 +101,9 @@ def doctor(
     findings = examine(run.hub, home, whole=whole)
     if from_outside:
         from starloom.host.examination.outside import examine_outside
+        from starloom.host.supervisor import home_of_the_hub
 
-        findings += examine_outside(home)
+        findings += examine_outside(home or home_of_the_hub(run.hub))
     if run.as_json:
         run.emit({"items": [finding.document() for finding in findings]})
     else:
