@@ -36,6 +36,7 @@ _RESULT_BYTES_MOST = 8 * 1024 * 1024
 _FILES_MOST = 256
 _RESERVED = frozenset({"program.py", "input.json", "result.json", "out"})
 _OWN_NAMES = frozenset({"program.py", "out"})
+_OUTSIDE = "it is not in out/"
 _NAMED_MOST = 20
 _NAMED_CHARS = 300
 
@@ -121,6 +122,14 @@ def _files_out(context: ToolContext, root: Path) -> tuple[list[Stored], list[Lef
     return kept, left[:_FILES_MOST]
 
 
+def _outside(context: ToolContext, home: Path, given: Iterable[str]) -> list[LeftBehind]:
+    """Return what the program made beside `out/`, which ends with the call."""
+    known = {*_RESERVED, *given, "__pycache__"}
+    with plain(home, "looking at"), context.files.scan(home) as entries:
+        names = sorted(entry.name for entry in entries if entry.name not in known and is_text(entry.name))
+    return [LeftBehind(path=name, why=_OUTSIDE) for name in names]
+
+
 def _beside(context: ToolContext, home: Path) -> str:
     """Return the names of the files that lie beside the program, for one that looked for another name."""
     with plain(home, "looking at"), context.files.scan(home) as entries:
@@ -145,7 +154,7 @@ class LeftBehind(TypedDict):
 class ProgramResult(Named):
     """`value` is what the program wrote to `result.json`, `files` what it left in `out/`.
 
-    `left_out` names what lies in `out/` and could not be taken.
+    `left_out` names what lies in `out/` and could not be taken, and what lies beside it.
     """
 
     exit_code: int
@@ -180,6 +189,7 @@ def run(context: ToolContext, args: Run) -> ProgramResult:
             beside = _no_text(context, home)
         raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}{beside}: {ended_by(ran, 800)}")
     files, left_out = _files_out(context, home / "out")
+    left_out += _outside(context, home, names_of(args.files, _RESERVED))
     row: ProgramResult = {
         "exit_code": ran.exit_code,
         "stdout": ran.stdout,
@@ -189,7 +199,7 @@ def run(context: ToolContext, args: Run) -> ProgramResult:
         "files": files,
     }
     if left_out:
-        row["left_out"] = left_out
+        row["left_out"] = left_out[:_FILES_MOST]
     if args.device_name:
         row["device"] = args.device_name
     return row

@@ -160,6 +160,21 @@ def test_a_result_of_a_program_that_cannot_be_taken_is_named(device: Device) -> 
     assert "left_out" not in device.call("python.run", code="print(1)")
 
 
+def test_what_a_python_program_leaves_beside_out_is_named(device: Device) -> None:
+    ref = device.store.take(b"given", name="given.txt")
+    code = """
+import json, os
+open("field.bin", "wb").write(b"x" * 100)
+os.mkdir("more")
+open("out/kept.txt", "w").write("kept")
+json.dump(1, open("result.json", "w"))
+"""
+    ran = device.call("python.run", code=code, files=[ref])
+    assert [file["name"] for file in ran["files"]] == ["kept.txt"]
+    why = "it is not in out/"
+    assert ran["left_out"] == [{"path": "field.bin", "why": why}, {"path": "more", "why": why}]
+
+
 def test_a_python_program_that_fails_says_its_last_words(device: Device) -> None:
     with pytest.raises(ToolFailed, match="ZeroDivisionError"):
         device.call("python.run", code="1 / 0")
