@@ -9,6 +9,7 @@ import msgspec
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import Answer, UndoCall
 from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.wire.frames import ResultFrame
 from tests.builders import TOOLS, Driver, edge, plan, task
 
 TRASH = UndoCall(tool="fs.trash", outputs={"paths": "/added"})
@@ -89,3 +90,33 @@ def test_an_undo_of_another_kind_tells_no_files() -> None:
     driver.submit(plan(task("send", tool="t.never", undo=UndoCall(tool="fs.restore", args='{"tickets":["x"]}'))))
     said = undone(driver, {"send": {}}, {"undo-send": {"anything": 1}})
     assert said == "test was done and then taken back: send."
+
+
+def test_a_report_too_large_to_be_brought_is_counted() -> None:
+    driver = world()
+    made = task("copy", tool="t.never", args='{"under":"Backup"}', undo=TRASH)
+    driver.submit(plan(made))
+    driver.result(driver.take()[0], {"added": [{"path": "x"}]})
+    driver.do(i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", reason="", tasks=[]))
+    (dispatch,) = driver.take()
+    assert {"/count", "/missing"} <= set(dispatch.wants)
+    frame = ResultFrame(
+        artifact="0" * 64,
+        at=dispatch.at,
+        bytes=40_000,
+        facts={"/count": "312", "/missing": "[]"},
+        outcome=Outcome.OK,
+        report=1,
+    )
+    driver.do(i.ResultReported(id=driver.ident(), by="device:d-one", device="d-one", frame=frame))
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, Answer)
+    assert "On one 312 files went from 'Backup' to the trash." in told.sentence
+
+
+def test_folders_of_windows_have_their_marks() -> None:
+    driver = world()
+    driver.submit(plan(task("copy", tool="t.never", undo=TRASH)))
+    items = [{"path": f"C:\\Users\\ann\\Backup\\{name}", "ticket": "t"} for name in ("a\\1.jpg", "ab\\2.jpg")]
+    said = undone(driver, {"copy": {"added": [{"path": "x"}]}}, {"undo-copy": {"items": items, "count": 2}})
+    assert "On one 2 files went from 'C:\\Users\\ann\\Backup' to the trash." in said
