@@ -212,7 +212,7 @@ def preview(
             *_about_devices(plan, tasks, placed),
             *(unable[task].reason for task in unable if task in perhaps),
             *(item.reason for item in faults),
-            *(f"{spec.id} may {words}." for spec in plan.specs if (words := overwriting_words(spec))),
+            *(f"{spec.id} may {over}." for spec in plan.specs if (over := overwriting_words(spec))),
             *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
         ),
         secrets=flows,
