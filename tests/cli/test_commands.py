@@ -772,6 +772,6 @@ def test_report_prints_text_or_the_document(hub: StubHub) -> None:
     hub.answers["GET", "/constellations/c-1/report"] = (200, document)
     code, said = starloom(hub, "report", "c-1")
     assert code == 0
-    assert said.splitlines()[0] == "Scale is done: 12 tasks on 3 devices took 41.0 s."
+    assert said.splitlines()[0] == "Scale is done: 12 tasks on 3 devices took 41.0 s from the request to the end."
     code, said = starloom(hub, "report", "c-1", "--json")
     assert (code, msgspec.json.decode(said)) == (0, document)

@@ -42,7 +42,9 @@ def test_a_folder_is_copied_to_several_devices_and_taken_back(fleet: Fleet) -> N
     assert {row["path"] for row in answer.rows("Copies, read back")} == {"results/a.txt", "results/deep/b.txt"}
     assert "phone" in answer.sentence
     assert "server" in answer.sentence
-    fleet.cli("undo", answer.id, "--wait")
+    told = " ".join(fleet.cli("undo", answer.id, "--wait").split())
+    assert "On server 1 file went from 'results/deep' to the trash" in told, told
+    assert "On phone 2 files went from 'results' to the trash" in told, told
     assert set(server.files("results")) == {"a.txt"}
     assert phone.files("results") == {}
 

@@ -55,6 +55,8 @@ def test_the_extra_ones_go_into_the_trash_only_when_a_person_says_so(doubled: Fl
     assert answer.wait().state == "succeeded", answer.told()
     back = {path for path in laptop.files() if not path.startswith(".starloom-trash/")}
     assert back == {"a.txt", "copies/a again.txt", "copies/a third.txt", "other.txt"}
+    assert "On laptop 2 files came back to " in answer.sentence
+    assert "copies'" in answer.sentence
 
 
 def test_the_original_stays_whatever_its_name_and_the_question_says_so(fleet: Fleet) -> None:

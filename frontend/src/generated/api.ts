@@ -4014,7 +4014,7 @@ export interface components {
         };
         /**
          * Metrics
-         * @description Counts of tasks, and wall time beside the time of all attempts together.
+         * @description Counts of tasks, and wall time beside the time of all attempts together; a retry or an undo begins it again.
          */
         Metrics: {
             attempts: number;

@@ -1049,7 +1049,7 @@ export interface Policy {
   review_at?: string[];
 }
 
-/** The constellation itself; displays derive `wall_ms` and the like. */
+/** The constellation itself; displays derive `wall_ms`. At `reopened_ms` a retry or an undo opened it again last. */
 export interface Head {
   /** Whether its author's rights let the plan begin without another person. */
   approves?: boolean;
@@ -1084,6 +1084,7 @@ export interface Head {
   recipe?: string | null;
   /** The newest version of a saved `recipe` when the plan was made; 0: it is none. */
   recipe_version?: number;
+  reopened_ms?: number;
   request?: string;
   results?: ResultSpec[];
   /** The schedule that fired it. */
@@ -1092,7 +1093,6 @@ export interface Head {
   /** A narrower bound than that of the hub on the part of results that a model is shown. */
   sharing?: Sharing | null;
   state: ConstellationState;
-  /** Its cost was learned at an end after which it was opened again. */
   taught?: boolean;
   /** The expected time of a call of each tool when the plan was made; ranks in the queues count it. */
   tool_ms?: Record<string, number>;

@@ -191,7 +191,7 @@ class AnswerShape(TypedDict):
 
 
 class Metrics(TypedDict):
-    """Counts of tasks, and wall time beside the time of all attempts together."""
+    """Counts of tasks, and wall time beside the time of all attempts together; a retry or an undo begins it again."""
 
     tasks: int
     final: int

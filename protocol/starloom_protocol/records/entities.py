@@ -116,7 +116,7 @@ class Policy(Record, frozen=True, kw_only=True):
 
 
 class Head(Record, frozen=True, kw_only=True):
-    """The constellation itself; displays derive `wall_ms` and the like."""
+    """The constellation itself; displays derive `wall_ms`. At `reopened_ms` a retry or an undo opened it again last."""
 
     approves: bool = True
     """Whether its author's rights let the plan begin without another person."""
@@ -151,6 +151,7 @@ class Head(Record, frozen=True, kw_only=True):
     recipe: str | None = None
     recipe_version: int = 0
     """The newest version of a saved `recipe` when the plan was made; 0: it is none."""
+    reopened_ms: int = 0
     request: str = ""
     results: list[ResultSpec] = []
     schedule: str | None = None
@@ -159,8 +160,7 @@ class Head(Record, frozen=True, kw_only=True):
     sharing: Sharing | None = None
     """A narrower bound than that of the hub on the part of results that a model is shown."""
     state: ConstellationState
-    taught: bool = False
-    """Its cost was learned at an end after which it was opened again."""
+    taught: bool = False  # its cost was learned at an end after which it was opened again
     tool_ms: dict[str, int] = {}
     """The expected time of a call of each tool when the plan was made; ranks in the queues count it."""
     undone_from: ConstellationState | None = None

@@ -40,7 +40,11 @@ def test_work_is_undone_or_an_edit_is(hub: StubHub) -> None:
     answer = {"version": 3, "undoing": ["b", "a"], "cannot_be_undone": ["look"]}
     hub.answers["POST", "/constellations/c-1/undo"] = (200, answer)
     done = run(hub, "undo", "c-1")
-    assert done.stdout.splitlines() == ["c-1 undoes, in this order: b, a", "without a way back: look"]
+    assert done.stdout.splitlines() == [
+        "c-1 undoes, in this order: b, a",
+        "without a way back: look",
+        "how many files went where, once it has ended: starloom result c-1",
+    ]
     waiting = run(hub, "undo", "c-1", "--wait")
     assert ("GET", "/constellations/c-1/events") in [(method, path) for method, path, _ in hub.asked]
     assert waiting.exit_code != 0, "the stub has no events, so the wait ends without a result"

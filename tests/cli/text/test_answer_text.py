@@ -100,3 +100,20 @@ def test_rows_beside_single_values_are_a_table_below_lines() -> None:
     assert "  count: 1" in said
     assert "3 bytes    a.jpg" in said
     assert "{" not in said
+
+
+def test_empty_parts_are_one_line() -> None:
+    items = [
+        an_item("Errors", []),
+        an_item("Found", "three"),
+        an_item("Links", {"count": 0, "rows": []}),
+        an_item("Copies", {"columns": [{"field": "a", "title": "A"}], "rows": []}),
+    ]
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(answer_lines(an_answer(sentence="Done.", items=items, words="", cites=[]), {}))
+    assert [line.rstrip() for line in console.export_text().splitlines()] == [
+        "Done.",
+        "Found  (a)",
+        "  three",
+        "Nothing in: Errors, Links, Copies",
+    ]

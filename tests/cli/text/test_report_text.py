@@ -60,7 +60,7 @@ def text(**changes: Any) -> str:
 def test_the_first_lines_say_how_long_it_took_and_why() -> None:
     said = text().splitlines()
     assert said[:3] == [
-        "Scale is done: 12 tasks on 3 devices took 41.0 s.",
+        "Scale is done: 12 tasks on 3 devices took 41.0 s from the request to the end.",
         "One at a time they would have taken 1 min 50 s: this is 63 % less.",
         "9.0 s were spent waiting for you.",
     ]

@@ -8,6 +8,7 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
+from starloom.engine.commits.recording import with_settings
 from starloom_protocol.records.entities import Answer as AnswerRecord
 from starloom_protocol.records.entities import ResultSpec, UndoCall
 from starloom_protocol.vocabulary import Attention, Code, Outcome
@@ -212,3 +213,19 @@ def test_while_work_is_under_way_nothing_is_undone_behind_its_back() -> None:
     assert undo(driver).faults[0].code is Code.DOWNSTREAM_STARTED
     assert undo(driver, "a").value["undoing"] == ["a"]
     assert undo(driver, "a").faults[0].reason == "a is being undone"
+
+
+def test_a_retry_and_an_undo_begin_a_round_of_their_own() -> None:
+    """The time that a display tells is that of the last round, which may begin hours after the request."""
+    driver = moved(*CHAIN)
+    head = driver.shard.constellations["c1"].head
+    assert (head.reopened_ms, head.ended_ms > head.created_ms) == (0, True)
+    driver.now_ms += 3_600_000
+    undo(driver)
+    asked_ms = driver.now_ms
+    driver.now_ms += 1_000
+    driver.run()
+    head = driver.shard.constellations["c1"].head
+    assert (head.reopened_ms, head.ended_ms) == (asked_ms, driver.now_ms)
+    assert with_settings({"ttl_ms": 1}).keeps_reopenings == 0
+    driver.folded_equals_state()

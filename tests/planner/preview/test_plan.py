@@ -391,3 +391,15 @@ def test_the_effects_of_a_preview_are_those_that_the_approval_names() -> None:
     found = planning(view).preview(checked.plan)
     assert found["effects"] == ["read", "control"]
     assert sorted(found["effects"]) == [str(effect) for effect in plan_effects(core_fleet(view), checked.plan)]
+
+
+def test_a_preview_says_that_a_call_may_overwrite() -> None:
+    def warned(**args: str) -> list[str]:
+        call = {"id": "copy", "tool": "fs.copy", "device": {"name": "server"}, "args": {"path": "a", "to": "b", **args}}
+        made = check_plan({"starloom": 1, "name": "Copy", "tasks": [call]}).plan
+        assert made is not None
+        return planning(sample()).preview(made)["warnings"]
+
+    said = "copy may overwrite files that are there already at 'b'."
+    assert said in warned(on_clash="replace")
+    assert said not in warned()

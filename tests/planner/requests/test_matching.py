@@ -330,6 +330,8 @@ def test_a_device_that_stands_where_a_folder_stands_is_that_device_and_the_folde
     [
         ("back up the photos of June of my phone to the server", "photo-backup", ("June",)),
         ("please back up some photos of the phone", "photo-backup", ()),
+        ("newest files on the server", "list-folder", ("newest",)),
+        ("make the first pictures on the server smaller", "smaller-pictures", ("first",)),
         ("clean up temporary files but ask me first", "list-folder", ("clean", "temporary", "but ask me first")),
     ],
 )
@@ -339,6 +341,15 @@ def test_a_near_match_names_the_words_that_it_has_no_place_for(
     found = match(words, RECIPES, sample())
     assert found.outcome is not Match.EXACT
     assert {one.recipe: one.unused for one in found.candidates}[recipe] == unused, found
+
+
+@pytest.mark.parametrize("which", ["first three", "last 3", "newest", "largest three"])
+def test_a_choice_among_pictures_is_no_name_of_a_folder(which: str) -> None:
+    for words in (
+        f"copy the {which} pictures from laptop to server",
+        f"contact sheet of the {which} pictures on laptop",
+    ):
+        assert match(words, RECIPES, sample()).outcome is not Match.EXACT, words
 
 
 def test_two_devices_that_are_named_fill_a_place_for_several() -> None:

@@ -174,6 +174,24 @@ def test_the_nearest_sentences_are_named_for_german_words_as_well(words: str, ne
         assert quoted(nearest) in refused(found, FLEETS["home"]).reason
 
 
+def test_german_words_are_told_how_a_phrase_of_one_s_own_is_added() -> None:
+    fleet = FLEETS["home"]
+    said = refused(match_all("wie geht es meinen Rechnern", load_catalogue(), fleet), fleet).reason
+    assert "may have `phrases` in your own language (docs/recipes.md)" in said
+    assert "docs/recipes.md" not in refused(match_all("make everything well", load_catalogue(), fleet), fleet).reason
+
+
+def test_a_phrase_of_one_s_own_may_be_german() -> None:
+    fleet = FLEETS["home"]
+    look = next(one for one in load_catalogue().all() if one.name == "list-folder")
+    own = look.model_copy(update={"name": "schauen", "phrases": ["schau in den Ordner {folder} auf {where}"]})
+    found = match("schau in den Ordner Dokumente auf nas", [own], fleet)
+    assert (found.outcome, found.candidates[0].params) == (
+        Match.EXACT,
+        {"folder": "Dokumente", "where": {"name": "nas"}},
+    )
+
+
 def test_words_with_a_rhythm_keep_the_values_beside_them() -> None:
     nas = {"where": {"name": "nas"}}
     found = match_all("how are my machines every day", load_catalogue(), FLEETS["home"], params=nas)

@@ -115,6 +115,8 @@ def undo(
         return
     if not run.as_json:
         _tell_undo(chosen, made, every=not task)
+        if not wait:
+            print(f"how many files went where, once it has ended: starloom result {chosen}")
     if wait:
         watch_to_end(run, chosen, answer=True, from_now=True)
 

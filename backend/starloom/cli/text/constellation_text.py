@@ -36,12 +36,13 @@ from starloom_protocol.stream.authors import is_person, name_of, shown_name, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
-from starloom_protocol.text.wording import counted, found_by, seconds, size_words
+from starloom_protocol.text.wording import counted, few, found_by, seconds, size_words
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import ConstellationState, Reason
 
 ROWS_MOST = 40
 FINDINGS_SHOWN_MOST = 20
+_EMPTY_NAMED: Final = 10
 ALLOW: Final = "allow"
 """The answer of `starloom approve` without a value."""
 _QUIET = frozenset({"waiting", "ready"})
@@ -230,8 +231,22 @@ def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
             for said in answer.struck
         )
     parts.append(Text(escaped_text(answer.sentence), style="" if answer.words else "bold"))
-    parts.extend(_item_text(item, devices) for item in answer.items)
+    empty = [item for item in answer.items if _is_empty(item)]
+    apart = empty if len(empty) > 1 else []
+    parts.extend(_item_text(item, devices) for item in answer.items if item not in apart)
+    if apart:
+        parts.append(Text(f"Nothing in: {few([escaped(item.title) for item in apart], _EMPTY_NAMED)}"))
     return Group(*parts)
+
+
+def _is_empty(item: AnswerItem) -> bool:
+    """Whether an item is a list without entries or a table without rows, and says nothing beside that."""
+    if item.artifact is not None or item.value is None:
+        return False
+    value = parse(item.value)
+    if value == [] or without_rows(value):
+        return True
+    return is_table(value) and not (value if isinstance(value, list) else value["rows"])
 
 
 def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
@@ -247,12 +262,11 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
         return Text.assemble(heading, f"\n  {file}")
     if item.value is None:
         return Text.assemble(heading, "\n  -")
-    value = parse(item.value)
-    if value == [] or without_rows(value):
+    if _is_empty(item):
         return Text.assemble(heading, "\n  nothing")
+    value = parse(item.value)
     if is_table(value):
-        rows = value if isinstance(value, list) else value["rows"]
-        return Group(heading, value_table(value)) if rows else Text.assemble(heading, "\n  nothing")
+        return Group(heading, value_table(value))
     if isinstance(value, dict) and isinstance(value.get("artifact"), str):
         return Text.assemble(
             heading, f"\n  {escaped(str(value.get('name', '')))} {size_words(int(value.get('bytes', 0)))}"

@@ -87,7 +87,7 @@ def _trend_figures(run: TrendRun) -> str:
 
 
 def _sentences(report: RunReport) -> Iterator[str]:
-    so_far = "" if report.ended else " so far"
+    so_far = " from the request to the end" if report.ended else " so far"
     how = _ENDED.get(report.state, f"is {report.state.value.replace('_', ' ')}")
     name = report.name or report.constellation
     where = f" on {counted(report.devices, 'device')}" if report.devices else ""

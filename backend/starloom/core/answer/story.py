@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from starloom.core.answer import goal_story
+from starloom.core.answer import goal_story, undone_files
 from starloom.core.answer.stated import stated
 from starloom.core.people.compensation import leaves_something
 from starloom.core.people.controls import DEADLINE, is_word_of_person
@@ -68,6 +68,9 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     opening = opening.removesuffix(".")
     parts = [f"{opening}{exceptions}."] if said is None else [f"{said}{exceptions}.", f"{opening}."]
     parts.extend(_undo_results(constellation, fleet, apart))
+    if constellation.head.undone_from is not None:
+        parts.extend(undone_files.moved(constellation, fleet, undone.values()))
+        parts.extend(undone_files.not_undone(constellation, fleet))
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend(_left_as_it_is(constellation, fleet, [task for task in done if undone and task not in undone]))
     parts.extend(_checks(checked))

@@ -22,6 +22,7 @@ from starloom.core.rights.call_effects import (
     KnownEffects,
     added_to,
     adds,
+    overwriting_words,
     specs_by_rules,
     trashed_words,
     ways_of,
@@ -377,6 +378,7 @@ def _ask(
     aims = "".join(
         f" The goal {spec.id}: {envelope_words(spec, work.shard.fleet)}" for spec in goals[:GOALS_NAMED_MOST]
     )
+    may = f"{_may(work.shard.fleet, verdict, effects)}{_over(constellation)}"
     question = Question(
         action=action,
         calls=verdict.calls,
@@ -386,7 +388,7 @@ def _ask(
         kind=KIND,
         once_because=verdict.once_because,
         opened_ms=work.at_ms,
-        text=f"{_named(head.name)}? It may {_may(work.shard.fleet, verdict, effects)}{aims}{note}",
+        text=f"{_named(head.name)}? It may {may}{aims}{note}",
         version=head.version,
     )
     waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
@@ -394,6 +396,14 @@ def _ask(
     work.emit(constellation, EventKind.APPROVAL_ASKED, question.id, puts, by=ENGINE)
     attend(work, constellation, Attention.QUESTION_OPEN)
     work.order(due_moment(constellation, question))
+
+
+def _over(constellation: Constellation) -> str:
+    """Return the sentence on the files that calls may overwrite; the effect *write* does not tell that."""
+    found = {spec.id: words for spec in constellation.specs.values() if (words := overwriting_words(spec))}
+    told = [f"{task} may {words}" for task, words in list(found.items())[:PLACES_NAMED_MOST]]
+    more = len(found) - PLACES_NAMED_MOST
+    return f" {'; '.join(told)}{f'; so may {more} more tasks' if more > 0 else ''}." if told else ""
 
 
 def _named(name: str) -> str:

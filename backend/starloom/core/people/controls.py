@@ -115,6 +115,8 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     active = replace(head, state=_STATE.ACTIVE if head.version else _STATE.LOOKING, ended_ms=0, paused_since_ms=0)
     if head.ended_ms and work.shard.settings.spending_rows_most and spending.teaches(constellation):
         active = replace(active, taught=True)
+    if kind is EventKind.REOPENED and head.ended_ms and work.shard.settings.keeps_reopenings:
+        active = replace(active, reopened_ms=work.at_ms)
     if head.given_up:
         # A person continues it.
         active = replace(active, cancelled_by=None, given_up="")

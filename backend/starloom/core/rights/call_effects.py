@@ -54,6 +54,8 @@ _TRASHING: Final = frozenset({TRASH, ROTATE})
 NAMED_FILES_MOST: Final = 20
 """As many as a person reads one by one before an answer."""
 _PATHS: Final = "paths"
+_ON_CLASH: Final = "on_clash"
+_REPLACE: Final = "replace"
 _ADDED: Final = "added"
 """The part of a result that lists what the call itself has made."""
 _HOLDING_BACK: Final = frozenset({Gate.DATA, Gate.OUTPUT, Gate.SUCCESS})
@@ -361,6 +363,25 @@ def trashed_words(spec: TaskSpec) -> str:
         return "move files to the trash"
     names = few([quoted(_short(path)) for path in paths], _WORDS_MOST)
     return f"move {names} to the trash"
+
+
+def overwriting_words(spec: TaskSpec) -> str:
+    """Return, in words, what a call may overwrite by its `on_clash`; empty for one that keeps what is there.
+
+    How many files are in its way is known on the device alone, when the call is made.
+    """
+    late = any(item.name == _ON_CLASH for item in spec.inputs)
+    ways = [way for way in ways_of(spec) if late or parse(way.args).get(_ON_CLASH) == _REPLACE]
+    places = list(dict.fromkeys(place for way in ways if (place := _written_place(way.args))))
+    if not ways:
+        return ""
+    where = f" at {few([quoted(_short(place)) for place in places], _WORDS_MOST)}" if places else ""
+    return f"overwrite files that are there already{where}"
+
+
+def _written_place(args: str) -> str:
+    found = parse(args)
+    return next((place for name in ("to", "under", "path") if isinstance(place := found.get(name), str)), "")
 
 
 def _why_wide(spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]) -> str:

@@ -554,6 +554,7 @@ class ShardSettings:
         "hedge_after_ms",
         "hedge_at_p90",
         "hedge_times",
+        "keeps_reopenings",
         "kept_results_most",
         "pace_rows_most",
         "probe_first_ms",
@@ -602,6 +603,7 @@ class ShardSettings:
         self.hedge_after_ms = 10_000
         self.hedge_at_p90 = 1
         self.hedge_times = 3
+        self.keeps_reopenings = 1
         self.kept_results_most = 1_000
         self.pace_rows_most = 2_000
         self.proposals_most = 20

@@ -69,6 +69,13 @@ class Caller:
         return author_of(self.kind, self.name, self.token)
 
     @property
+    def way_in(self) -> str:
+        """How this caller came in, as the subject of a sentence that it reads."""
+        if self.kind is PrincipalKind.ASSISTANT:
+            return "this assistant"
+        return "your sign-in" if self.means is Means.SESSION else "your token"
+
+    @property
     def approves(self) -> bool:
         """Whether this caller may answer approvals, and so waive or widen what would need one.
 
@@ -105,11 +112,11 @@ def may_issue(issuer: Caller, role: Role, scopes: frozenset[str]) -> str | None:
     if ROLE_RANK[role] > ROLE_RANK[issuer.role]:
         return f"a token of role {role} is more than your role {issuer.role} allows"
     if issuer.scopes and not scopes:
-        return f"your own token is limited to {', '.join(sorted(issuer.scopes))}; name scopes among these"
+        return f"{issuer.way_in} is limited to {', '.join(sorted(issuer.scopes))}; name scopes among these"
     held = {scope for scope in scopes if scope.startswith(RECIPE) and issuer.has_scope(Scope.RUN)}
     excess = scopes - issuer.scopes - held if issuer.scopes else frozenset()
     if excess:
-        return f"your own token does not have the scope {', '.join(sorted(excess))}"
+        return f"{issuer.way_in} does not have the scope {', '.join(sorted(excess))}"
     unknown = [scope for scope in sorted(scopes) if not is_scope(scope)]
     if unknown:
         return f"there is no scope {', '.join(unknown)}; there are {', '.join(Scope)} and {RECIPE}NAME"

@@ -50,7 +50,7 @@ class Row:
         if caller.kind is PrincipalKind.ASSISTANT and self.scope in _NOT_FOR_ASSISTANTS:
             return f"an assistant never has the scope {self.scope}: ask a person to do this"
         if self.scope is not None and not caller.has_scope(self.scope) and not (self.confined and caller.recipes):
-            return f"your token does not have the scope {self.scope}"
+            return f"{caller.way_in} does not have the scope {self.scope}"
         return None
 
 

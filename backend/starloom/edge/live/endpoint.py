@@ -166,10 +166,10 @@ class LiveEndpoint:
         if caller is None or not self._parts.access.is_valid(caller.token):
             raise Refused(Code.NOT_SIGNED_IN, "the ticket is unknown, used or too old")
         if not caller.has_scope(TokenScope.READ):
-            raise Refused(Code.FORBIDDEN, f"the token does not have the scope {TokenScope.READ}")
+            raise Refused(Code.FORBIDDEN, f"{caller.way_in} does not have the scope {TokenScope.READ}")
         open_sockets = sum(1 for viewer in self._parts.fanout.viewers() if viewer.token == caller.token)
         if open_sockets >= SOCKETS_PER_TOKEN_MAX:
-            raise Refused(Code.RATE_LIMITED, f"{SOCKETS_PER_TOKEN_MAX} live sockets are open with this token")
+            raise Refused(Code.RATE_LIMITED, f"{SOCKETS_PER_TOKEN_MAX} live sockets of {caller.way_in} are open")
         return caller
 
 

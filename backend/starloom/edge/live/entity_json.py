@@ -364,7 +364,7 @@ def version_shape(version: Version) -> VersionRow:
 
 
 def metrics(found: Constellation) -> Metrics:
-    """Return counts by state, and wall time beside the tasks' times added up."""
+    """Return counts by state, and the wall time of the last round beside the tasks' times added up."""
     states: dict[str, int] = {}
     for record in found.table("task").values():
         states[record.state] = states.get(record.state, 0) + 1
@@ -381,7 +381,7 @@ def metrics(found: Constellation) -> Metrics:
         "states": states,
         "attempts": count,
         "task_ms": task_ms,
-        "wall_ms": (head.ended_ms - head.created_ms) if head.ended_ms else None,
+        "wall_ms": (head.ended_ms - (head.reopened_ms or head.created_ms)) if head.ended_ms else None,
         "held": sum(1 for record in found.table("task").values() if record.reason is Reason.HELD),
     }
 

@@ -171,7 +171,7 @@ class Fanout:
     def require_room(self, token: str) -> None:
         """Raise `rate_limited` for a request that would wait beside too many others of its token."""
         if self._watches[token] >= WATCHES_PER_TOKEN_MAX:
-            reason = f"{WATCHES_PER_TOKEN_MAX} requests of your token wait for events"
+            reason = f"{WATCHES_PER_TOKEN_MAX} of your requests wait for events"
             raise Problem(Code.RATE_LIMITED, reason, hint="End one of them, or open one live socket for all.")
 
     @contextmanager

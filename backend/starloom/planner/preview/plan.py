@@ -18,7 +18,7 @@ from starloom.core.people.approvals import needs_approval, plan_effects
 from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
 from starloom.core.placement.selection import Candidate, is_beyond_grants, judge_device, selects
-from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in
+from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in, overwriting_words
 from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.rights.first_folders import first_folders
 from starloom.core.state.model import Access, Fleet
@@ -212,6 +212,7 @@ def preview(
             *_about_devices(plan, tasks, placed),
             *(unable[task].reason for task in unable if task in perhaps),
             *(item.reason for item in faults),
+            *(f"{spec.id} may {over}." for spec in plan.specs if (over := overwriting_words(spec))),
             *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
         ),
         secrets=flows,

@@ -7,6 +7,7 @@ searched. Pure.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 _SPELLED_OUT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
@@ -60,6 +61,8 @@ _RELATIVE: Final = word_set(
 _TIMES: Final = word_set(
     "second seconds minute minutes hour hours day days night week weeks weekend month months year years"
 )
+_NO_THINGS: Final = word_set("time seen heard online used")
+"""Words behind *first* and *last* that belong to a time."""
 PERSONS: Final = word_set("i we you he she they me us him her them your their")
 """Words that a sentence has and no command."""
 _VERBS: Final = word_set(
@@ -106,6 +109,24 @@ def manner_in(tokens: list[str]) -> str:
 
 
 def names_nothing(tokens: list[str]) -> str:
-    """Return the first token that no name of a thing has unquoted: a pronoun, a verb, a rank; empty if none."""
+    """Return the first token that no name of a thing has unquoted: a pronoun, a verb, a rank; empty if none.
+
+    *First three pictures* is a choice among pictures, while *First pictures* may be a folder.
+    """
     unfit = _PRONOUNS | _VERBS | _RANKS
-    return next((token for token in tokens if plain_word(token) in unfit), "")
+    plain = ["", *map(plain_word, tokens), ""]
+    choices = {at for at in choices_in(plain) if _is_count(plain[at + 1])}
+    return next((token for at, token in enumerate(tokens, 1) if plain[at] in unfit or at in choices), "")
+
+
+def choices_in(plain: Sequence[str]) -> Iterator[int]:
+    """Yield the places of the words that choose among things: *newest*, and *first* and *last* beside no time."""
+    for at, word in enumerate(plain):
+        after = [one for one in plain[at + 1 : at + 3] if not _is_count(one)]
+        of_time = bool(after) and after[0] in _TIMES | _NO_THINGS
+        if word == "newest" or (word in ("first", "last") and at and plain[at - 1] != "at" and not of_time):
+            yield at
+
+
+def _is_count(word: str) -> bool:
+    return word.isdigit() or word in _RELATIVE - {"next", "last", "this", "a", "an"}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from starloom.planner.fleet import singular
-from starloom.planner.requests.clauses import COURTESIES, plain_letters, spelled_out, word_set
+from starloom.planner.requests.clauses import COURTESIES, choices_in, plain_letters, plain_word, spelled_out, word_set
 
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
 _SLOT = re.compile(r"\{([a-z0-9_-]+)\}")
@@ -415,14 +415,23 @@ def _weight(forms: Iterable[str]) -> float:
 
 
 def left_over(words: Iterable[Word], phrases: Iterable[Phrase], names: Collection[str]) -> tuple[str, ...]:
-    """Return the words with a meaning that no phrase has, as typed; `names` are words for devices, which are values."""
+    """Return the words with a meaning that no phrase has, as typed; `names` are words for devices, which are values.
+
+    A word that chooses among things has a meaning: *newest* is left over where it is no word of a phrase.
+    """
     own = {form for phrase in phrases for form in phrase.literals}
-    said = (word for word in words if word.forms and own.isdisjoint(word.forms))
+    every = list(words)
+    choices = set(choices_in(["" if word.quoted else plain_word(word.text) for word in every]))
     return tuple(
         word.text
-        for word in said
-        if not any(
-            form in _SMALL or form in _PARTICLES or form in _IDLE or form in names or singular(form) in names
-            for form in word.forms
+        for at, word in enumerate(every)
+        if word.forms
+        and own.isdisjoint(word.forms)
+        and (
+            at in choices
+            or not any(
+                form in _SMALL or form in _PARTICLES or form in _IDLE or form in names or singular(form) in names
+                for form in word.forms
+            )
         )
     )

@@ -48,6 +48,12 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
     return _fault(Code.REQUEST_NOT_UNDERSTOOD, limit + near + what_to_ask(fleet, found))
 
 
+_OWN_SENTENCES: Final = (
+    "The built-in recipes have English phrases; a recipe that you keep may have `phrases` in your own language "
+    "(docs/recipes.md)."
+)
+
+
 def what_to_ask(fleet: FleetSnapshot, found: Matched) -> str:
     """Return two sentences about possible requests here, with the examples nearest to the words."""
     shown = ", ".join(quoted(words) for words in examples(fleet, found))
@@ -56,7 +62,8 @@ def what_to_ask(fleet: FleetSnapshot, found: Matched) -> str:
         return f"{first} No device has joined yet; add one on the page *Devices*, or by `starloom enroll`."
     if not shown:
         return f"{first} The devices that are here offer nothing for that; add a computer by `starloom enroll`."
-    return f"{first} Say it in English, for example {shown}."
+    own = f" {_OWN_SENTENCES}" if in_english(found.words) else ""
+    return f"{first} Say it in English, for example {shown}.{own}"
 
 
 @dataclass(frozen=True)

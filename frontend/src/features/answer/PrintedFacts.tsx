@@ -10,6 +10,7 @@ export function PrintedFacts({ of, devices }: { of: Head; devices: readonly stri
     ["Asked for", of.request && of.request !== of.name ? of.request : ""],
     ["State", constellationShown(of.state).word],
     ["Started", at(of.created_ms)],
+    ["Opened again", at(of.reopened_ms)],
     ["Ended", FINAL.has(of.state) ? at(of.ended_ms ?? undefined) : ""],
     ["Devices", devices.join(", ")],
     ["Printed", at(Date.now())],

@@ -3,7 +3,7 @@ import type { TaskView } from "../tasks/selectors.ts";
 import { Tally } from "../tasks/tally.ts";
 import type { Answer, Head, Reason, TaskState } from "../types.ts";
 import { presentation } from "../words/presentation.ts";
-import { headShown, sentenceNow } from "./soFar.ts";
+import { headShown, roundBeganMs, sentenceNow } from "./soFar.ts";
 
 const head = (more: Partial<Head>): Head => ({ name: "Copy", state: "active", ...more }) as Head;
 const view = (id: string, state: TaskState, more: { reason?: Reason; device?: string; detail?: string } = {}) =>
@@ -83,6 +83,11 @@ describe("the pill", () => {
     );
     expect(headShown(head({}), tallied(stuck)).word).not.toBe("Running");
     expect(headShown(head({ state: "failed", attention: ["undo_failed"] }), tallied([])).word).toBe("Failed");
+  });
+
+  it("counts the time of the last round, which a retry or an undo begins", () => {
+    expect(roundBeganMs(head({ created_ms: 1_000 }))).toBe(1_000);
+    expect(roundBeganMs(head({ created_ms: 1_000, reopened_ms: 9_000 }))).toBe(9_000);
   });
 
   it("calls a request withdrawn that a person cancelled before it had a plan", () => {

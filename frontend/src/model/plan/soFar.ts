@@ -66,6 +66,10 @@ export function sentenceNow(head: Head, answer: Answer | undefined, tally: Tally
   return parts.join(" ");
 }
 
+/** The begin of the last round: of the request, or of the retry or undo that opened the constellation again last. */
+export const roundBeganMs = (head: Pick<Head, "created_ms" | "reopened_ms">): number =>
+  head.reopened_ms || head.created_ms;
+
 /** The answer without what is done again since it was given. */
 export function answerNow(model: StreamModel, head: Head, answer: Answer | undefined): Answer | undefined {
   if (!answer || FINAL.has(head.state) || answer.state !== "final") return answer;

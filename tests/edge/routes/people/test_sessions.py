@@ -50,6 +50,24 @@ async def test_a_session_reads_freely_but_writes_only_with_its_csrf_token(world:
         assert allowed.status_code == 201
 
 
+async def test_a_refusal_says_how_the_caller_came_in(world: World) -> None:
+    said = "does not have the scope run"
+    _, token = await world.new_token("operator", ["read", "access"])
+    async with world.client(token) as http:
+        refused = await http.post("/api/v1/constellations", json={"request": "anything"})
+        assert refused.json()["reason"] == f"your token {said}"
+        for_assistant = {"x-starloom-acting": "assistant"}
+        refused = await http.post("/api/v1/constellations", json={"request": "anything"}, headers=for_assistant)
+        assert refused.json()["reason"] == f"this assistant {said}"
+        url = (await http.post("/api/v1/sign-in-links")).json()["url"]
+    identity, _, secret = url.rpartition("/")[2].partition(".")
+    async with world.client("") as http:
+        csrf = (await http.post("/api/v1/sign-in", json={"id": identity, "secret": secret})).json()["csrf"]
+        sent = {"X-Starloom-CSRF": csrf}
+        refused = await http.post("/api/v1/constellations", json={"request": "anything"}, headers=sent)
+        assert (refused.status_code, refused.json()["reason"]) == (403, f"your sign-in {said}")
+
+
 async def test_signing_out_ends_the_session(world: World) -> None:
     async with world.client("") as http:
         csrf = (await http.post("/api/v1/sign-in", json=await link_of(world))).json()["csrf"]

@@ -49,11 +49,18 @@ def pointer_of(constellation: Constellation, dependency: Dependency) -> str | No
     return spec.for_each.output if spec is not None and spec.for_each is not None else None
 
 
+_MOVING: Final = frozenset({"fs.trash", "fs.restore"})
+_MOVED: Final = ("/count", "/missing")
+
+
 def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     """Return the pointers that decisions and the answer name of this task, sorted."""
     found = deciding(constellation, spec)
     if spec.finds is not None:
         found[spec.finds.output] = None
+    if spec.undoes is not None and spec.tool in _MOVING:
+        # The answer tells how many files an undo moved, also where its report is too large to be brought.
+        found.update(dict.fromkeys(_MOVED, None))
     for result in constellation.head.results:
         if result.source in (spec.id, spec.group) and result.output:
             found[result.output] = None

@@ -259,7 +259,7 @@ class A2aRoutes:
             Problem: `rate_limited`, if there is none.
         """
         if self._streams[token] >= STREAMS_EACH:
-            reason = f"your token has {STREAMS_EACH} streams open"
+            reason = f"{STREAMS_EACH} of your streams are open"
             raise Problem(Code.RATE_LIMITED, reason, hint="End one of them, or ask with GetTask.")
         self._streams[token] += 1
         try:

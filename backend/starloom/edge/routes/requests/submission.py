@@ -117,7 +117,7 @@ class Submit:
         if body.recipe not in caller.recipes:
             names = ", ".join(sorted(caller.recipes))
             only, it = ("these recipes", "one of them") if len(caller.recipes) > 1 else ("this recipe", "it")
-            reason = f"your token may start only {only}: {names}"
+            reason = f"{caller.way_in} may start only {only}: {names}"
             raise Problem(Code.FORBIDDEN, reason, hint=f"Ask for {it} by its name or its sentence.")
         return body
 

@@ -180,7 +180,8 @@ class Controls:
             return
         found = await self._hub.headlines.of(constellation)
         if found is None or who(found[0].author) != who(caller.by):
-            raise Problem(Code.FORBIDDEN, "your token may stop only what you started", hint="Ask whoever started it.")
+            reason = f"{caller.way_in} may stop only what you started"
+            raise Problem(Code.FORBIDDEN, reason, hint="Ask whoever started it.")
 
     async def _control(
         self, request: Request, constellation: str, action: str, body: Reasoned | None, *, status: int = 200

@@ -7,7 +7,7 @@ import { failedTasks } from "../../../app/actions/actions.ts";
 import { useBoard, useFleet, useMedia, useNow, usePhone } from "../../../app/workspace/context.ts";
 import { type AnswerPart, fullFirst, leading, partsOf } from "../../../model/answer/parts.ts";
 import { isPlanning } from "../../../model/plan/planning.ts";
-import { answerNow, headShown } from "../../../model/plan/soFar.ts";
+import { answerNow, headShown, roundBeganMs } from "../../../model/plan/soFar.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { boardOf } from "../../../model/tasks/board.ts";
 import { readFilter } from "../../../model/tasks/filter.ts";
@@ -62,6 +62,7 @@ export interface Run {
   forecast: RunWhatIf | null;
   phone: boolean;
   nowMs: number;
+  /** The time of the last round. */
   tookMs: number;
 }
 
@@ -128,7 +129,7 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
     forecast,
     phone,
     nowMs,
-    tookMs: (head.ended_ms || nowMs) - head.created_ms,
+    tookMs: (head.ended_ms || nowMs) - roundBeganMs(head),
   };
 }
 

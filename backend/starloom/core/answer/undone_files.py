@@ -1,0 +1,140 @@
+"""The files that undos moved, in sentences: how many on which device, out of or into which folder, how many were gone.
+
+Reads what the undos reported. Of a report that is too large to be kept beside its task, the hub has the number alone;
+the folder is then the one that the plan names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.gates import fact
+from starloom.core.state.tasks.roles import called, device_name
+from starloom_protocol.text.wording import counted, few, listed, quoted
+from starloom_protocol.values import MISSING, parse
+from starloom_protocol.vocabulary import TaskState
+
+_TRASH: Final = "fs.trash"
+_RESTORE: Final = "fs.restore"
+_DEVICES_NAMED: Final = 3
+_TASKS_NAMED: Final = 3
+
+
+@dataclass
+class _Moved:
+    """The files of one device by folder: put into the trash, back from it; and those that were not to be moved."""
+
+    trashed: Counter[str] = field(default_factory=Counter)
+    back: Counter[str] = field(default_factory=Counter)
+    gone: int = 0
+    back_before: int = 0
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.trashed or self.back)
+
+
+def moved(constellation: Constellation, fleet: Fleet, undos: Iterable[str]) -> list[str]:
+    """Return a sentence for each of the first devices on which undos moved files, and one for the rest."""
+    found: dict[str, _Moved] = {}
+    for undo in undos:
+        device = constellation.tasks[undo].device
+        if device is not None:
+            _add(found.setdefault(device, _Moved()), constellation, undo)
+    told = [(device, one) for device, one in found.items() if one.anything]
+    said = [f"On {device_name(fleet, device)} {_words(one)}." for device, one in told[:_DEVICES_NAMED]]
+    more = told[_DEVICES_NAMED:]
+    if more:
+        count = sum(one.trashed.total() + one.back.total() for _, one in more)
+        said.append(f"On {counted(len(more), 'more device')} {counted(count, 'file')} were moved.")
+    return said
+
+
+def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
+    """Return the sentence on work whose undo failed or was left out, with the files that stay."""
+    stays = [
+        spec.undoes
+        for task, spec in constellation.specs.items()
+        if spec.undoes is not None
+        and constellation.tasks[task].state in (TaskState.FAILED, TaskState.SKIPPED)
+        and spec.undoes in constellation.tasks
+    ]
+    if not stays:
+        return []
+    names = [f"{called(constellation, fleet, task)}{_with_files(constellation, task)}" for task in stays]
+    return [f"Not taken back: {few(names, _TASKS_NAMED)}."]
+
+
+def _add(moved_there: _Moved, constellation: Constellation, undo: str) -> None:
+    tool = constellation.specs[undo].tool
+    found, count = fact(constellation, undo, "/items"), fact(constellation, undo, "/count")
+    items = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    if found is MISSING and isinstance(count, int) and count > 0 and tool in (_TRASH, _RESTORE):
+        whole = moved_there.trashed if tool == _TRASH else moved_there.back
+        whole[_written_into(constellation, undo)] += count
+    if tool == _TRASH:
+        moved_there.trashed.update(map(_folder_of, _paths(items)))
+        restored = fact(constellation, undo, "/restored")
+        moved_there.back.update(_folder_of(path) for path in _texts(restored))
+        missing = fact(constellation, undo, "/missing")
+        moved_there.gone += len(missing) if isinstance(missing, list) else 0
+    elif tool == _RESTORE:
+        moved_there.back.update(map(_folder_of, _paths([item for item in items if item.get("moved") is True])))
+        moved_there.back_before += sum(1 for item in items if item.get("moved") is False)
+
+
+def _words(one: _Moved) -> str:
+    parts = []
+    if one.trashed:
+        parts.append(f"{counted(one.trashed.total(), 'file')} went{_folder(' from', one.trashed)} to the trash")
+    if one.back:
+        parts.append(f"{counted(one.back.total(), 'file')} came back{_folder(' to', one.back)}")
+    if one.gone:
+        parts.append(f"{one.gone} {'was' if one.gone == 1 else 'were'} not there any more")
+    if one.back_before:
+        parts.append(f"{one.back_before} had come back before")
+    return listed(parts)
+
+
+def _folder(word: str, folders: Iterable[str]) -> str:
+    """Return the folder that holds all of these, behind its word; empty for the first folder of a device."""
+    first, *others = folders
+    shared = first
+    while shared and not all(folder.startswith(shared) for folder in others):
+        shared = shared[: max(shared.rfind(mark, 0, -1) for mark in "/\\") + 1]
+    shown = shared if len(shared) == 1 else shared[:-1]
+    return f"{word} {quoted(shown)}" if shown not in ("", ".") else ""
+
+
+def _folder_of(path: str) -> str:
+    """Return the folder of a path, with the mark that ends it; empty for a name alone."""
+    return path[: max(path.rfind(mark) for mark in "/\\") + 1]
+
+
+def _written_into(constellation: Constellation, undo: str) -> str:
+    """Return the folder that the undone task names as the place of its files; empty where it names none."""
+    undone = constellation.specs.get(constellation.specs[undo].undoes or "")
+    under = parse(undone.args).get("under") if undone is not None else None
+    return f"{under.rstrip('/')}/" if isinstance(under, str) and under not in ("", ".") else ""
+
+
+def _with_files(constellation: Constellation, task: str) -> str:
+    """Return how many files the undo of a task was to move, in brackets; empty where that is not known."""
+    undo = constellation.specs[task].undo
+    if undo is None or undo.tool not in (_TRASH, _RESTORE):
+        return ""
+    lists = [fact(constellation, task, pointer) for pointer in undo.outputs.values()]
+    count = sum(len(found) for found in lists if isinstance(found, list))
+    return f" ({counted(count, 'file')})" if count else ""
+
+
+def _texts(found: object) -> list[str]:
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def _paths(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    return (path for item in items if isinstance(path := item.get("path"), str))

@@ -1,0 +1,122 @@
+"""The answer after an undo: how many files went where on which device, and what could not be taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from starloom.core.state import inputs as i
+from starloom_protocol.records.entities import Answer, UndoCall
+from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.wire.frames import ResultFrame
+from tests.builders import TOOLS, Driver, edge, plan, task
+
+TRASH = UndoCall(tool="fs.trash", outputs={"paths": "/added"})
+MOVING = ("fs.trash", "fs.restore")
+RESTORE = UndoCall(tool="fs.restore", outputs={"tickets": "/tickets"})
+
+
+def undone(driver: Driver, given: dict[str, Any], reported: dict[str, Any]) -> str:
+    """Run the plan, undo all of it, and return the answer's sentence; a code in `reported` is a failure."""
+    while taken := driver.take():
+        for dispatch in taken:
+            driver.result(dispatch, given.get(dispatch.at.task))
+    driver.do(i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", reason="", tasks=[]))
+    while taken := driver.take():
+        for dispatch in taken:
+            value = reported[dispatch.at.task]
+            if isinstance(value, Code):
+                driver.result(dispatch, outcome=Outcome.ERROR, code=value, detail="a.txt was changed since")
+            else:
+                driver.result(dispatch, value)
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, Answer)
+    driver.folded_equals_state()
+    return told.sentence
+
+
+def world() -> Driver:
+    driver = Driver()
+    driver.add_device("one", tools=[*TOOLS, *(msgspec.structs.replace(TOOLS[2], name=name) for name in MOVING)])
+    return driver
+
+
+def test_it_counts_the_files_of_an_undo_with_their_folder_and_device() -> None:
+    driver = world()
+    driver.submit(plan(task("copy", tool="t.never", undo=TRASH)))
+    names = ["backup/2024/a.jpg", "backup/2024/b.jpg", "backup/2025/c.jpg"]
+    said = undone(
+        driver,
+        {"copy": {"added": [{"path": name} for name in [*names, "backup/gone.jpg"]]}},
+        {
+            "undo-copy": {
+                "count": 3,
+                "items": [{"path": name, "ticket": "t"} for name in names],
+                "missing": ["backup/gone.jpg"],
+                "restored": ["backup/2024/a.jpg"],
+                "tickets": ["t", "t", "t"],
+            }
+        },
+    )
+    assert said.startswith("test was done and then taken back: copy.")
+    assert (
+        "On one 3 files went from 'backup' to the trash, 1 file came back to 'backup/2024' "
+        "and 1 was not there any more." in said
+    )
+
+
+def test_it_says_to_which_folder_files_came_back() -> None:
+    driver = world()
+    driver.submit(plan(task("tidy", tool="t.never", undo=RESTORE)))
+    items = [{"path": f"/home/ann/notes/{name}", "ticket": name, "moved": name != "c"} for name in "abc"]
+    said = undone(driver, {"tidy": {"tickets": ["a", "b", "c"]}}, {"undo-tidy": {"items": items, "count": 3}})
+    assert "On one 2 files came back to '/home/ann/notes' and 1 had come back before." in said
+
+
+def test_it_counts_the_files_that_could_not_be_taken_back() -> None:
+    driver = world()
+    driver.submit(
+        plan(task("first", tool="t.never", undo=TRASH), task("next", tool="t.never", undo=TRASH), edge("first>next"))
+    )
+    added = {"added": [{"path": "a.txt"}, {"path": "b.txt"}]}
+    said = undone(driver, {"first": added, "next": {"added": [{"path": "c.txt"}]}}, {"undo-next": Code.CONFLICT})
+    assert "Not taken back: next (1 file), first (2 files)." in said
+    assert "a.txt was changed since" in said
+
+
+def test_an_undo_of_another_kind_tells_no_files() -> None:
+    driver = world()
+    driver.submit(plan(task("send", tool="t.never", undo=UndoCall(tool="fs.restore", args='{"tickets":["x"]}'))))
+    said = undone(driver, {"send": {}}, {"undo-send": {"anything": 1}})
+    assert said == "test was done and then taken back: send."
+
+
+def test_a_report_too_large_to_be_brought_is_counted() -> None:
+    driver = world()
+    made = task("copy", tool="t.never", args='{"under":"Backup"}', undo=TRASH)
+    driver.submit(plan(made))
+    driver.result(driver.take()[0], {"added": [{"path": "x"}]})
+    driver.do(i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", reason="", tasks=[]))
+    (dispatch,) = driver.take()
+    assert {"/count", "/missing"} <= set(dispatch.wants)
+    frame = ResultFrame(
+        artifact="0" * 64,
+        at=dispatch.at,
+        bytes=40_000,
+        facts={"/count": "312", "/missing": "[]"},
+        outcome=Outcome.OK,
+        report=1,
+    )
+    driver.do(i.ResultReported(id=driver.ident(), by="device:d-one", device="d-one", frame=frame))
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, Answer)
+    assert "On one 312 files went from 'Backup' to the trash." in told.sentence
+
+
+def test_folders_of_windows_have_their_marks() -> None:
+    driver = world()
+    driver.submit(plan(task("copy", tool="t.never", undo=TRASH)))
+    items = [{"path": f"C:\\Users\\ann\\Backup\\{name}", "ticket": "t"} for name in ("a\\1.jpg", "ab\\2.jpg")]
+    said = undone(driver, {"copy": {"added": [{"path": "x"}]}}, {"undo-copy": {"items": items, "count": 2}})
+    assert "On one 2 files went from 'C:\\Users\\ann\\Backup' to the trash." in said
