@@ -297,6 +297,7 @@ def test_t154_a_trash_that_cannot_be_changed_is_said(
 
 PROTECTED = """
 import os, pathlib, sys, time
+import starloom_agent.sandbox.layers.kernel  # the other user may not be able to read where it lies
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files.emptying import Bounds, empty_by_bounds
 folder = pathlib.Path(sys.argv[1])

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def hashes(folder: Path) -> dict[str, str]:
 def started_in(ledger: Path) -> dict[str, int]:
     """Return how often each task was started, as an agent's own ledger has it."""
     found: dict[str, int] = {}
-    with sqlite3.connect(f"file:{ledger}?mode=ro", uri=True) as database:
+    with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)) as database:
         for task, state in database.execute("SELECT task, state FROM attempts"):
             if state in ("started", "finished"):
                 found[task] = found.get(task, 0) + 1

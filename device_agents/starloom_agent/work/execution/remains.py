@@ -32,10 +32,10 @@ _OURS: Final = ("starloom_agent.", "starloom_protocol.")
 _TOOLS: Final = "starloom_agent.tools."
 _OF_PYTHON: Final = (
     "atexit", "builtins", "codecs", "csv", "io", "json", "json.decoder", "json.encoder", "mimetypes", "msgspec", "os",
-    "pathlib", "posixpath", "random", "re", "select", "signal", "socket", "stat", "subprocess", "sys", "tempfile",
-    "time",
+    "pathlib", "pathlib._abc", "pathlib._local", "posixpath", "random", "re", "select", "signal", "socket", "stat",
+    "subprocess", "sys", "tempfile", "time",
 )  # fmt: skip
-_READS_AND_WRITES: Final = ("json.decoder", "json.encoder", "pathlib")
+_READS_AND_WRITES: Final = ("json.decoder", "json.encoder", "pathlib", "pathlib._abc", "pathlib._local")
 """Modules of Python whose classes are looked at, too: those of all would cost each call a tenth of its time."""
 _OF_A_DIALECT: Final = (
     "delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting", "skipinitialspace", "strict",
