@@ -301,7 +301,7 @@ DEVICE_THREATS = (
         "the devices of a goal and those that a result may name leave a reserved one out unless the plan names it, and "
         "such a call is not made again there",
         ("tests/guard/test_reserved_devices.py", "tests/core/fleet/test_reserving.py"),
-        part="a model that writes a plan may name the device, and a look before the plan may be made there",
+        part="work that names the device goes there; T191 tells who may name it",
     ),
     Threat(
         "T176",
@@ -352,5 +352,14 @@ DEVICE_THREATS = (
         "each header that decides is read whole and once, and every other method is refused before any route",
         ("tests/guard/test_odd_requests.py::test_t182_",),
         part="a proxy before the hub may join or drop headers",
+    ),
+    Threat(
+        "T191",
+        "a model brings work, and with it what others found, to a reserved device that no person has named: in the "
+        "plan that it writes, a look, an edit, a rule, or as an assistant that gives a recipe its values",
+        "a reserved device in what a model wrote is refused unless the words, values or answers of a person have its "
+        "name as whole words, or a person's plan sends work there; a task on each device takes no results there",
+        ("tests/guard/test_reserved_by_models.py::test_t191_",),
+        part="a task on each device that takes no results runs on a reserved one as well, with what its text says",
     ),
 )
