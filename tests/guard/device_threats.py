@@ -362,4 +362,13 @@ DEVICE_THREATS = (
         ("tests/guard/test_reserved_by_models.py::test_t191_",),
         part="a task on each device that takes no results runs on a reserved one as well, with what its text says",
     ),
+    Threat(
+        "T192",
+        "a token for a few recipes goes around them: it asks by A2A, stops other work that the same person started "
+        "with another token, opens a session by a link, or asks again with the same key",
+        "the bound is held where work is taken, whatever the door; it stops only runs of its recipes that its person "
+        "started, and a link of it has its scopes",
+        ("tests/guard/test_recipe_tokens.py::test_t192_",),
+        part="a recipe of the same name that somebody saves later is what the token starts",
+    ),
 )

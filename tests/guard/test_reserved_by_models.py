@@ -32,7 +32,7 @@ def reserved(*words: str, by: str = ANN, **fields: Any) -> Driver:
 
 
 def claimed(driver: Driver, job: str = "plan-1") -> dict[str, Any]:
-    who = {"by": "worker:w", "constellation": "c1", "job": job, "worker": "w"}
+    who: dict[str, Any] = {"by": "worker:w", "constellation": "c1", "job": job, "worker": "w"}
     assert not driver.do(i.JobClaimed(id=driver.ident(), ttl_ms=60_000, **who)).faults
     return who
 
