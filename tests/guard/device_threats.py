@@ -371,4 +371,12 @@ DEVICE_THREATS = (
         ("tests/guard/test_recipe_tokens.py::test_t192_",),
         part="a recipe of the same name that somebody saves later is what the token starts",
     ),
+    Threat(
+        "T193",
+        "a program that a command left behind outlives its call unseen: it forks twice, takes a session, a group or a "
+        "cgroup of its own, ignores signals, hops from process to process, or has orders as its name",
+        "the runner adopts what loses its parents and ends all below it; the result names it in one short line",
+        ("tests/guard/test_left_programs.py::test_t193_",),
+        part="where the agent is root a program can ask a service manager to start another one",
+    ),
 )
