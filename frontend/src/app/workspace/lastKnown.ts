@@ -216,6 +216,16 @@ function putTogether({ parts = 0, entities: changed, ...stream }: Head): KeptStr
   return { ...stream, entities };
 }
 
+/** Lets go of what another person left in this tab, who never signed out of it. */
+export function keepOnlyOf(person: string): void {
+  try {
+    const text = sessionStorage.getItem(KEY);
+    if (text && (JSON.parse(text) as LastKnown).session.principal.id !== person) forget();
+  } catch {
+    forget();
+  }
+}
+
 export function forget(): void {
   lists.clear();
   restored.clear();
