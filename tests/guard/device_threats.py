@@ -379,4 +379,13 @@ DEVICE_THREATS = (
         ("tests/guard/test_left_programs.py::test_t193_",),
         part="where the agent is root a program can ask a service manager to start another one",
     ),
+    Threat(
+        "T194",
+        "somebody who signs in in a browser where another person never signed out sees in a tab what that one was "
+        "shown, as it is open, after a reload without the hub, or once the hub is back",
+        "a link that signs somebody in ends the tabs of another person and what they kept; a page that began without "
+        "the hub begins again if the session is another person's; nothing is kept once a page has ended",
+        ("tests/e2e/test_offline.py::test_t194_another_person_in_the_browser_gets_no_others_tab",),
+        part="a browser without BroadcastChannel leaves the other tab as it is until it asks the hub",
+    ),
 )
