@@ -390,10 +390,10 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T195",
-        "a device that lies puts a row without a reason, or with a value of another kind, before the row of a device in "
-        "trouble, so that the sentence cannot be said and the alarm of a schedule is never raised",
-        "a sentence whose condition holds is an alarm also where its values cannot be told; a text from a device stands "
-        "in quotes on one line, and a schedule has one notice however often it turns",
+        "a device that lies puts a row without a reason, or with a value of another kind, before the row of a device "
+        "in trouble, so that the sentence cannot be said and the alarm of a schedule is never raised",
+        "a sentence whose condition holds is an alarm also where its values cannot be told; a text from a device "
+        "stands in quotes on one line, and a schedule has one notice however often it turns",
         ("tests/guard/test_hidden_alarms.py::test_t195_",),
         part="a device that lies about itself is believed, and one alarm tells of the worst row alone",
     ),
