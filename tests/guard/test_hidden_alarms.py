@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from starloom.planner.recipes.catalogue import load_catalogue, plan_recipe
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Condition, SentenceSpec
 from starloom_protocol.records.specs import SentenceValue
 from starloom_protocol.vocabulary import NotifyWhen, Op
 from tests.builders import plan, task
 from tests.core.clockwork import Clockwork
+from tests.planner.fleets import sample
 
 WELL = {"rows": [{"device": "nas", "severity": 1, "why": ""}], "lead": "fine"}
 TROUBLE = {"rows": [{"device": "nas", "severity": 2, "why": "its disk fails"}], "lead": "nas"}
@@ -104,3 +106,16 @@ def test_t195_an_alarm_ends_with_its_schedule() -> None:
     assert not watched.order("remove").faults
     assert not watched.shard.fleet.schedules
     assert not [timer for timer in watched.timers if timer.entity == name and timer.due_ms <= watched.now_ms]
+
+
+def test_t195_a_recipe_that_watches_many_says_when_there_is_trouble() -> None:
+    """Without a condition of its own an alarm hangs on values, which the device of the worst row chooses."""
+    catalogue = load_catalogue()
+    for name in ("disk-space", "fleet-health", "site-check"):
+        recipe = catalogue.get(name)
+        assert recipe is not None
+        planned = plan_recipe(recipe, {"url": "http://127.0.0.1:9/"} if name == "site-check" else {}, sample()).plan
+        assert planned is not None, name
+        alarms = [one for one in planned.sentences if one.alarm]
+        assert alarms, name
+        assert all(one.condition is not None for one in alarms), name
