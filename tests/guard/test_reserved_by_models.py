@@ -61,6 +61,7 @@ NAMED: dict[str, LoweredPlan] = {
     "group that takes results": plan(GROUP, task("b", device="one")),
     "goal": plan(task("a", tool=None, goal=Goal(aim="look"), device="kids pc")),
     "other call": plan(task("a", any_of=[OtherCall(args="{}", device=Selector(name="kids pc"), tool="t.pure")])),
+    "rule that moves": plan(task("a"), rules=[ruled({"op": "reassign", "id": "a", "device": {"name": "kids pc"}})]),
     "rule": plan(
         task("a"), rules=[ruled({"op": "add_task", "spec": {"id": "b", "tool": "t.pure", "device": {"name": "two"}}})]
     ),
