@@ -37,14 +37,14 @@ HIDES = {
     "hops": (
         "if os.fork(): os._exit(0)\nos.setsid()\n"
         "until = time.monotonic() + 4\n"
-        "while time.monotonic() < until:\n    if os.fork(): os._exit(0)\n    time.sleep(0.001)\n"
+        "while time.monotonic() < until:\n    if os.fork(): os._exit(0)\n    select.select([], [], [], 0.001)\n"
     ),
     "half dead": "if os.fork(): os._exit(0)\nos.setsid()\nos.kill(os.getpid(), signal.SIGSTOP)\n",
 }
 
 
 def hidden(how: str, name: str = MARK) -> str:
-    code = f"import glob, os, signal, sys, time\n{HIDES[how]}time.sleep(20)\n"
+    code = f"import glob, os, select, signal, sys, time\n{HIDES[how]}select.select([], [], [], 20)\n"
     run = shlex.join(["bash", "-c", 'exec -a "$0" "$@"', name, sys.executable, "-c", code, MARK])
     return json.dumps({"argv": ["sh", "-c", f"{run} >/dev/null 2>&1 & sleep 0.3"]})
 
