@@ -6,7 +6,7 @@ import { keepFocus } from "./app/shell/focus.ts";
 import { MissingPage } from "./app/shell/Missing.tsx";
 import { watchNeeds } from "./app/waiting/needs.ts";
 import { WorkspaceContext } from "./app/workspace/context.ts";
-import { forget, onForgotten, read } from "./app/workspace/lastKnown.ts";
+import { forget, onForgotten, read, tellSignedIn } from "./app/workspace/lastKnown.ts";
 import { keepPage } from "./app/workspace/offline.ts";
 import { forgetPersonal } from "./app/workspace/personal.ts";
 import { asProblem } from "./app/workspace/resource.ts";
@@ -62,7 +62,10 @@ export function App() {
       leave(true);
       forgetPersonal();
     });
-    const stop = onForgotten(() => leave(false));
+    const stop = onForgotten(
+      () => leave(false),
+      () => workspace.session?.principal.id,
+    );
     const open = async () => {
       try {
         // Another person may follow in this tab.
@@ -71,6 +74,7 @@ export function App() {
         const session = await workspace.hub.session();
         if (!wanted) return;
         workspace.begin(session);
+        if (link) tellSignedIn(session.principal.id);
         keepPage();
         setStage({ kind: "in", workspace });
       } catch (error) {

@@ -80,6 +80,32 @@ def test_a_reload_without_the_hub_shows_what_was_known(stack: Stack, sample: See
     stack.until_online(stack.desktop, "demo-server", "demo-phone")
 
 
+def test_t194_another_person_in_the_browser_gets_no_others_tab(
+    stack: Stack, sample: Seen, new_context: NewContext
+) -> None:
+    del sample
+    page = _signed_in(new_context, stack)
+    page.goto("/devices")
+    expect(page.get_by_text("demo-server").first).to_be_visible()
+    invited = stack.client.create("/sign-in-links", {"for": "eve", "role": "viewer"})
+    same = page.context.new_page()
+    same.goto(stack.sign_in_link())
+    expect(same.get_by_role("heading", name="Home", exact=True)).to_be_visible()
+    expect(page.get_by_text("demo-server").first).to_be_visible()
+    same.close()
+    other = page.context.new_page()
+    other.goto(invited["url"])
+    expect(other.get_by_role("heading", name="Home", exact=True)).to_be_visible()
+    expect(page.get_by_text("demo-server")).to_have_count(0)
+    assert not _kept_of(page, "starloom.last-known")
+    with stack.hub_away():
+        page.reload()
+        expect(page.get_by_text("The hub cannot be reached").first).to_be_visible()
+        expect(page.get_by_text("demo-server")).to_have_count(0)
+    page.context.close()
+    stack.until_online(stack.desktop, "demo-server", "demo-phone")
+
+
 def test_a_new_request_without_the_hub_says_so_and_nothing_else(
     stack: Stack, sample: Seen, new_context: NewContext, screens: Screens
 ) -> None:

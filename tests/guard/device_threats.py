@@ -301,7 +301,7 @@ DEVICE_THREATS = (
         "the devices of a goal and those that a result may name leave a reserved one out unless the plan names it, and "
         "such a call is not made again there",
         ("tests/guard/test_reserved_devices.py", "tests/core/fleet/test_reserving.py"),
-        part="a model that writes a plan may name the device, and a look before the plan may be made there",
+        part="work that names the device goes there; T191 tells who may name it",
     ),
     Threat(
         "T176",
@@ -352,5 +352,49 @@ DEVICE_THREATS = (
         "each header that decides is read whole and once, and every other method is refused before any route",
         ("tests/guard/test_odd_requests.py::test_t182_",),
         part="a proxy before the hub may join or drop headers",
+    ),
+    Threat(
+        "T191",
+        "a model brings work, and with it what others found, to a reserved device that no person has named: in the "
+        "plan that it writes, a look, an edit, a rule, or as an assistant that gives a recipe its values",
+        "a reserved device in what a model wrote is refused unless the words, values or answers of a person have its "
+        "name as whole words, or a person's plan sends work there; a task on each device takes no results there",
+        ("tests/guard/test_reserved_by_models.py::test_t191_",),
+        part="a task on each device that takes no results runs on a reserved one as well, with what its text says",
+    ),
+    Threat(
+        "T192",
+        "a token for a few recipes goes around them: it asks by A2A, stops other work that the same person started "
+        "with another token, opens a session by a link, or asks again with the same key",
+        "the bound is held where work is taken, whatever the door; it stops only runs of its recipes that its person "
+        "started, and a link of it has its scopes",
+        ("tests/guard/test_recipe_tokens.py::test_t192_",),
+        part="a recipe of the same name that somebody saves later is what the token starts",
+    ),
+    Threat(
+        "T193",
+        "a program that a command left behind outlives its call unseen: it forks twice, takes a session, a group or a "
+        "cgroup of its own, ignores signals, hops from process to process, or has orders as its name",
+        "the runner adopts what loses its parents and ends all below it; the result names it in one short line",
+        ("tests/guard/test_left_programs.py::test_t193_",),
+        part="where the agent is root a program can ask a service manager to start another one",
+    ),
+    Threat(
+        "T194",
+        "somebody who signs in in a browser where another person never signed out sees in a tab what that one was "
+        "shown, as it is open, after a reload without the hub, or once the hub is back",
+        "a link that signs somebody in ends the tabs of another person and what they kept; a page that began without "
+        "the hub begins again if the session is another person's; nothing is kept once a page has ended",
+        ("tests/e2e/test_offline.py::test_t194_another_person_in_the_browser_gets_no_others_tab",),
+        part="a browser without BroadcastChannel leaves the other tab as it is until it asks the hub",
+    ),
+    Threat(
+        "T195",
+        "a device that lies puts a row without a reason, or with a value of another kind, before the row of a device "
+        "in trouble, so that the sentence cannot be said and the alarm of a schedule is never raised",
+        "a sentence whose condition holds is an alarm also where its values cannot be told; a text from a device "
+        "stands in quotes on one line, and a schedule has one notice however often it turns",
+        ("tests/guard/test_hidden_alarms.py::test_t195_",),
+        part="a device that lies about itself is believed, and one alarm tells of the worst row alone",
     ),
 )

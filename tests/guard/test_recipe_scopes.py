@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx
 import pytest
@@ -48,7 +49,7 @@ async def test_t180_it_starts_its_recipe_by_name_and_by_sentence(world: World) -
             assert (await http.post(f"{C}/{made.json()['id']}/cancel")).status_code == 202
 
 
-OTHERS = {
+OTHERS: dict[str, dict[str, Any]] = {
     "another recipe": {"recipe": "evening-look"},
     "the sentence of another": {"request": "have a look tonight"},
     "words that mean nothing": {"request": "make everything well"},

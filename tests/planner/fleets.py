@@ -20,6 +20,7 @@ def device(
     demo: bool = False,
     online: bool = True,
     let_in_by: str = "",
+    reserved: bool = False,
 ) -> Device:
     link = DeviceLink.ONLINE if online else DeviceLink.OFFLINE
     return Device(
@@ -32,6 +33,7 @@ def device(
         name=name,
         os=os,
         demo=demo,
+        reserved=reserved,
     )
 
 

@@ -78,6 +78,8 @@ class DeviceSnapshot:
     """The name that a browser gives itself, whose page is the device, such as *Android phone Chrome*."""
     let_in_by: str = ""
     """The author whose code it joined with; empty if that is not known."""
+    reserved: bool = False
+    """It takes only work that names it, and a model names it only where a person did."""
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -313,4 +315,5 @@ def _seen(device: Device, offer: Offer | None, tools: dict[int, Mapping[str, Too
         tools=tools[id(offer.tools)] if offer else {},
         browser=offer.facts.get("browser", "") if offer else "",
         let_in_by=device.let_in_by,
+        reserved=device.reserved,
     )

@@ -132,6 +132,13 @@ def test_devices_that_are_alike_are_one_line_and_others_are_not() -> None:
     assert devices.who([item for item in view.devices if item.name == "desk"]) == '"desk"'
 
 
+def test_a_reserved_device_is_told_of_in_a_line_of_its_own() -> None:
+    told = Devices(fleet(device("desk"), device("kids", reserved=True), device("nas"))).lines(2_000, [])
+    assert [line.partition(":")[0] for line in told if "reserved: only where the person names it" in line] == [
+        '- "kids"'
+    ]
+
+
 def test_a_whole_group_is_named_by_its_mark() -> None:
     names = [f"srv-{number:02}" for number in range(8)]
     others = [f"pc-{number:02}" for number in range(9)]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from starloom.core.answer.report import covered
 from starloom.core.answer.stated import tells_of_trouble
-from starloom.core.answer.story import sentence, so_far, statement, taken_back
+from starloom.core.answer.story import may_state, sentence, so_far, statement, taken_back
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
 from starloom.core.plan import review
@@ -275,7 +275,7 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
     said = sentence(constellation, work.shard.fleet, state, work.at_ms)
     opens = statement(constellation, work.shard.fleet, state) is not None
     answer = Answer(
-        alarm=opens and tells_of_trouble(constellation, work.shard.fleet),
+        alarm=may_state(constellation, state) and tells_of_trouble(constellation, work.shard.fleet),
         compared=_compared(constellation, work.shard.fleet, results),
         items=items,
         sentence=said,

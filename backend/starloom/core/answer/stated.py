@@ -32,24 +32,29 @@ _QUOTE: Final = re.compile(rf"[{_QUOTES}]|(?<![^\W_])’|’(?![^\W_])")
 
 def stated(constellation: Constellation, fleet: Fleet) -> str | None:
     """Return the sentence without its full stop; None if the plan gives none that holds."""
-    found = _first(constellation, fleet)
-    return found[1].removesuffix(".") if found is not None else None
-
-
-def tells_of_trouble(constellation: Constellation, fleet: Fleet) -> bool:
-    """Tell whether the plan calls the sentence that opens the answer an alarm."""
-    found = _first(constellation, fleet)
-    return found is not None and found[0].alarm
-
-
-def _first(constellation: Constellation, fleet: Fleet) -> tuple[SentenceSpec, str] | None:
     if _edited_by_model(constellation):
         return None
     for sentence in constellation.head.sentences:
         text = _filled(constellation, fleet, sentence)
         if text is not None:
-            return sentence, text
+            return text.removesuffix(".")
     return None
+
+
+def tells_of_trouble(constellation: Constellation, fleet: Fleet) -> bool:
+    """Tell whether the first sentence that fits is an alarm.
+
+    One whose own condition holds is an alarm also where its values cannot be told: a device that sends a value of
+    another kind cannot take away what is said of all devices.
+    """
+    if _edited_by_model(constellation):
+        return False
+    for sentence in constellation.head.sentences:
+        if sentence.alarm and sentence.condition is not None and _holds(constellation, sentence):
+            return True
+        if _filled(constellation, fleet, sentence) is not None:
+            return sentence.alarm
+    return False
 
 
 def _edited_by_model(constellation: Constellation) -> bool:
@@ -57,11 +62,8 @@ def _edited_by_model(constellation: Constellation) -> bool:
 
 
 def _filled(constellation: Constellation, fleet: Fleet, sentence: SentenceSpec) -> str | None:
-    if sentence.condition is not None:
-        found = _value(constellation, sentence.source or "", sentence.condition.output)
-        wanted = sentence.condition.value
-        if not holds(sentence.condition.op, found, None if wanted is None else parse(wanted)):
-            return None
+    if not _holds(constellation, sentence):
+        return None
     shown: dict[str, str] = {}
     for name, value in sentence.values.items():
         text = _shown(constellation, fleet, value)
@@ -70,6 +72,14 @@ def _filled(constellation: Constellation, fleet: Fleet, sentence: SentenceSpec) 
         shown[name] = text
     # One pass: a value that looks like a placeholder stays as it is.
     return PLACEHOLDER.sub(lambda match: shown[match[1]], sentence.text)
+
+
+def _holds(constellation: Constellation, sentence: SentenceSpec) -> bool:
+    if sentence.condition is None:
+        return True
+    found = _value(constellation, sentence.source or "", sentence.condition.output)
+    wanted = sentence.condition.value
+    return holds(sentence.condition.op, found, None if wanted is None else parse(wanted))
 
 
 def _tasks(constellation: Constellation, source: str) -> list[str]:

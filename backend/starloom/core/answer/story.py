@@ -97,11 +97,14 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
 
 def statement(constellation: Constellation, fleet: Fleet, state: ConstellationState) -> str | None:
     """Return the plan's own sentence that opens the answer; None where it has none that holds, or work was undone."""
+    return stated(constellation, fleet) if may_state(constellation, state) else None
+
+
+def may_state(constellation: Constellation, state: ConstellationState) -> bool:
+    """Return whether a sentence of the plan may speak for such an end: work was done, and none was undone."""
     if state is not ConstellationState.SUCCEEDED or taken_back(constellation):
-        return None
-    if not constellation.head.sentences or not constellation.progress.succeeded:
-        return None
-    return stated(constellation, fleet)
+        return False
+    return bool(constellation.head.sentences and constellation.progress.succeeded)
 
 
 def _without_plan(constellation: Constellation, fleet: Fleet, state: ConstellationState) -> str:

@@ -31,6 +31,7 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.consent import beyond, consent_to, may_run_on, moved_names, named_devices
 from starloom.core.rights.envelope import envelope_words
 from starloom.core.rights.first_folders import first_folders
+from starloom.core.rights.reserved import is_kept_by_model
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
@@ -215,17 +216,9 @@ def _wide(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Contai
     Who may answer and starts a recipe knows what it trashes, as a person keeps it. The values of another one, and a
     recipe that a model kept, were read by none.
     """
-    if plan.recipe is not None and is_free(by, approves=approves) and not _is_kept_by_model(fleet, plan.recipe):
+    if plan.recipe is not None and is_free(by, approves=approves) and not is_kept_by_model(fleet, plan.recipe):
         return ()
     return wide_trash([*plan.specs, *specs_by_rules(plan.rules, plan.specs)], plan.dependencies)
-
-
-def _is_kept_by_model(fleet: Fleet, recipe: str) -> bool:
-    """Tell whether the newest version of a saved recipe is one that no person has read; a built-in one has none."""
-    authors = {one.number: one.author for one in fleet.recipes.values() if one.name == recipe}
-    newest = authors.get(max(authors, default=0), "")
-    # Of a text that the hub took back, any of its writers may be the first.
-    return any(is_model(author) for author in (authors.values() if newest == ENGINE else (newest,)))
 
 
 def _asks(effects: frozenset[Effect], *, strict: bool) -> bool:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from starloom.core.people import approvals
 from starloom.core.plan import review
 from starloom.core.rights.call_effects import effects_of_call, offers_in
+from starloom.core.rights.reserved import looked_at
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.inputs import LookCall, LooksProposed, QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Fleet
@@ -162,6 +163,7 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
     faults = [
         *_against_the_round(constellation, item, number),
         *faults,
+        *looked_at(work.shard.fleet, constellation, specs),
         *_against_reads(constellation, item.reads, len(item.calls), made),
     ]
     if (

@@ -17,6 +17,7 @@ from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
 from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
+from starloom.core.rights.reserved import check_devices, check_planned
 from starloom.core.run import judgement, recovery
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.state.model import Constellation
@@ -104,6 +105,7 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
         work.emit(shard.access, EventKind.KEY_USED, item.constellation, [("idem", f"{item.caller}/{key}", entry)])
     if item.plan is not None:
         check_plan(author, item.plan, approves=item.approves, controls=head.controls)
+        check_devices(author, shard.fleet, item.plan)
         _install(work, constellation, item.plan, item.plan_hash, author=author, asked_in_words=False)
     else:
         job = Job(id="plan-1", kind=_PLAN_JOB, opened_ms=work.at_ms)
@@ -214,6 +216,7 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
         author = MODEL if item.by_model else "planner"
         if item.by_model:
             check_plan(author, item.plan, approves=False, controls=head.controls)
+        check_planned(work.shard.fleet, constellation, item.plan, by_model=item.by_model)
         try:
             _install(work, constellation, item.plan, head.plan_hash, author=author, asked_in_words=words)
         except Refusal as refusal:

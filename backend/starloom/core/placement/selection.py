@@ -162,14 +162,14 @@ def judge_device(fleet: Fleet, device: Device, tool: str, selector: Selector, ne
 
 def is_kept_from(device: Device, selector: Selector) -> bool:
     """Tell whether a device is reserved, and this work does not name it."""
-    return device.reserved and not _is_named(selector, device)
+    return device.reserved and not is_named(selector, device)
 
 
-def _is_named(selector: Selector, device: Device) -> bool:
+def is_named(selector: Selector, device: Device) -> bool:
     """Tell whether a selector says the id or a name of a device, in itself or in one of its parts."""
     if selector.id == device.id or selector.name == device.name or selector.name in device.former_names:
         return True
-    return any(_is_named(part, device) for part in selector.any)
+    return any(is_named(part, device) for part in selector.any)
 
 
 def _unlike_words(selector: Selector, device: Device, offered: Mapping[str, ToolOffer]) -> str:

@@ -17,6 +17,7 @@ from starloom.core.rights.call_effects import (
     wide_trash,
 )
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
+from starloom.core.rights.reserved import edited
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
@@ -149,6 +150,7 @@ def check_edit(
     ]
     if is_model(author):
         faults += [_names_secret(author, name) for name in _secrets_touched(constellation, before, flows, changed)]
+        faults += edited(fleet, constellation, before, changed)
     if not approves and constellation.head.state is not ConstellationState.AWAITING_APPROVAL:
         wide = wide_trash(constellation.specs.values(), constellation.deps.values())
         trashing = [wide[spec.id] for spec in changed if spec.id in wide]

@@ -32,7 +32,7 @@ GRANT: Final = re.compile(r"[a-z][a-z0-9_.:-]{0,63}")
 
 @dataclass(frozen=True)
 class Alike:
-    """Devices with the same system, labels, profile and grants; a large set has a mark by which lines name it."""
+    """Devices with the same system, labels, profile and grants, all reserved or none; a mark names a large set."""
 
     devices: tuple[DeviceSnapshot, ...]
     mark: str = ""
@@ -49,7 +49,7 @@ class Devices:
         """The sets of devices that are alike, in the order of their first names."""
         found: dict[object, list[DeviceSnapshot]] = {}
         for device in sorted(self._all, key=lambda device: device.name):
-            key = (device.os, device.labels, device.profile, device.demo, tuple(_grants(device)))
+            key = (device.os, device.labels, device.profile, device.demo, device.reserved, tuple(_grants(device)))
             found.setdefault(key, []).append(device)
         groups, marked = [], 0
         for members in found.values():
@@ -130,6 +130,8 @@ def _line(group: Alike, room: int) -> str:
         parts.append(f"grants {' '.join(grants[:GRANTS_MOST])}")
     if first.demo:
         parts.append("for demonstration only")
+    if first.reserved:
+        parts.append("reserved: only where the person names it")
     about = "; ".join(parts)
     mark = f" ({len(group.devices)} devices, {group.mark})" if group.mark else ""
     names = _names(group.devices, room - len(about.encode()) - len(mark) - 8)

@@ -216,6 +216,16 @@ function putTogether({ parts = 0, entities: changed, ...stream }: Head): KeptStr
   return { ...stream, entities };
 }
 
+/** Lets go of what another person left in this tab, who never signed out of it. */
+export function keepOnlyOf(person: string): void {
+  try {
+    const text = sessionStorage.getItem(KEY);
+    if (text && (JSON.parse(text) as LastKnown).session.principal.id !== person) forget();
+  } catch {
+    forget();
+  }
+}
+
 export function forget(): void {
   lists.clear();
   restored.clear();
@@ -233,15 +243,24 @@ export function forgetEverywhere(): void {
   channel?.close();
 }
 
-/** Calls when another tab has signed out. Returns what stops it. */
-export function onForgotten(run: () => void): () => void {
+/** Tells the other tabs of this browser who has signed in by a link: its session takes the place of theirs. */
+export function tellSignedIn(person: string): void {
+  const channel = openChannel();
+  channel?.postMessage({ person });
+  channel?.close();
+}
+
+/** Calls when another tab has signed out, or signed in somebody other than `person`. Returns what stops it. */
+export function onForgotten(run: () => void, person: () => string | undefined): () => void {
   const channel = openChannel();
   if (!channel) return () => {};
-  channel.onmessage = () => {
+  channel.onmessage = ({ data }: MessageEvent<"forget" | { person: string }>) => {
+    const next = data === "forget" ? null : data.person;
+    if (next !== null && next === person()) return;
     forget();
     run();
     // Once more: this tab may have kept something since the one that signed out forgot it.
-    forgetPersonal();
+    if (next === null) forgetPersonal();
   };
   return () => channel.close();
 }

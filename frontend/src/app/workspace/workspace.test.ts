@@ -2,6 +2,7 @@
 import { expect, it, vi } from "vitest";
 import { boardOf } from "../../model/tasks/board.ts";
 import type { SessionRow } from "../../model/types.ts";
+import { forget, type LastKnown } from "./lastKnown.ts";
 import { Workspace } from "./workspace.ts";
 
 const TASKS = 5000;
@@ -56,5 +57,79 @@ it("has little left to write as a large page is left", async () => {
     vi.useRealTimers();
     vi.restoreAllMocks();
     workspace.end();
+  }
+});
+
+/** What a tab keeps of ann, as a reload without the hub finds it. */
+function ofAnn(): LastKnown {
+  const entities = { "device/d-1": { id: "d-1", name: "ann-laptop" } };
+  const streams = [{ stream: "fleet", seq: 3, entities: entities as never, events: [] }];
+  const session = sessionOf("ann");
+  return { savedMs: 1, endsMs: Date.now() + 60_000, offsetMs: 0, history: "h-1", session, streams, lists: [] };
+}
+
+const sessionOf = (id: string) => ({ principal: { id }, csrf: "", expires_at: null }) as unknown as SessionRow;
+const keptText = () => JSON.stringify({ ...sessionStorage });
+
+function putKept(): void {
+  forget();
+  const { streams, ...rest } = ofAnn();
+  sessionStorage.setItem("starloom.last-known", JSON.stringify({ ...rest, streams }));
+}
+
+it("T194: shows nothing of who was signed in before to who is when the hub is back", async () => {
+  const reload = vi.fn();
+  vi.stubGlobal("location", { ...location, href: "http://127.0.0.1/", reload });
+  putKept();
+  const workspace = new Workspace(() => {});
+  workspace.hub.session = () => Promise.resolve({ ...sessionOf("bob"), csrf: "c" });
+  const ticket = vi.fn(() => new Promise<string>(() => {}));
+  workspace.hub.ticket = ticket;
+  try {
+    workspace.beginFrom(ofAnn());
+    expect(workspace.fleet.kind("device").size).toBe(1);
+    await vi.waitFor(() => expect(reload).toHaveBeenCalledOnce());
+    expect(ticket).not.toHaveBeenCalled();
+    dispatchEvent(new Event("pagehide"));
+    expect(keptText().includes("ann")).toBe(false);
+  } finally {
+    workspace.end();
+    vi.unstubAllGlobals();
+  }
+});
+
+it("T194: lets go of what another person left in the storage of the tab", () => {
+  putKept();
+  const workspace = new Workspace(() => {});
+  workspace.live.start = () => {};
+  workspace.begin(sessionOf("bob"));
+  workspace.end();
+  expect(keptText().includes("ann")).toBe(false);
+});
+
+it("T194: keeps its own for a reload", () => {
+  putKept();
+  const workspace = new Workspace(() => {});
+  workspace.live.start = () => {};
+  workspace.begin(sessionOf("ann"));
+  workspace.end();
+  expect(keptText()).toContain("ann-laptop");
+});
+
+it("T194: keeps nothing of what comes after the end", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const workspace = new Workspace(() => {});
+  workspace.live.start = () => {};
+  try {
+    workspace.begin(sessionOf("ann"));
+    workspace.end();
+    forget();
+    const timers = vi.getTimerCount();
+    workspace.fleet.readSnapshot({ seq: 1, entities: { "device/d-1": { id: "d-1" } } as never });
+    expect(vi.getTimerCount(), "it is to be written later").toBe(timers);
+    dispatchEvent(new Event("pagehide"));
+    expect(sessionStorage).toHaveLength(0);
+  } finally {
+    vi.useRealTimers();
   }
 });

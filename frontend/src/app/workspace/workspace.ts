@@ -14,7 +14,7 @@ import type { SessionRow } from "../../model/types.ts";
 import { setProgram } from "../../ui/typed.ts";
 import { Changes } from "./changes.ts";
 import { KeptText } from "./keptText.ts";
-import { forget, type KeptStream, type LastKnown, remove, save, store } from "./lastKnown.ts";
+import { forget, type KeptStream, keepOnlyOf, type LastKnown, remove, save, store } from "./lastKnown.ts";
 import { keepPersonal } from "./personal.ts";
 
 const FLEET = "fleet";
@@ -37,6 +37,8 @@ export class Workspace {
   readonly fleet: StreamModel;
   session: SessionRow | null = null;
   private linked = false;
+  /** Nothing is kept any more, also not of what still comes: the storage may be another person's by now. */
+  private ended = false;
   private readonly held = new Map<string, Held>();
   /** From before a reload without the hub, as long as nobody has looked at them again. */
   private readonly known = new Map<string, KeptStream>();
@@ -68,9 +70,9 @@ export class Workspace {
     document.addEventListener("visibilitychange", this.pageSeen);
   }
 
-  /** Streams, lists and answers of a history that the hub no longer has: all of the page is read again. */
+  /** What is held is of a history that the hub no longer has, or of another person: all of the page is read again. */
   private readonly startOver = (): void => {
-    removeEventListener("pagehide", this.save);
+    this.end();
     forget();
     location.reload();
   };
@@ -96,6 +98,7 @@ export class Workspace {
   /** Lets go of everything: another workspace follows, or nobody is signed in. */
   end(): void {
     this.live.stop();
+    this.ended = true;
     this.stopWriting?.();
     removeEventListener("pagehide", this.save);
     removeEventListener("online", this.networkBack);
@@ -106,12 +109,20 @@ export class Workspace {
   private take(session: SessionRow): void {
     this.session = session;
     keepPersonal(session.principal.id);
+    keepOnlyOf(session.principal.id);
     setProgram(session.program);
     this.hub.rest.csrf = session.csrf ?? "";
   }
 
   private async ticket(): Promise<string> {
-    if (!this.hub.rest.csrf) this.take(await this.hub.session());
+    if (!this.hub.rest.csrf) {
+      const session = await this.hub.session();
+      if (session.principal.id !== this.session?.principal.id) {
+        this.startOver();
+        throw new Error("another person is signed in");
+      }
+      this.take(session);
+    }
     return this.hub.ticket();
   }
 
@@ -130,7 +141,7 @@ export class Workspace {
 
   /** Of what has changed, keeps the text while a person looks at the page, so that leaving it is quick. */
   private readonly writeLater = (): void => {
-    if (this.stopWriting || document.hidden) return;
+    if (this.stopWriting || this.ended || document.hidden) return;
     const timer = setTimeout(() => {
       this.stopWriting = inSlices(this.writing(), () => {
         this.stopWriting = null;

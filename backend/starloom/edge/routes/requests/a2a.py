@@ -150,7 +150,11 @@ class A2aRoutes:
             return await self._cancelled(caller, _params(body, TaskParams).id)
         if body.method == "GetExtendedAgentCard":
             rows = self._hub.planner.recipes()
-            known = [(row["name"], row["title"], row["phrases"]) for row in rows]
+            known = [
+                (row["name"], row["title"], row["phrases"])
+                for row in rows
+                if not caller.recipes or row["name"] in caller.recipes
+            ]
             return a2a_tasks.card(self._hub.settings.outside_url, VERSION, known)
         if _PUSH in body.method:
             raise _Refused(_NO_PUSH, "this hub calls nobody; subscribe to the task instead")

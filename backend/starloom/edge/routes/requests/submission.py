@@ -82,7 +82,7 @@ class Submit:
             hub.fanout.require_room(caller.token)
         made = await self.take(
             request,
-            self._confined(caller, body) if caller.recipes else body,
+            body,
             caller,
             size=len(raw),
             labels=body.labels,
@@ -100,7 +100,7 @@ class Submit:
             return json_reply(shape, 200)
         return json_reply(shape, 202, {"Location": f"{V1}/constellations/{made}"})
 
-    def _confined(self, caller: Caller, body: Create) -> Create:
+    def _confined(self, caller: Caller, body: Asked) -> Asked:
         """Return the run of a recipe that is asked for, by a caller that may start only a few of them.
 
         Words become the recipe that they mean now: what they mean when they are planned may be another one.
@@ -136,6 +136,7 @@ class Submit:
         Raises:
             Problem: with every fault.
         """
+        body = self._confined(caller, body) if caller.recipes else body
         plan = await self._check(request, body, size)
         identity = "c-" + new_id()
         wishes = body if isinstance(body, Create) else Create(**body.model_dump())

@@ -171,17 +171,19 @@ class Controls:
         return await self._control(request, constellation, "cancel", body, status=202)
 
     async def _require_own(self, caller: Caller, constellation: str) -> None:
-        """Hold a caller that may start only a few recipes to what it started.
+        """Hold a caller that may start only a few recipes to what it started of these.
+
+        The same person may have started other work with another token.
 
         Raises:
-            Problem: somebody else started it, or there is no such constellation.
+            Problem: somebody else started it, it runs another recipe or none, or there is no such constellation.
         """
         if not caller.recipes:
             return
         found = await self._hub.headlines.of(constellation)
-        if found is None or who(found[0].author) != who(caller.by):
-            reason = f"{caller.way_in} may stop only what you started"
-            raise Problem(Code.FORBIDDEN, reason, hint="Ask whoever started it.")
+        if found is None or who(found[0].author) != who(caller.by) or found[0].recipe not in caller.recipes:
+            reason = f"{caller.way_in} may stop only what you started of {', '.join(sorted(caller.recipes))}"
+            raise Problem(Code.FORBIDDEN, reason, hint="Use a token with the scope run, or ask whoever started it.")
 
     async def _control(
         self, request: Request, constellation: str, action: str, body: Reasoned | None, *, status: int = 200
