@@ -71,8 +71,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Others]:
     agents = [f"{mode}={port}" for mode, port in made.ports.items()]
     process = subprocess.Popen([sys.executable, str(SERVER), str(made.folder), *agents], stderr=subprocess.DEVNULL)
     try:
-        for port in made.ports.values():
-            until(lambda at=port: not is_free("127.0.0.1", at), "the other agent listens")
+        until(lambda: not any(is_free("127.0.0.1", port) for port in made.ports.values()), "the others listen")
         yield made
     finally:
         process.kill()
