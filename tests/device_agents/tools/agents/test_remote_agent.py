@@ -64,18 +64,24 @@ class Others:
         return self.folder / mode
 
 
-@pytest.fixture(scope="module")
-def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Others]:
+@contextmanager
+def serving(folder: Path, *modes: str) -> Iterator[Others]:
     """One process for every mode: its start, which loads the kit, is most of its work."""
-    made = Others({mode: free_port() for mode in MODES}, tmp_path_factory.mktemp("others"))
+    made = Others({mode: free_port() for mode in modes}, folder)
     agents = [f"{mode}={port}" for mode, port in made.ports.items()]
-    process = subprocess.Popen([sys.executable, str(SERVER), str(made.folder), *agents], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, str(SERVER), str(folder), *agents], stderr=subprocess.DEVNULL)
     try:
         until(lambda: not any(is_free("127.0.0.1", port) for port in made.ports.values()), "the others listen")
         yield made
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Others]:
+    with serving(tmp_path_factory.mktemp("others"), *MODES) as made:
+        yield made
 
 
 def tool_at(home: Path, url: str, more: str = "") -> Tool:
