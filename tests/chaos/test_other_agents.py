@@ -139,8 +139,8 @@ def test_a_hint_of_a_person_is_the_next_prompt(stack: Stack, settled: Settled, c
 def test_a_cancel_at_the_hub_reaches_an_agent_of_the_network(
     stack: Stack, settled: Settled, configure: Configure, tmp_path: Path
 ) -> None:
-    note = tmp_path / "note"
-    with serving("endless", note) as url:
+    with serving(tmp_path, "endless") as others:
+        note, url = others.note("endless"), others.url("endless")
         configure({"url": url, "effects": ["read"]})
         request = stack.submit(work("remote-cancel", "never end"))
         until(note.exists, "the other agent works")

@@ -131,7 +131,7 @@ def test_what_if_says_why_there_is_no_estimate() -> None:
 
 @pytest.mark.test
 def test_four_of_five_runs_end_inside_the_range() -> None:
-    found = measure(range(21), ("equal", "speeds", "unrelated"), plays=40, recipe=False, moments=())[BEFORE]
+    found = measure(range(21), ("equal", "speeds", "unrelated"), plays=20, recipe=False, moments=())[BEFORE]
     assert found.runs >= 100
     assert found.inside >= INSIDE_LEAST * found.runs
     fifths = [[found.bins[at] for at in (2 * step, 2 * step + 1) if at in found.bins] for step in range(5)]
@@ -144,7 +144,7 @@ def test_four_of_five_runs_end_inside_the_range() -> None:
 def test_after_ten_runs_of_a_recipe_its_range_and_its_chances_hold() -> None:
     found = Calibration()
     for kinds in FLEETS.values():
-        found.join(measure(range(6), kinds, plays=30, recipe=True, moments=())[BEFORE])
+        found.join(measure(range(6), kinds, plays=20, recipe=True, moments=())[BEFORE])
     assert found.runs == 60
     assert not missed(found)
 

@@ -25,7 +25,8 @@ LABEL = "remote-agent"
 def travel(fleet: Fleet, tmp_path: Path) -> Iterator[dict[str, Any]]:
     """The agent of the network, and the device that stands for it; yields the device as the hub has it."""
     home = fleet.home / "agents" / NAME
-    with serving("well", tmp_path / "note") as url:
+    with serving(tmp_path, "well") as others:
+        url = others.url("well")
         asyncio.run(join(fleet.client, LocalAgent(home, NAME, fleet.client.address.url, Profile.OBSERVE)))
         (home / "agents.toml").write_text(f'[agents.{NAME}]\nurl = "{url}"\neffects = ["read"]\n')
         (home / "agents.toml").chmod(0o600)

@@ -1,4 +1,7 @@
-"""An agent of others by the official kit of A2A, as a program of its own: `python a2a_server.py PORT MODE FILE`."""
+"""Agents of others by the official kit of A2A, as a program: `python a2a_server.py FOLDER MODE=PORT ...`.
+
+Each mode is an agent on a port of its own, which notes in the file of its mode what became of its work.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ def _update(context: RequestContext, event_queue: EventQueue) -> TaskUpdater:
     return TaskUpdater(event_queue, context.task_id, context.context_id)
 
 
-def main(port: str, mode: str, note: str) -> None:
+def _server(port: int, mode: str, note: Path) -> uvicorn.Server:
     address = f"http://127.0.0.1:{port}/rpc"
     card = AgentCard(
         name="Other",
@@ -68,12 +71,15 @@ def main(port: str, mode: str, note: str) -> None:
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
     )
-    handler = DefaultRequestHandler(
-        agent_executor=Other(mode, Path(note)), task_store=InMemoryTaskStore(), agent_card=card
-    )
+    handler = DefaultRequestHandler(agent_executor=Other(mode, note), task_store=InMemoryTaskStore(), agent_card=card)
     app = Starlette(routes=create_agent_card_routes(card) + create_jsonrpc_routes(handler, "/rpc"))
-    uvicorn.run(app, host="127.0.0.1", port=int(port), log_level="error")
+    return uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+
+
+async def main(folder: str, *agents: str) -> None:
+    named = (agent.split("=") for agent in agents)
+    await asyncio.gather(*(_server(int(port), mode, Path(folder, mode)).serve() for mode, port in named))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    asyncio.run(main(*sys.argv[1:]))

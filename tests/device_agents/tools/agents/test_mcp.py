@@ -245,6 +245,8 @@ def test_a_file_that_others_may_write_is_not_read(home: Path) -> None:
     assert read_servers(home / "none.toml") == {}
 
 
+QUICK = "import gc; gc.disable()  # a third of the work of loading the kit, which is most of a server's"
+
 OFFICIAL = """
 from mcp.server.mcpserver import MCPServer
 
@@ -262,7 +264,7 @@ server.run()
 def test_a_server_of_the_official_kit_is_understood(home: Path, device: Device) -> None:
     home.mkdir()
     program = home / "sums.py"
-    program.write_text(OFFICIAL, encoding="utf-8")
+    program.write_text(QUICK + OFFICIAL, encoding="utf-8")
     (home / FILE).write_text(f'[servers.sums]\ncommand = ["{sys.executable}", "{program}"]\n', encoding="utf-8")
     (home / FILE).chmod(0o600)
     (add,) = find_tools(home, home, print)
@@ -309,7 +311,7 @@ server.run()
 def library(home: Path, more: str = "resources = true\nprompts = true\n") -> tuple[dict[str, Tool], list[str]]:
     home.mkdir(exist_ok=True)
     program = home / "library.py"
-    program.write_text(LIBRARY, encoding="utf-8")
+    program.write_text(QUICK + LIBRARY, encoding="utf-8")
     command = f'["{sys.executable}", "{program}"]'
     (home / FILE).write_text(f"[servers.notes]\ncommand = {command}\n{more}", encoding="utf-8")
     (home / FILE).chmod(0o600)

@@ -31,6 +31,7 @@ from tests.served import Quiet, Served
 from tests.waiting import PATIENCE_S, until
 
 SERVER = Path(__file__).with_name("a2a_server.py")
+MODES = ("well", "asks", "fails", "endless")
 
 
 @dataclass
@@ -49,16 +50,38 @@ class People:
         return Heard(last=max(after, len(self.words)), texts=self.words[after:])
 
 
+@dataclass
+class Others:
+    """Agents of the official kit, each of which works as its mode says."""
+
+    ports: Mapping[str, int]
+    folder: Path
+
+    def url(self, mode: str) -> str:
+        return f"http://127.0.0.1:{self.ports[mode]}"
+
+    def note(self, mode: str) -> Path:
+        return self.folder / mode
+
+
 @contextmanager
-def serving(mode: str, note: Path) -> Iterator[str]:
-    port = free_port()
-    process = subprocess.Popen([sys.executable, str(SERVER), str(port), mode, str(note)], stderr=subprocess.DEVNULL)
+def serving(folder: Path, *modes: str) -> Iterator[Others]:
+    """One process for every mode: its start, which loads the kit, is most of its work."""
+    made = Others({mode: free_port() for mode in modes}, folder)
+    agents = [f"{mode}={port}" for mode, port in made.ports.items()]
+    process = subprocess.Popen([sys.executable, str(SERVER), str(folder), *agents], stderr=subprocess.DEVNULL)
     try:
-        until(lambda: not is_free("127.0.0.1", port), "the other agent listens")
-        yield f"http://127.0.0.1:{port}"
+        until(lambda: not any(is_free("127.0.0.1", port) for port in made.ports.values()), "the others listen")
+        yield made
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Others]:
+    with serving(tmp_path_factory.mktemp("others"), *MODES) as made:
+        yield made
 
 
 def tool_at(home: Path, url: str, more: str = "") -> Tool:
@@ -94,11 +117,10 @@ def test_the_owner_names_it_and_its_words_leave_the_device(home: Path) -> None:
     assert "s3cret" not in tool.title + tool.returns
 
 
-def test_work_goes_there_and_its_artifacts_come_back(home: Path, device: Device, tmp_path: Path) -> None:
-    with serving("well", tmp_path / "note") as url:
-        tool = tool_at(home, url)
-        assert greeted(read_agents(home)[0]["other"]) == "Other"
-        value = call(device, tool)
+def test_work_goes_there_and_its_artifacts_come_back(home: Path, device: Device, others: Others) -> None:
+    tool = tool_at(home, others.url("well"))
+    assert greeted(read_agents(home)[0]["other"]) == "Other"
+    value = call(device, tool)
     assert value["text"].startswith("part one, heard 'plan my trip'")
     assert value["data"] == [{"rows": [1]}]
     assert (value["stop"], value["questions"], value["complete"]) == ("completed", 0, True)
@@ -113,35 +135,32 @@ def test_work_goes_there_and_its_artifacts_come_back(home: Path, device: Device,
     ids=["yes", "words"],
 )
 def test_a_question_of_it_is_a_question_to_a_person(
-    home: Path, device: Device, tmp_path: Path, people: People, heard: str
+    home: Path, device: Device, others: Others, people: People, heard: str
 ) -> None:
-    with serving("asks", tmp_path / "note") as url:
-        value = call(device, tool_at(home, url), people)
+    value = call(device, tool_at(home, others.url("asks")), people)
     assert f"heard {heard!r}" in value["text"]
     assert value["questions"] == 1
     assert all(one["question"] == "May I book the train for 40?" for one in people.asked)
 
 
-def test_a_no_ends_its_task(home: Path, device: Device, tmp_path: Path) -> None:
-    note = tmp_path / "note"
-    with serving("asks", note) as url:
-        value = call(device, tool_at(home, url), People(permits=[Permit(reason="no")]))
-        until(note.exists, "it was told")
+def test_a_no_ends_its_task(home: Path, device: Device, others: Others) -> None:
+    value = call(device, tool_at(home, others.url("asks")), People(permits=[Permit(reason="no")]))
+    until(others.note("asks").exists, "it was told")
+    others.note("asks").unlink()
     assert (value["stop"], value["refused"]) == ("refused", 1)
 
 
-def test_a_failure_there_is_one_here_with_its_words(home: Path, device: Device, tmp_path: Path) -> None:
-    with serving("fails", tmp_path / "note") as url, pytest.raises(ToolFailed, match="the model is gone"):
-        call(device, tool_at(home, url))
+def test_a_failure_there_is_one_here_with_its_words(home: Path, device: Device, others: Others) -> None:
+    with pytest.raises(ToolFailed, match="the model is gone"):
+        call(device, tool_at(home, others.url("fails")))
 
 
-def test_work_without_an_end_is_ended_and_the_agent_is_told(home: Path, device: Device, tmp_path: Path) -> None:
-    note = tmp_path / "note"
-    with serving("endless", note) as url:
-        tool = tool_at(home, url, "silent_s = 2.0\n")
-        with pytest.raises(ToolFailed, match="no answer in time"):
-            call(device, tool)
-        until(lambda: note.read_text(encoding="ascii") == "cancelled", "it was told")
+def test_work_without_an_end_is_ended_and_the_agent_is_told(home: Path, device: Device, others: Others) -> None:
+    note = others.note("endless")
+    tool = tool_at(home, others.url("endless"), "silent_s = 2.0\n")
+    with pytest.raises(ToolFailed, match="no answer in time"):
+        call(device, tool)
+    until(lambda: note.read_text(encoding="ascii") == "cancelled", "it was told")
 
 
 # -- servers that lie

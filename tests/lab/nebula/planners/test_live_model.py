@@ -229,37 +229,25 @@ def of_gold(number: str, answer: Any) -> Reading:
 
 
 @pytest.mark.chaos
-def test_the_owners_model_plans_and_answers_within_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = {"kind": "answer", "text": "The table has the ten [1].", "cites": [{"task": "ask", "pointer": "/rows"}]}
-    monkeypatch.setenv("STARLOOM_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("STARLOOM_LLM_MODEL", "fake-1")
-    said: list[str] = []
-    with a_model(of_gold("18", answer)) as fake:
-        monkeypatch.setenv("STARLOOM_LLM_URL", fake.url)
-        model = live_model(load({}).settings, tokens_most=150, tokens_a_task=100_000)
-        tasks = chosen(["18", "43"])
-        made = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, model=model), said.append)
-    assert said[0].startswith("This asks fake-1 at 127.0.0.1")
-    first, second = made.runs
-    assert (first.state, first.success, first.used.calls) == ("succeeded", True, 2), said
-    assert first.used.tokens == made.used.tokens > 150
-    assert (second.fault, second.used.calls) == (NOT_BEGUN, 0)
-    assert len(fake.asked) == 2
-    assert made.misses == [f"{NOT_BEGUN}: 43-accounts"]
-
-
-@pytest.mark.chaos
 def test_a_recorded_run_is_said_again_without_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One world records and one says again, each with the same seeds: a world is nine processes to start."""
     answer = {"kind": "answer", "text": "The table has the ten [1].", "cites": [{"task": "ask", "pointer": "/rows"}]}
     monkeypatch.setenv("STARLOOM_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("STARLOOM_LLM_MODEL", "fake-1")
     tasks, kept, seeds = chosen(["18"]), tmp_path / "kept", [1, 2, 3, 4]
+    said: list[str] = []
     with a_model(of_gold("18", answer)) as fake:
         monkeypatch.setenv("STARLOOM_LLM_URL", fake.url)
-        model = live_model(load({}).settings, tokens_most=100_000, tokens_a_task=100_000)
-        first = run_suite(Wanted(tasks, MODEL, ["P0"], seeds, tmp_path, model=model, record=kept), lambda _: None)
+        model = live_model(load({}).settings, tokens_most=900, tokens_a_task=100_000)
+        wanted = Wanted(tasks, MODEL, ["P0"], [*seeds, 5], tmp_path, model=model, record=kept)
+        first = run_suite(wanted, said.append)
     monkeypatch.delenv("STARLOOM_LLM_URL")
+    assert said[0].startswith("This asks fake-1 at 127.0.0.1")
+    # A run of two calls is 240 tokens: the fourth goes over the budget, and the fifth does not begin.
+    assert [(run.state, run.success, run.used.calls) for run in first.runs[:-1]] == [("succeeded", True, 2)] * 4, said
+    assert sum(run.used.tokens for run in first.runs) == first.used.tokens > 900
+    assert (first.runs[-1].fault, first.runs[-1].used.calls) == (NOT_BEGUN, 0)
+    assert first.misses == [f"{NOT_BEGUN}: 18-top-ten"]
     files = [kept / f"18-top-ten.P0.s{seed}.jsonl" for seed in seeds]
     assert sorted(kept.iterdir()) == files
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
