@@ -16,6 +16,7 @@ pytestmark = pytest.mark.e2e
 
 WIDE_ROW = {f"figure {at}": f"{at} of ten figures" for at in range(10)}
 PLACES = ("", "new", "constellations", "devices", "recipes", "schedules", "inbox", "activity", "settings")
+THREE_PARTS = ("contact-sheet.txt", "comparison.txt", "catalogue.txt")
 PHONES = [(320, 480), (360, 640), (390, 844), (720, 450)]
 UNDER_THE_BUTTONS = """() => {
   const main = document.getElementById("main");
@@ -123,6 +124,23 @@ def test_tabs_of_an_answer_scroll_sideways_only(page: Page, sample: Seen) -> Non
         tabs = page.get_by_role("tablist", name="Parts of the answer")
         tabs.wait_for()
         assert tabs.evaluate("box => box.scrollHeight - box.clientHeight") == 0, f"{wide}x{high}"
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_no_tab_of_three_is_covered_on_a_phone(page: Page, stack: Stack, screens: Screens) -> None:
+    made = stack.submit(answers.of_files("Three parts", dict.fromkeys(THREE_PARTS, "x")))
+    assert stack.until_state(made, "succeeded", "failed", "partial") == "succeeded"
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"/constellations/{made}")
+    tabs = page.get_by_role("tablist", name="Parts of the answer").get_by_role("tab")
+    tabs.nth(2).wait_for()
+    screens.snap(page, "three-tabs-phone.png")
+    covered = """tabs => tabs.filter(tab => {
+      const box = tab.getBoundingClientRect();
+      const over = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+      return !tab.contains(over);
+    }).map(tab => tab.textContent)"""
+    assert tabs.evaluate_all(covered) == []
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)

@@ -16,7 +16,7 @@ LINE = "starloom-agent grant files:read ~/Papers"
 
 @pytest.mark.parametrize(
     ("way", "told"),
-    [(SWITCH, f"pixel lacks tab:camera; {SWITCH}"), (LINE, f"pixel lacks tab:camera; type there: {LINE}")],
+    [(SWITCH, f"pixel lacks tab:camera; {SWITCH}"), (LINE, f"pixel lacks tab:camera; type there:\n{LINE}\n")],
 )
 def test_nothing_is_to_be_typed_on_a_phone_s_page(way: str, told: str) -> None:
     task = {"id": "a", "device": "pixel", "devices": [], "tool": "camera.capture", "effects": [], "why": "named"}
@@ -26,6 +26,17 @@ def test_nothing_is_to_be_typed_on_a_phone_s_page(way: str, told: str) -> None:
     with console.capture() as shown:
         console.print(preview_text(cast(Any, {**found, "asks_approval": False, "plan_hash": "x"})))
     assert told in shown.get()
+
+
+def test_a_line_to_copy_is_whole_in_a_narrow_terminal() -> None:
+    line = f"{LINE}/of-the-year/with-a-long-name --most 200"
+    task = {"id": "a", "device": "pi", "devices": [], "tool": "files.read", "effects": [], "why": "named"}
+    missing = {"device": "pi", "grant": "files:read", "line": line, "task": "a"}
+    found = {"name": "Read", "tasks": [task], "missing_grants": [missing], "warnings": [], "effects": []}
+    console = Console(width=40)
+    with console.capture() as shown:
+        console.print(preview_text(cast(Any, {**found, "asks_approval": False, "plan_hash": "x"})), crop=False)
+    assert line in [said.rstrip() for said in shown.get().splitlines()]
 
 
 def test_words_that_start_nothing_are_told_the_way_out() -> None:

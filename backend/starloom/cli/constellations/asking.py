@@ -174,7 +174,7 @@ def submit(
         if run.as_json:
             run.emit(found)
         else:
-            _print(preview_text(found))
+            _print(preview_text(found), crop=False)
         finish(exit_of_preview(found, approved=approve or ""))
         return
     if approve:
@@ -553,7 +553,7 @@ def _event_json(event: Event) -> str:
     return encode_event(event).decode()
 
 
-def _print(renderable: RenderableType) -> None:
+def _print(renderable: RenderableType, *, crop: bool = True) -> None:
     from starloom.client.terminal.style import console
 
-    console().print(renderable)
+    console().print(renderable, crop=crop)

@@ -96,7 +96,7 @@ def _read_answer(run: Invocation, answer: str, save: Path | None, approve: str |
     from starloom.cli.text.preview_text import plan_text
     from starloom.client.terminal.style import console
 
-    console().print(plan_text(found))
+    console().print(plan_text(found), crop=False)
     if save is not None:
         print(f"wrote {save}")
     if answer == "-":

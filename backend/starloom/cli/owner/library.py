@@ -162,7 +162,7 @@ def prove_recipe(
         if placed:
             chosen = ", ".join(f"{name} is {device}" for name, device in placed.items())
             say(f"(Its test names devices that are not here, so {chosen}; others: -p {next(iter(placed))}=DEVICE)")
-        console().print(preview_text(found))
+        console().print(preview_text(found), crop=False)
         for plan in plans:
             tell(_example_line(plan))
     lost = [task for task in found["tasks"] if task["tool"] and not task["device"]]

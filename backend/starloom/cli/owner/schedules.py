@@ -247,7 +247,7 @@ def _print_plan(plan: PlanPreview) -> None:
     from starloom.cli.text.preview_text import plan_text  # tables cost a tenth of a second to import
     from starloom.client.terminal.style import console
 
-    console().print(plan_text(plan))
+    console().print(plan_text(plan), crop=False)
     sys.stdout.flush()
 
 

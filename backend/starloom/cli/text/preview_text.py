@@ -41,7 +41,8 @@ def preview_text(found: RequestPreview) -> RenderableType:
         effects = ", ".join(effect_words(task["tool"], task["effects"]))
         table.add_row(*(escape(text) for text in (task["id"], device, does, effects, task["why"])))
     parts.append(Fitted(table, spared=("why there", "tool")))
-    parts.extend(Text(_lacking(missing), style="yellow") for missing in found["missing_grants"])
+    for missing in found["missing_grants"]:
+        parts.extend(_lacking(missing))
     parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
     faults = found.get("faults") or []
     told = {fault["reason"] for fault in faults}
@@ -72,10 +73,16 @@ def plan_text(found: PlanPreview) -> RenderableType:
     return preview_text(cast("RequestPreview", found))
 
 
-def _lacking(missing: GrantLine) -> str:
-    """Return the grant that a device lacks, with the line to type there, or the words of a phone about its switch."""
-    way = f"type there: {missing['line']}" if is_agent_line(missing["line"]) else missing["line"]
-    return f"{missing['device']} lacks {missing['grant']}; {way}"
+def _lacking(missing: GrantLine) -> list[Text]:
+    """Return the grant that a device lacks, and the line to type there, or the words of a phone about its switch.
+
+    A line to type stands alone and whole in any width: a break within it would be copied along.
+    """
+    lacks = f"{missing['device']} lacks {missing['grant']}"
+    if not is_agent_line(missing["line"]):
+        return [Text(f"{lacks}; {missing['line']}", style="yellow")]
+    line = Text(missing["line"], no_wrap=True, overflow="ignore")
+    return [Text(f"{lacks}; type there:", style="yellow"), line]
 
 
 def _without_tool(task: TaskPreviewRow) -> str:
