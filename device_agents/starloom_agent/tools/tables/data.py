@@ -202,7 +202,7 @@ def lead_of(rows: list[Row], lead: Table.Lead, *, unseen: bool = False) -> str:
         return empty
     told = [[str(row.get(field) or "") for field in lead.fields] for row in (rows if lead.fine else rows[:1])]
     alike: dict[tuple[str, ...], dict[str, None]] = {}
-    for name, *rest in filter(all, told):
+    for name, *rest in (words for words in told if words and all(words)):
         alike.setdefault(tuple(rest), {})[name] = None
     parts = [": ".join([_few(list(names)), *rest]) for rest, names in alike.items()]
     left = len(parts) - _LED_MOST if lead.fine else 0 if lead.alone else len(rows) - 1

@@ -81,6 +81,10 @@ def test_a_table_says_which_rows_differ_from_most_or_that_none_does(device: Devi
     assert device.call("data.table", rows=[], mark_differences="out", lead=lead)["lead"] == "-"
 
 
+def test_a_line_of_no_fields_says_that_all_is_well(device: Device) -> None:
+    assert device.call("data.table", rows=[{}], lead={"fields": [], "fine": "All is well."})["lead"] == "All is well."
+
+
 def test_a_file_of_a_table_holds_dates_and_a_cell_that_is_cut_says_so(device: Device) -> None:
     rows = [{"at_s": 1_795_732_782.5, "out": "x" * 300}, {"at_s": -1, "out": "short"}]
     found = device.call("data.table", rows=rows, columns=[{"field": "at_s", "show": "date"}, {"field": "out"}])
