@@ -88,6 +88,22 @@ def test_every_size_leaves_room_for_the_table_of_an_answer(page: Page, stack: St
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_contact_sheet_scrolls_with_a_low_page(page: Page, sample: Seen, screens: Screens) -> None:
+    for wide, high in [size for size in SIZES if size[1] <= LOW]:
+        page.set_viewport_size({"width": wide, "height": high})
+        page.goto(f"/constellations/{sample.constellation}")
+        page.get_by_role("tab", name="Contact sheet").click()
+        page.locator(".stage img").first.wait_for()
+        screens.snap(page, f"sheet-{wide}x{high}.png")
+        own = "parts => parts.filter(one => one.localName === 'iframe' || one.scrollHeight > one.clientHeight + 1)"
+        boxes = page.locator(".stage .body, .stage .body :is(iframe, article)").evaluate_all(
+            f"parts => ({own})(parts).map(one => one.outerHTML.slice(0, 60))"
+        )
+        assert boxes == [], f"{wide}x{high}"
+        assert clipped(page) == [], f"{wide}x{high}"
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
 def test_the_bar_above_a_list_covers_nothing_on_a_phone(page: Page, stack: Stack, screens: Screens) -> None:
     plan = answers.of_many("Two versions that run", 2)
     made = stack.submit({**plan, "tasks": [*plan["tasks"], stack.gated("late", "bar")]})
