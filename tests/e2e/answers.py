@@ -87,3 +87,21 @@ def of_a_long_error(name: str, lines: int) -> dict[str, Any]:
     code = f"import sys\nfor n in range({lines}): print('  row', n, file=sys.stderr)\nsys.exit(3)"
     fail = {"id": "fail", "tool": "python.run", "args": {"code": code}, "device": {"name": SERVER}}
     return {"starloom": 1, "name": name, "tasks": [fail], "policy": {"approval": "never"}}
+
+
+def of_a_sweep(name: str, count: int, *, failing: int, partial: bool) -> dict[str, Any]:
+    """Return a plan that answers with a table and runs so many programs, of which one fails."""
+    device = {"device": {"name": SERVER}}
+    codes = [f"raise ValueError({at})" if at == failing else f"print({at})" for at in range(count)]
+    rows = {"id": "rows", "tool": "lab.echo", "args": {"value": [{"kind": "swept", "programs": count}]}, **device}
+    first = {"id": "first", "tool": "lab.echo", "args": {"value": codes}, **device}
+    run = {
+        "id": "run",
+        "tool": "python.run",
+        "for_each": {"from": "first", "output": "/value"},
+        "args": {"code": {"each": ""}},
+        **device,
+    }
+    result = [{"title": "Sweep", "from": "rows", "output": "/value", "show": "table"}]
+    policy = {"approval": "never", "partial": partial}
+    return {"starloom": 1, "name": name, "tasks": [rows, first, run], "result": result, "policy": policy}

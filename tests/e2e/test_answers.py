@@ -72,6 +72,21 @@ def test_the_table_of_machines_is_seen_at_once(page: Page, stack: Stack, screens
     screens.shoot(page, "answer", "machines", width)
 
 
+@pytest.mark.parametrize(("partial", "state"), [(True, "partial"), (False, "failed")])
+def test_a_sweep_that_ended_opens_with_its_answer(
+    page: Page, stack: Stack, width: str, *, partial: bool, state: str
+) -> None:
+    made = stack.submit(answers.of_a_sweep(f"A sweep {state}", 5, failing=3, partial=partial))
+    assert stack.until_state(made, "succeeded", "failed", "partial") == state
+    page.goto(f"/constellations/{made}")
+    expect(page.get_by_role("region", name="Result").get_by_role("cell", name="swept", exact=True)).to_be_visible()
+    failed = page.get_by_role("region", name="Answer", exact=True).get_by_role("link", name="run.3", exact=True)
+    expect(failed).to_be_in_viewport()
+    assert page.url.endswith(f"/constellations/{made}"), f"{width}: no task is opened in its place"
+    failed.click()
+    expect(page.locator(".inspector")).to_contain_text("ValueError: 3")
+
+
 def test_the_contact_sheet_of_the_sample_is_seen(page: Page, stack: Stack, sample: Seen, width: str) -> None:
     page.goto(f"/constellations/{sample.constellation}")
     page.get_by_role("tab", name="Contact sheet").click()

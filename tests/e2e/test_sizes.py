@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 from tests.e2e import answers
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
-from tests.e2e.windows import SIZES, broken_words, clipped, room, suffices
+from tests.e2e.windows import ANSWER_SHARE, AT_ONCE_SHARE, LOW, SIZES, broken_words, clipped, room, shares, suffices
 from tests.e2e.witness import Seen
 from tests.waiting import until
 
@@ -20,9 +20,13 @@ THREE_PARTS = ("contact-sheet.txt", "comparison.txt", "catalogue.txt")
 PHONES = [(320, 480), (360, 640), (390, 844), (720, 450)]
 UNDER_THE_BUTTONS = """() => {
   const main = document.getElementById("main");
-  const thumb = document.querySelector(".thumb")?.getBoundingClientRect();
-  const cut = thumb ? thumb.bottom - main.getBoundingClientRect().bottom : 0;
+  const thumb = document.querySelector(".thumb");
+  const cutNow = () => thumb ? thumb.getBoundingClientRect().bottom - main.getBoundingClientRect().bottom : 0;
+  // In a low window the buttons end the page, and are seen whole at its end.
+  const stays = thumb && getComputedStyle(thumb).position === "sticky";
+  const atFirst = stays ? cutNow() : 0;
   main.scrollTo(0, main.scrollHeight);
+  const cut = Math.max(atFirst, cutNow());
   const stage = document.querySelector(".stage").getBoundingClientRect();
   const end = document.querySelector(".thumb")?.getBoundingClientRect();
   main.scrollTo(0, 0);
@@ -73,11 +77,30 @@ def test_every_size_leaves_room_for_the_table_of_an_answer(page: Page, stack: St
             found = room(page, part)
             if not suffices(found):
                 faults.append(f"{wide}x{high} {part}: {found}")
+        first, reached = shares(page, ".stage > .body")
+        if high <= LOW and (first < AT_ONCE_SHARE or reached < ANSWER_SHARE):
+            faults.append(f"{wide}x{high}: the answer has {first:.0%} of the height at once, {reached:.0%} scrolled to")
         faults += [f"{wide}x{high}: {one}" for one in clipped(page)]
         found = page.evaluate(UNDER_THE_BUTTONS)
         if found["cut"] > 1 or found["under"] > 1:
             faults.append(f"{wide}x{high} buttons: {found}")
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_contact_sheet_scrolls_with_a_low_page(page: Page, sample: Seen, screens: Screens) -> None:
+    for wide, high in [size for size in SIZES if size[1] <= LOW]:
+        page.set_viewport_size({"width": wide, "height": high})
+        page.goto(f"/constellations/{sample.constellation}")
+        page.get_by_role("tab", name="Contact sheet").click()
+        page.locator(".stage img").first.wait_for()
+        screens.snap(page, f"sheet-{wide}x{high}.png")
+        own = "parts => parts.filter(one => one.localName === 'iframe' || one.scrollHeight > one.clientHeight + 1)"
+        boxes = page.locator(".stage .body, .stage .body :is(iframe, article)").evaluate_all(
+            f"parts => ({own})(parts).map(one => one.outerHTML.slice(0, 60))"
+        )
+        assert boxes == [], f"{wide}x{high}"
+        assert clipped(page) == [], f"{wide}x{high}"
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)

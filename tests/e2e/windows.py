@@ -26,11 +26,20 @@ LEAST = 150
 AT_FIRST = 44
 """How many of them are in the window before anything is scrolled: one row."""
 
+ANSWER_SHARE = 0.75
+"""The part of a low window's height that an answer has, once it is scrolled to."""
+
+AT_ONCE_SHARE = 0.53
+"""The part of a low window's height that an answer has before anything is scrolled."""
+
+LOW = 560
+"""As in `narrow.css`: a window of this height at the most is low."""
+
 _ROOM = """(selector) => {
   const element = document.querySelector(selector);
   const seen = () => {
     const box = element.getBoundingClientRect();
-    const ceiling = document.querySelector(".top").getBoundingClientRect().bottom;
+    const ceiling = Math.max(0, document.querySelector(".top").getBoundingClientRect().bottom);
     const bars = [...document.querySelectorAll(".bottombar, .thumb")].map((bar) => bar.getBoundingClientRect());
     const floor = Math.min(innerHeight, ...bars.filter((bar) => bar.height > 0).map((bar) => bar.top));
     return Math.min(box.bottom, floor) - Math.max(box.top, ceiling);
@@ -80,6 +89,14 @@ def room(page: Page, selector: str) -> dict[str, Any]:
     """Return how high a part is, and how much of it is seen at first and when it is scrolled to."""
     found: dict[str, Any] = page.evaluate(_ROOM, selector)
     return found
+
+
+def shares(page: Page, selector: str) -> tuple[float, float]:
+    """Return which part of the window's height a part of the page has at first, and once it is scrolled to."""
+    size = page.viewport_size
+    assert size is not None, "the page has no size"
+    found = room(page, selector)
+    return found["first"] / size["height"], found["reached"] / size["height"]
 
 
 def suffices(found: dict[str, Any]) -> bool:

@@ -127,8 +127,8 @@ function useFirstFailure(run: Run, place: Place): void {
   const looked = useRef(false);
   useEffect(() => {
     if (looked.current || place.task || run.phone || !run.model.ready) return;
-    // An answer in part is shown before its failures; its sentence names them.
-    if (run.head.state === "partial" && run.parts.length > 0) return;
+    // The answer of what has ended is shown before its failures; the band names them.
+    if (run.final && run.parts.length > 0) return;
     const failed = run.failed[0];
     if (!failed) return;
     looked.current = true;

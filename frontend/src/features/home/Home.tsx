@@ -38,6 +38,7 @@ import { QuestionCard } from "../inbox/questions/Questions.tsx";
 import { WaitingCard, waitingWords, waitsForOthers } from "../inbox/WaitingCard.tsx";
 import { ProposalsCard } from "../recipes/Proposals.tsx";
 import { RecipeNotices } from "../recipes/RecipeNotices.tsx";
+import { beyondQuestions } from "./begun.ts";
 import { SinceCard } from "./SinceCard.tsx";
 import { NextOnTheClock, phrasesOf, StartCard } from "./Start.tsx";
 import { changesSince, worthShowing } from "./since.ts";
@@ -63,9 +64,8 @@ export function HomePage() {
   const rows = list.value?.items ?? [];
   const running = rows.filter((row) => !FINAL.has(row.state));
   const begun = running.filter((row) => !waitsForYou(row));
-  // A constellation that has not begun is shown with the question that it waits for.
   const asked = new Set(needs.items.map((need) => need.constellation));
-  const shown = running.filter((row) => row.state !== "awaiting_approval" || !asked.has(row.id));
+  const shown = beyondQuestions(running, asked);
   const failed = rows.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
   const all = [...devices(fleet).values()];
   const reached = all.filter((view) => view.device.link === "online").length;

@@ -1,10 +1,11 @@
 /**
  * A file of the hub's store as it can be looked at: text, tables and Markdown from their beginning, pictures, PDF and
  * HTML in a frame. The frame of an HTML file runs no script and reaches nothing; the hub serves it with the same rule.
+ * What is in such a frame cannot be measured, so in a low window its contents are drawn by the page, as on paper.
  */
 
 import { lazy, Suspense, useMemo } from "react";
-import { useWorkspace } from "../../../app/workspace/context.ts";
+import { useMedia, useWorkspace } from "../../../app/workspace/context.ts";
 import { usePrinting } from "../../../app/workspace/printing.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { type FileRef, partAt, readCsv, shownAs } from "../../../model/answer/files.ts";
@@ -22,6 +23,9 @@ export const TEXT_BYTES_MAX = 256 * 1024;
 /** A part of a value can be shown only where the whole value was read. */
 const VALUE_BYTES_MAX = 4 * 1024 * 1024;
 
+/** As in `narrow.css`: here a frame would show a few lines, and scroll within a page that scrolls. */
+const LOW = "(max-height: 560px)";
+
 /** On paper it says why the part is missing; `printWhole` waits until no part says so. */
 export function Reading() {
   const printing = usePrinting();
@@ -35,16 +39,18 @@ export function Reading() {
 export function FilePreview({ file }: { file: FileRef }) {
   const { hub } = useWorkspace();
   const printing = usePrinting();
+  const low = useMedia(LOW);
   const why = useRefusal("files");
   if (why) return <p className="dim">{why}</p>;
   const shown = shownAs(file.media);
   const url = hub.artifactUrl(file.artifact, file.name, file.media, true);
   if (shown === "image") return <img className="preview" src={url} alt={file.name} />;
   if (shown === "pdf") return <Framed url={url} name={file.name} />;
-  if (shown === "html" && printing) {
+  if (shown === "html" && (printing || low)) {
     return (
       <Suspense fallback={<Reading />}>
         <PrintedPage file={file} />
+        {!printing && <OwnTab url={url} label="Open it with its own look in a tab of its own" />}
       </Suspense>
     );
   }
@@ -71,12 +77,18 @@ function Framed({ url, name, sandboxed = false }: { url: string; name: string; s
       ) : (
         <iframe className="preview" src={url} title={name} referrerPolicy="no-referrer" />
       )}
-      <p className="small">
-        <a className="link" href={url} target="_blank" rel="noopener noreferrer">
-          Open it in a tab of its own
-        </a>
-      </p>
+      <OwnTab url={url} label="Open it in a tab of its own" />
     </>
+  );
+}
+
+function OwnTab({ url, label }: { url: string; label: string }) {
+  return (
+    <p className="small">
+      <a className="link" href={url} target="_blank" rel="noopener noreferrer">
+        {label}
+      </a>
+    </p>
   );
 }
 

@@ -1,5 +1,5 @@
 /**
- * The contents of an HTML file on paper. A frame prints what its box shows and nothing below; here the elements that a
+ * The contents of an HTML file on paper and in a low window. A frame prints what its box shows and nothing below; here the elements that a
  * report is made of are drawn by the page itself, without any attribute of the file but the bytes of its pictures.
  */
 import { createElement, Fragment, type ReactNode, useMemo } from "react";

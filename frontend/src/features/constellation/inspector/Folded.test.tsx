@@ -22,6 +22,23 @@ describe("a folded text", () => {
     expect(shown?.textContent?.split("\n")).toHaveLength(4);
   });
 
+  it.each([5, 6, 7])("shows all of %i lines, of which a button would hide few", (count) => {
+    const { container } = render(<Folded text={lines(count)} />);
+    expect(container.querySelector("pre.log")?.textContent).toBe(lines(count).trim());
+    expect(screen.queryByRole("button")).toBeNull();
+  });
+
+  it("keeps the last line of a traceback in sight, which is the cause", async () => {
+    const text = `Traceback (most recent call last):\n${lines(12)}\nValueError: no such column`;
+    const { container } = render(<Folded text={text} />);
+    const shown = container.querySelector("pre.log");
+    expect(shown?.textContent).toMatch(
+      /^Traceback .*\n {2}line 0\n {2}line 1\n {2}line 2\n {2}\.\.\.\nValueError: no such column$/,
+    );
+    await userEvent.click(screen.getByRole("button", { name: "Show 9 more lines" }));
+    expect(shown?.textContent).toBe(text);
+  });
+
   it("cuts one line that is very long", () => {
     const { container } = render(<Folded text={"x".repeat(5000)} />);
     expect(container.querySelector("pre.said")?.textContent?.length).toBeLessThan(410);

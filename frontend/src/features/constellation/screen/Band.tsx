@@ -1,10 +1,11 @@
 /** The band on top of a constellation: its answer in a sentence, what a model writes now, and how its tasks stand. */
 
+import { Link } from "wouter";
 import { useNow } from "../../../app/workspace/context.ts";
 import { sentenceNow } from "../../../model/plan/soFar.ts";
 import { writingNow } from "../../../model/plan/thinking.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
-import { inTrouble } from "../../../model/tasks/selectors.ts";
+import { inTrouble, type TaskView } from "../../../model/tasks/selectors.ts";
 import type { Tally } from "../../../model/tasks/tally.ts";
 import { age, clock, duration } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
@@ -39,6 +40,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
         )}
       </AnswerBand>
       {!final && !planned && <WritingNow model={run.model} />}
+      {final && run.scene === run.model && <FailedParts id={place.id} failed={run.failed} />}
       {views.length > 0 && !planned && (
         <Summary
           counts={(run.scene === run.model ? run.tally : run.seen).counts()}
@@ -94,6 +96,31 @@ function Troubles({ tally, onFilter }: { tally: Tally; onFilter: (text: string) 
         </button>
       ))}
     </>
+  );
+}
+
+const NAMED_MAX = 3;
+
+/** The tasks that failed, each a link: the page opens with its answer, and this is the way to what is missing in it. */
+export function FailedParts({ id, failed }: { id: string; failed: readonly TaskView[] }) {
+  if (failed.length === 0) return null;
+  const more = failed.length - NAMED_MAX;
+  const path = `/constellations/${encodeURIComponent(id)}`;
+  return (
+    <p className="failedparts small">
+      <Glyph name="cross" tone="vermilion" />
+      <span>Failed:</span>
+      {failed.slice(0, NAMED_MAX).map((view) => (
+        <Link key={view.id} className="link" href={`${path}/t/${encodeURIComponent(view.id)}`}>
+          {view.name}
+        </Link>
+      ))}
+      {more > 0 && (
+        <Link className="link" href={`${path}?lens=list&q=state:failed`}>
+          and {more} more
+        </Link>
+      )}
+    </p>
   );
 }
 

@@ -1,0 +1,23 @@
+import { render, screen } from "@testing-library/react";
+import { expect, it } from "vitest";
+import type { TaskView } from "../../../model/tasks/selectors.ts";
+import { FailedParts } from "./Band.tsx";
+
+const views = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ id: `run.${at}`, name: `run.${at}` }) as TaskView);
+
+it("names the tasks that failed, each a link, and counts the rest", () => {
+  render(<FailedParts id="c-1" failed={views(5)} />);
+  const links = screen.getAllByRole("link").map((link) => [link.textContent, link.getAttribute("href")]);
+  expect(links).toEqual([
+    ["run.0", "/constellations/c-1/t/run.0"],
+    ["run.1", "/constellations/c-1/t/run.1"],
+    ["run.2", "/constellations/c-1/t/run.2"],
+    ["and 2 more", "/constellations/c-1?lens=list&q=state:failed"],
+  ]);
+});
+
+it("says nothing where no task failed", () => {
+  const { container } = render(<FailedParts id="c-1" failed={[]} />);
+  expect(container.textContent).toBe("");
+});

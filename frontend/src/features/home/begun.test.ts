@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import type { ConstellationRow } from "../../model/types.ts";
+import { beyondQuestions } from "./begun.ts";
+
+const row = (id: string, state: string, attention: string[] = []) => ({ id, state, attention }) as ConstellationRow;
+const WAIT = [
+  row("plan", "awaiting_approval"),
+  row("gate", "active", ["question_open"]),
+  row("lacks", "active", ["question_open", "missing_grant"]),
+  row("unread", "active", ["question_open"]),
+];
+const ASKED = new Set(["plan", "gate", "lacks", "works"]);
+const listed = (rows: ConstellationRow[]) => beyondQuestions(rows, ASKED).map((one) => one.id);
+
+it("lists nothing that only repeats a question, where all wait", () => {
+  expect(listed(WAIT)).toEqual(["lacks", "unread"]);
+});
+
+it("lists what has begun with how far it is, where something runs", () => {
+  expect(listed([...WAIT, row("works", "active")])).toEqual(["gate", "lacks", "unread", "works"]);
+});
