@@ -262,6 +262,11 @@ export class MockHub {
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
     if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
+    if (path.startsWith("/schedules/") && path.endsWith("/seen")) {
+      const key = `schedule/${path.split("/")[2]}`;
+      this.publish("fleet", "schedule_seen", { [key]: { ...this.entities("fleet").get(key), notice: null } });
+      return { body: {}, status: 200 };
+    }
     if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
     if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };
     if (path.startsWith("/secrets/") && method === "DELETE") return { body: null, status: 204 };
@@ -337,6 +342,16 @@ export class MockHub {
               label: "backup script",
               role: "operator",
             },
+            ...["assistant", "program"].map((kind) => ({
+              created_at: iso(this.now()),
+              ends_asker: false,
+              expires_at: iso(this.now() + 9e8),
+              for: { kind, name: `the-${kind}` },
+              id: `t-${kind}`,
+              kind: "bearer",
+              label: "",
+              role: "viewer",
+            })),
           ],
           next: null,
         },

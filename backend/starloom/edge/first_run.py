@@ -33,6 +33,9 @@ from starloom_protocol.vocabulary import Role
 LOCAL_FILE = Path("run") / "local.json"
 TOKEN_FILE = Path("keys") / "local.json"
 HUB_ID_FILE = Path("run") / "hub.id"
+LOCAL_LABEL = "this machine"
+ELSEWHERE_LABEL = "another machine"
+"""The label of a local token that is not of this home: one from before a restore, or of another hub beside this."""
 RENEWAL_PAUSE_S = 60.0
 """The pause before a renewal that failed is tried again: a full disk or a missing owner of the shard stays a while."""
 _log = logging.getLogger("starloom.edge.first_run")
@@ -54,7 +57,7 @@ async def ensure_local_token(home: Path, access: AccessView, inbox: Inbox, now_m
     # Where an older version kept it.
     token = _known_token(path, access) or _known_token(home / LOCAL_FILE, access)
     if token is None:
-        made = issue.bearer(owner.id, Role.OWNER, now_ms, label="this machine", scopes=[])
+        made = issue.bearer(owner.id, Role.OWNER, now_ms, label=LOCAL_LABEL, scopes=[])
         accepted(await inbox.ask(inputs.TokenAdded(by=ENGINE, id=new_id(), scope="local", token=made.token)))
         token = made.text
     write_private(path, {"token": token})
@@ -161,6 +164,20 @@ def _kept_id(path: Path) -> str:
     return made
 
 
+def local_token_id(home: Path) -> str:
+    """Return the id of the token that this home keeps for its own commands; empty where it keeps none."""
+    return _id_of(_kept_token(home / TOKEN_FILE))
+
+
+def _kept_token(path: Path) -> str:
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    token = said.get("token") if isinstance(said, dict) else None
+    return token if isinstance(token, str) else ""
+
+
 def _id_of(text: str) -> str:
     parts = split(text, TOKEN_PREFIX)
     return parts[0] if parts else ""
@@ -174,12 +191,8 @@ def _user_name() -> str:
 
 
 def _known_token(path: Path, access: AccessView) -> str | None:
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    token = said.get("token") if isinstance(said, dict) else None
-    caller = access.caller(token, BEARER) if isinstance(token, str) else None
+    token = _kept_token(path)
+    caller = access.caller(token, BEARER) if token else None
     return token if caller is not None and caller.role is Role.OWNER else None
 
 

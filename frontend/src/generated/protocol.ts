@@ -325,6 +325,14 @@ export interface Consent {
   hash: string;
 }
 
+/** The cause of a firing that failed only because nobody could see its notice: the device and its fault. */
+export interface Unseen {
+  code: Code;
+  device: string;
+  /** When the first of the notices that were not seen since ended so. */
+  since_ms: number;
+}
+
 /** A notice of a schedule to a person; `count` is the number of notices it stands for, `text` that of the newest. */
 export interface Notice {
   at_ms: number;
@@ -332,6 +340,7 @@ export interface Notice {
   count?: number;
   text: string;
   told?: boolean;
+  unseen?: Unseen | null;
 }
 
 /** The end of the newest firing that has ended; `digest` is that of its answer. */

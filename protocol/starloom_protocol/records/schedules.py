@@ -8,6 +8,7 @@ from __future__ import annotations
 from starloom_protocol.records.record import Fault, Record
 from starloom_protocol.vocabulary import (
     CatchUp,
+    Code,
     ConstellationState,
     Effect,
     NotifyWhen,
@@ -33,10 +34,19 @@ class Consent(Record, frozen=True, kw_only=True):
     hash: str
 
 
+class Unseen(Record, frozen=True, kw_only=True):
+    """The cause of a firing that failed only because nobody could see its notice: the device and its fault."""
+
+    code: Code
+    device: str
+    since_ms: int
+    """When the first of the notices that were not seen since ended so."""
+
+
 class Notice(Record, frozen=True, kw_only=True):
     """A notice of a schedule to a person; `count` is the number of notices it stands for, `text` that of the newest.
 
-    `told`: the schedule's own device was asked to show it.
+    `told`: the schedule's own device was asked to show it. `unseen`: nothing failed but the notices of its firing.
     """
 
     at_ms: int
@@ -44,6 +54,7 @@ class Notice(Record, frozen=True, kw_only=True):
     count: int = 1
     text: str
     told: bool = False
+    unseen: Unseen | None = None
 
 
 class Firing(Record, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from starloom.core.clock import alarms
 from starloom.core.clock.cron import BadClock, following, passed
+from starloom.core.clock.unseen import unseen_in
 from starloom.core.people.approvals import needs_approval, plan_devices, plan_effects
 from starloom.core.people.controls import on_control
 from starloom.core.people.recipes.proposals import NOTICE_LABEL
@@ -29,7 +30,7 @@ from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Policy, Selector, TaskSpec
-from starloom_protocol.records.schedules import Consent, Firing, Notice, Schedule, ScheduledPlan
+from starloom_protocol.records.schedules import Consent, Firing, Notice, Schedule, ScheduledPlan, Unseen
 from starloom_protocol.stream.authors import ENGINE, is_model, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
@@ -50,6 +51,7 @@ from starloom_protocol.vocabulary import (
 DUE, TURN, TELL = "schedule_due", "schedule_turn", "schedule_tell"
 """The kinds of its timers: a moment is due, a queued firing may start, a notice is to be shown on a device."""
 TIMERS = (DUE, TURN, TELL)
+_FAILED = (ConstellationState.FAILED, ConstellationState.PARTIAL)
 
 ON_TIME_MS = 60_000
 """A moment that passed within it is not missed: the hub was busy."""
@@ -268,7 +270,8 @@ def ended(work: Work, name: str) -> None:
     changed = replace(schedule, devices=devices, running=running, last=now)
     said = _worth_telling(schedule, now, constellation, work.shard.fleet)
     if said:
-        changed = noticed(changed, said, work.at_ms, name)
+        unseen = unseen_in(constellation, schedule.notice, work.at_ms) if head.state in _FAILED else None
+        changed = noticed(changed, said, work.at_ms, name, unseen)
     keep(work, changed, EventKind.SCHEDULE_ENDED, note=said, by=ENGINE)
 
 
@@ -284,7 +287,7 @@ def _digest(constellation: Constellation) -> str:
 
 def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation, fleet: Fleet) -> str:
     """Return the sentence for a person, or "" if the schedule gives no notice of such an end."""
-    failed = now.state in (ConstellationState.FAILED, ConstellationState.PARTIAL)
+    failed = now.state in _FAILED
     before = schedule.last
     other = before is not None and before.digest != now.digest
     well = before is not None and before.alarm and not now.alarm
@@ -317,11 +320,13 @@ def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation
 # -- telling a person
 
 
-def noticed(schedule: Schedule, text: str, at_ms: int, constellation: str | None = None) -> Schedule:
+def noticed(
+    schedule: Schedule, text: str, at_ms: int, constellation: str | None = None, unseen: Unseen | None = None
+) -> Schedule:
     """Return the schedule with a notice; unseen notices are counted."""
     before = schedule.notice.count if schedule.notice is not None else 0
     shown = text if len(text) <= 500 else text[:499] + "…"
-    notice = Notice(at_ms=at_ms, constellation=constellation, count=before + 1, text=shown)
+    notice = Notice(at_ms=at_ms, constellation=constellation, count=before + 1, text=shown, unseen=unseen)
     return replace(schedule, notice=notice)
 
 

@@ -63,6 +63,16 @@ const OVERRULED = "a person overruled the judge";
 const refusedByJudge = ({ spec, record }: TaskView): boolean =>
   Boolean(spec.judge) && record?.state === "failed" && record.code === "check_failed";
 
+/** Whether a task is that of one row of a list. */
+export const isRow = ({ spec }: Pick<TaskView, "spec">): boolean => Boolean(spec.key);
+
+const LEFT_OUT =
+  "It does not run for this row. Tasks that need its result alone are skipped as well; the other rows go on, and the answer says that it was skipped. Retry brings it back.";
+
+/** The skip of a task, as its button names it. */
+export const skipLabel = (state: string | undefined, row: boolean): string =>
+  state === "failed" ? "Go on without it" : row ? "Leave out" : "Skip";
+
 export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   const state = view.record?.state ?? "waiting";
   const id = view.id;
@@ -101,7 +111,8 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
     },
     {
       id: "skip",
-      label: state === "failed" ? "Go on without it" : "Skip",
+      label: skipLabel(state, isRow(view)),
+      asks: state !== "failed" && isRow(view) ? LEFT_OUT : undefined,
       why:
         (looks && can("skip") ? null : gone) ??
         (can("skip") ? null : (atWork ?? done ?? "Say first whether it happened.")),

@@ -20,6 +20,7 @@ import type {
 import { FINAL } from "../../model/words/words.ts";
 import { useFleet } from "../workspace/context.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { byCause } from "./causes.ts";
 import { type Unplanned, unplannedOf } from "./unplanned.ts";
 
 export interface Ask extends PendingAsk {
@@ -101,7 +102,7 @@ export function useWaiting(): Waiting {
   const notices = [...fleet.kind<Schedule>("schedule").values()].filter((schedule) => schedule.notice);
   const remembering = [...fleet.kind<Device>("device").values()].filter((device) => device.remembers);
   const work = stopped.length + unplanned.length;
-  const count = asks.length + pairings.length + notices.length + remembering.length + work;
+  const count = asks.length + pairings.length + byCause(notices).length + remembering.length + work;
   return { asks, pairings, notices, remembering, stopped, unplanned, count, read };
 }
 

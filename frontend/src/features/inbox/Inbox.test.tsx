@@ -99,6 +99,48 @@ describe("requests without a plan", () => {
   });
 });
 
+describe("notices that nobody could see", () => {
+  const MINUTE_MS = 60_000;
+  const notice = (nowMs: number, count: number, code: string) => ({
+    at_ms: nowMs,
+    constellation: `c-${count}`,
+    count,
+    text: `nobody saw ${count}`,
+    unseen: { code, device: "d-phone", since_ms: nowMs - count * MINUTE_MS },
+  });
+
+  it("are one row for their cause, seen by one press", async () => {
+    const hub = openPage("/inbox");
+    await screen.findByText("Nothing waits for you.");
+    const told = [1, 2, 3, 4].map((count) => [
+      `schedule/s-${count}`,
+      {
+        id: `s-${count}`,
+        name: `Copy ${count}`,
+        notice: notice(hub.now(), count, count === 4 ? "tool_failed" : "tool_unavailable"),
+      },
+    ]);
+    act(() => hub.publish("fleet", "schedule_ended", Object.fromEntries(told)));
+    const row = await screen.findByRole("group", { name: "6 notices could not be shown on demo-phone" });
+    expect(row.textContent).toContain("first 3 min ago");
+    expect(
+      within(row)
+        .getAllByRole("link")
+        .map((link) => link.textContent),
+    ).toEqual(["Copy 1", "Copy 2", "Copy 3"]);
+    expect(within(row).queryByText("Copy 4")).toBeNull();
+    expect(screen.getByRole("link", { name: "Copy 4" })).toBeTruthy();
+    await userEvent.click(within(row).getByRole("button", { name: "Seen, all 3" }));
+    await waitFor(() =>
+      expect(hub.calls.filter((call) => call.path.endsWith("/seen")).map((call) => call.path)).toEqual([
+        "/schedules/s-1/seen",
+        "/schedules/s-2/seen",
+        "/schedules/s-3/seen",
+      ]),
+    );
+  });
+});
+
 describe("a question and the rights of who looks", () => {
   it("counts for nobody who may not answer it, and says why", async () => {
     openPage("/inbox", { question: true, role: "viewer" });

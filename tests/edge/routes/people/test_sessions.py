@@ -209,6 +209,19 @@ async def test_the_local_token_is_private_and_kept_over_restarts(world: World, t
     assert len(hub.access.principals) == 1
 
 
+async def test_the_local_token_of_another_home_is_told_apart(world: World, tmp_path: Path) -> None:
+    hub = world.hub
+    (tmp_path / first_run.TOKEN_FILE).unlink()
+    fresh = await first_run.ensure_local_token(tmp_path, hub.access, hub.inbox, hub.now_ms())
+    await settle()
+    async with world.client() as http:
+        rows = (await http.get("/api/v1/tokens")).json()["items"]
+    labels = {row["label"]: row["id"] for row in rows}
+    assert sorted(labels) == ["another machine", "this machine"]
+    assert labels["this machine"] in fresh
+    assert labels["another machine"] in world.token
+
+
 @pytest.mark.parametrize("body", [{"role": "king"}, {"rolle": "viewer"}, {"ttl_s": -1}, [], "x"])
 async def test_a_bad_body_names_the_place(world: World, body: object) -> None:
     async with world.client() as http:

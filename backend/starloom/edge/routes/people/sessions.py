@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
@@ -20,6 +22,7 @@ from starloom.edge.access.callers import (
 from starloom.edge.access.credentials import SESSION_PREFIX, csrf_of, new_id, split
 from starloom.edge.access.guard import V1
 from starloom.edge.access.rate_limits import others_words
+from starloom.edge.first_run import ELSEWHERE_LABEL, LOCAL_LABEL, local_token_id
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import NewLink, NewToken, SignInBody
@@ -66,6 +69,12 @@ def _address(hub: Hub, request: Request) -> str:
     if passed is None or hub.settings.public_url is not None:
         return hub.settings.outside_url
     return f"{passed.scheme}://{passed.host}"
+
+
+def _told_apart(row: TokenRow, token: Token, here: str) -> TokenRow:
+    """Return the row of a token, in which only the local token of this home is called that of this machine."""
+    other = here and token.id != here and token.kind == BEARER and not token.parent and token.label == LOCAL_LABEL
+    return {**row, "label": ELSEWHERE_LABEL} if other else row
 
 
 class Sessions:
@@ -222,8 +231,9 @@ class Sessions:
     async def tokens(self, request: Request) -> JsonReply[Items[TokenRow]]:
         """List tokens and sessions; anyone but a full owner sees their own and those that come from it."""
         caller, access = caller_of(request), self._hub.access
+        here = await asyncio.to_thread(local_token_id, self._hub.settings.home)
         items = [
-            self._shape(token, caller)
+            _told_apart(self._shape(token, caller), token, here)
             for token in sorted(access.tokens.values(), key=lambda token: (-token.created_ms, token.id))
             if may_end(caller, token, frozenset(access.ancestors(token.id)))
         ]

@@ -1,5 +1,7 @@
 /** The tabs of the inspector: why a task stands where it stands, its log, its result, its input, its history. */
+
 import { useEffect, useMemo, useRef, useState } from "react";
+import { isRow } from "../../../app/actions/actions.ts";
 import { useRevision, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { callsNamed, nameOfDevice } from "../../../model/fleet/fleet.ts";
@@ -55,7 +57,7 @@ export function WhyTab({ constellation, model, view, onSelect }: WhyProps) {
       {(why.value?.actions?.length ?? 0) > 0 && (
         <p className="small">
           <span className="dim">Way out: </span>
-          {waysOut(why.value?.actions ?? [], why.value?.state).join("; or ")}
+          {waysOut(why.value?.actions ?? [], why.value?.state, isRow(view)).join("; or ")}
         </p>
       )}
       {why.value?.warning && <p className="small">{why.value.warning}</p>}

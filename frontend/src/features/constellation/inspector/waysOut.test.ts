@@ -34,6 +34,15 @@ describe("buttons of a task", () => {
     expect([skip?.label, skip?.why]).toEqual(["Go on without it", null]);
   });
 
+  it("leave one waiting row of a list out, after a question that says what follows", () => {
+    const row = { id: "send.3", record: { state: "waiting" }, spec: { id: "send.3", key: "3" } } as unknown as TaskView;
+    const skip = taskActions({} as Hub, { id: "c", state: "active" } as Head, row).find(({ id }) => id === "skip");
+    expect([skip?.label, skip?.why]).toEqual(["Leave out", null]);
+    expect(skip?.asks).toContain("the other rows go on");
+    expect(waysOut(["skip"], "waiting", true)).toEqual(["press Leave out"]);
+    expect(waysOut(["skip"], "waiting")).toEqual(["press Skip"]);
+  });
+
   it("of a look never repeat it", () => {
     const offered = Object.keys(CONTROLS).flatMap((state) => {
       const view = { id: "look-1-1", record: { state }, spec: { id: "look-1-1", look: 1 } } as unknown as TaskView;

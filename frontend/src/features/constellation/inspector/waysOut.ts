@@ -1,5 +1,7 @@
 /** Ways out of a task that does not move, as this page offers them: by the label of the button to press. */
 
+import { skipLabel } from "../../../app/actions/actions.ts";
+
 const BUTTONS: Readonly<Record<string, string>> = {
   answer: "answer the question in the Inbox",
   approve: "approve the plan in the Inbox",
@@ -12,19 +14,18 @@ const BUTTONS: Readonly<Record<string, string>> = {
   release: "press Release",
   resume: "press Resume",
   retry: "press Retry",
-  skip: "press Skip",
 };
 
 /** The ways out in words; a line to type or a sentence stays as it is, and one button is named once. */
-export function waysOut(actions: readonly string[], state: string | undefined): string[] {
+export function waysOut(actions: readonly string[], state: string | undefined, row = false): string[] {
   const reassigns = actions.includes("reassign");
   return actions
     .filter((action) => !(action === "edit" && reassigns))
     .map((action) =>
       action === "mark" && state === "unknown"
         ? "press It happened or It did not happen"
-        : action === "skip" && state === "failed"
-          ? "press Go on without it"
+        : action === "skip"
+          ? `press ${skipLabel(state, row)}`
           : (BUTTONS[action] ?? action),
     );
 }

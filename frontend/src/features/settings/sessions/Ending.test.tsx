@@ -34,5 +34,7 @@ it("asks before somebody else's token ends, and says what ends with it", async (
   expect(revoked(hub, "t3")).toEqual([]);
   await press(dialog, "Revoke it");
   await waitFor(() => expect(revoked(hub, "t3")).toHaveLength(1));
-  expect(screen.getByText(/token of a program/)).toBeTruthy();
+  expect(screen.getByText(/^token of a person, operator/)).toBeTruthy();
+  expect(screen.getByText(/^token of an assistant, viewer/)).toBeTruthy();
+  expect(screen.getByText(/^token of a program, viewer/)).toBeTruthy();
 });

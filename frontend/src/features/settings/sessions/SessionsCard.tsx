@@ -21,10 +21,17 @@ const lettingIn = (tokens: readonly TokenRow[], now: number): TokenRow[] =>
   );
 
 const KINDS: { [kind: string]: string } = {
-  bearer: "token of a program",
   invitation: "invited, not opened yet",
   session: "browser",
 };
+/** A token by the kind of its holder. */
+const TOKENS: { [holder: string]: string } = {
+  assistant: "token of an assistant",
+  person: "token of a person",
+  program: "token of a program",
+};
+const kindOf = ({ kind, for: holder }: TokenRow): string =>
+  kind === "bearer" ? (TOKENS[holder?.kind ?? ""] ?? "token") : (KINDS[kind] ?? kind);
 const BEGUN: { [kind: string]: string } = { session: "signed in" };
 
 export function SessionsCard() {
@@ -105,7 +112,7 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
       )}
       <span className="sub small">
         {[
-          KINDS[token.kind] ?? token.kind,
+          kindOf(token),
           token.role,
           token.created_at ? `${BEGUN[token.kind] ?? "made"} ${age(msOf(token.created_at), now)}` : "",
           token.last_used_at ? `used ${age(msOf(token.last_used_at), now)}` : "",
