@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 HomeOption = Annotated[
     Path | None,
-    typer.Option(
-        "--home", help="Where the hub keeps its data (STARLOOM_HOME). Else .starloom here or above, if any."
-    ),
+    typer.Option("--home", help="Where the hub keeps its data (STARLOOM_HOME). Else .starloom here or above, if any."),
 ]
 
 
