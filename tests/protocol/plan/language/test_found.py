@@ -99,9 +99,7 @@ def test_a_word_for_every_device_is_told_its_form(word: str) -> None:
 def test_faults_stand_in_the_order_of_the_tasks() -> None:
     wrong = [tool("a", timeouts={"start_to_close_s": "5m"}), tool("b", inputs={"x": {"from": "no"}}), tool("c", no=1)]
     places = [fault.place for fault in faults(plan(*wrong, tool("d", inputs={"x": {"from": "no"}})))]
-    assert places == ["tasks[0].timeouts.start_to_close_s", "tasks[1].inputs.x.from", "tasks[2].no"] + [
-        "tasks[3].inputs.x.from"
-    ]
+    assert [place.partition(".")[0] for place in places] == [f"tasks[{at}]" for at in range(4)]
 
 
 def test_a_number_with_a_unit_is_shown_as_it_is_written() -> None:
