@@ -35,7 +35,7 @@ _HTTP_CODES = {400: Code.BAD_REQUEST, 404: Code.NOT_FOUND, 405: Code.NOT_FOUND, 
 class Problem(Exception):
     """A refusal. `status`, `hint` default to those of the code; `more` are further members of the document.
 
-    `tasks` are the ids of a document's tasks in their order, by which the places of its faults are told.
+    `tasks` are the ids of a document's tasks in their order, for the places of its faults.
     """
 
     def __init__(

@@ -391,7 +391,7 @@ def _require_one_of(body: Asked) -> None:
 
 
 def _plan_of(planned: PlanCheck, tasks: Sequence[str] = ()) -> LoweredPlan:
-    """Return the plan of a check; its faults are told by the ids of the `tasks`.
+    """Return the plan of a check; a fault names its task by the id in `tasks`.
 
     Raises:
         Problem: with every fault.
