@@ -174,12 +174,14 @@ def get_constellations(
     state: str | None = None,
     q: str | None = None,
     device: str | None = None,
+    of: str | None = None,
     cursor: str | None = None,
     limit: int | None = None,
     tries: bool | None = None,
 ) -> Get[Items[ConstellationRow]]:
     return Get(
-        "/constellations", {"state": state, "q": q, "device": device, "cursor": cursor, "limit": limit, "tries": tries}
+        "/constellations",
+        {"state": state, "q": q, "device": device, "of": of, "cursor": cursor, "limit": limit, "tries": tries},
     )
 
 

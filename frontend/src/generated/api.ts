@@ -447,7 +447,9 @@ export interface paths {
         };
         /**
          * Page
-         * @description List constellations, newest first; those that only tried a row (label `try`) with `tries` alone.
+         * @description List constellations, newest first; with `of` those that a person or a program of this name asked for.
+         *
+         *     Those that only tried a row (label `try`) come with `tries` alone.
          */
         get: operations["page_api_v1_constellations_get"];
         put?: never;
@@ -7670,6 +7672,7 @@ export interface operations {
                 state?: components["schemas"]["ConstellationState"] | null;
                 q?: string | null;
                 device?: string | null;
+                of?: string | null;
                 cursor?: string | null;
                 limit?: number;
                 tries?: boolean;

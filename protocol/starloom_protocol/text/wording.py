@@ -89,15 +89,20 @@ def size_words(count: int) -> str:
     raise AssertionError("the last unit returns")
 
 
-def place_words(place: str) -> str:
-    """Return a place of a document in words: `plan.tasks[1].args.folder` is *Row 2, folder*; empty for the whole."""
+def place_words(place: str, tasks: Sequence[str] = ()) -> str:
+    """Return a place of a document in words: `plan.tasks[1].args.folder` is *Row 2, folder*; empty for the whole.
+
+    With the ids of its `tasks` in their order it is *Task train (row 2), folder*.
+    """
     said: list[str] = []
     before = ""
     for name, number in _STEP.findall(place.removeprefix("/").replace("/", ".")):
         if number or (name.isdigit() and before):
             item = _LISTS.get(before, before.replace("_", " ").rstrip("s"))
             said = said[:-1] if said and said[-1] == before.replace("_", " ") else said
-            said.append(f"{item} {int(number or name) + 1}".strip())
+            row = int(number or name)
+            named = tasks[row] if not said and before == "tasks" and row < len(tasks) else ""
+            said.append(f"Task {named} (row {row + 1})" if named else f"{item} {row + 1}".strip())
         elif name not in _LEFT_OUT or name == place:
             said.append(name.replace("_", " "))
         before = name or before

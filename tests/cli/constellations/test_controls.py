@@ -236,3 +236,27 @@ def test_why_of_many_different_reasons_is_cut_with_the_line_for_the_rest(hub: St
     said = starloom(hub, "why", SOME_ID)[1].splitlines()
     assert said[18:] == ["s waits for sss.", typed(f"and 7 more lines: starloom why {SOME_ID} --all")]
     assert starloom(hub, "why", SOME_ID, "--all")[1].splitlines()[-1] == "z waits for zzz."
+
+
+def test_all_work_of_a_person_is_cancelled_after_a_count(hub: StubHub) -> None:
+    rows = [{"id": "c-1", "name": "sweep", "state": "active"}, {"id": "c-2", "name": "old", "state": "cancelling"}]
+    hub.answers[NEWEST] = (200, {"items": rows[:1], "next": None})
+    done(hub, "/constellations/c-1/cancel", "cancelling")
+    code, said = starloom(hub, "cancel", "--of", "mara")
+    assert (code, [one for one in hub.asked if one[0] == "POST"]) == (2, [])
+    assert "starloom cancel --of mara --yes" in said
+    code, said = starloom(hub, "cancel", "--of", "mara", "--yes")
+    assert (code, "c-1 is cancelling" in said) == (0, True)
+    assert any("of=mara" in url for url in hub.urls)
+    hub.answers[NEWEST] = (200, {"items": rows[1:], "next": None})
+    code, said = starloom(hub, "cancel", "--of", "mara", "--yes")
+    assert (code, "nothing that mara asked for goes on" in said) == (2, True)
+
+
+def test_a_list_names_who_asked_where_there_are_several(hub: StubHub) -> None:
+    rows = [{"id": f"c-{name}", "name": "x", "state": "active", "author": f"person:{name}"} for name in ("jo", "mara")]
+    hub.answers[NEWEST] = (200, {"items": rows, "next": None})
+    head = starloom(hub, "ls")[1].splitlines()[0]
+    assert " by " in head
+    hub.answers[NEWEST] = (200, {"items": rows[:1], "next": None})
+    assert " by " not in starloom(hub, "ls", "--of", "jo")[1].splitlines()[0]

@@ -162,3 +162,23 @@ def test_a_device_shows_the_line_that_is_typed_on_it(stub: StubHub) -> None:
     stub.answers["GET", "/vitals"] = (200, {"items": [], "devices": []})
     _, said = starloom(stub, "device", "show", HERE["name"])
     assert "typed there: '/home/a b/venv/bin/starloom-agent' status --home /srv/it" in said
+
+
+def test_a_busy_device_tells_its_tasks_and_for_whom(stub: StubHub) -> None:
+    busy = {**HERE, "grants": [], "facts": {}, "running": 2}
+    stub.answers["GET", "/devices"] = (200, {"items": [HERE], "next": None})
+    stub.answers["GET", f"/devices/{HERE['id']}"] = (200, busy)
+    stub.answers["GET", "/vitals"] = (200, {"items": [], "devices": []})
+    run = {"id": "c-1", "name": "sweep", "state": "active", "author": "person:mara#tok"}
+    tasks = [
+        {"id": "train.3", "device": HERE["id"], "state": "running"},
+        {"id": "train.4", "device": "d-else", "state": "running"},
+        {"id": "train.5", "device": HERE["id"], "state": "succeeded"},
+    ]
+    stub.answers["GET", "/constellations/c-1"] = (200, {**run, "tasks": tasks})
+    stub.answers["GET", "/constellations"] = (200, {"items": [run], "next": None})
+    code, said = starloom(stub, "device", "show", HERE["name"])
+    assert code == 0
+    assert "  at work: train.3 of 'sweep' (c-1) for mara\n" in said
+    assert "train.4" not in said
+    assert "train.5" not in said

@@ -131,3 +131,12 @@ def test_an_unknown_zone_suggests_a_place_and_no_abbreviation(name: str, hint: s
     with pytest.raises(BadClock) as refused:
         zone_of(name)
     assert refused.value.hint.startswith(hint)
+
+
+def test_a_time_that_comes_once_is_answered_with_the_way_to_it() -> None:
+    with pytest.raises(BadClock) as bad:
+        following("tonight at 2", "Europe/Vienna", 0, 1)
+    assert "not_before" in bad.value.hint
+    with pytest.raises(BadClock) as bad:
+        following("sometimes at 2", "Europe/Vienna", 0, 1)
+    assert bad.value.hint == ""

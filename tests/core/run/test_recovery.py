@@ -180,6 +180,14 @@ def test_a_fact_that_is_too_big_to_decide_on_fails_with_its_size() -> None:
     assert (found.tasks["a"].code, found.attempts["a/1"].detail) == (Code.FACT_TOO_BIG, "/ok has 5000 bytes")
 
 
+def test_a_list_that_is_too_long_to_decide_on_fails_with_its_entries() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", checks=[Check(output="/ok", op=Op.EQ, value="true")])))
+    driver.result(driver.take()[0], {"ok": True}, facts_too_big={"/ok": 52_000}, detail="/ok has 10,500 entries")
+    found = driver.shard.constellations["c1"]
+    assert found.attempts["a/1"].detail == "/ok has 52000 bytes; /ok has 10,500 entries"
+
+
 def test_a_cancel_without_an_answer_is_proved_by_the_fence_once_the_device_is_gone() -> None:
     driver = Driver("one")
     driver.submit(plan(task("a")))

@@ -39,6 +39,13 @@ def test_a_place_is_told_in_words(place: str, words: str) -> None:
     assert place_words(place) == words
 
 
+def test_a_place_in_a_task_is_told_by_its_id() -> None:
+    assert place_words("tasks[1].retries", ["load", "train"]) == "Task train (row 2), retries"
+    assert place_words("tasks[1].retries", ["load", ""]) == "Row 2, retries"
+    assert place_words("tasks[5].retries", ["load"]) == "Row 6, retries"
+    assert place_words("result[0].from", ["load"]) == "Answer part 1, from"
+
+
 def test_values_are_told_without_python() -> None:
     said = [value_words(value) for value in (None, True, False, 3, 1.5, "it's", {"a": [None]}, ["x"])]
     assert said == ["nothing", "yes", "no", "3", "1.5", "it's", '{"a": [null]}', '["x"]']

@@ -300,23 +300,27 @@ def list_constellations(
     state: Annotated[str | None, typer.Option("--state", help="Only those in this state.")] = None,
     text: Annotated[str | None, typer.Option("--q", help="Only those whose name or words contain this.")] = None,
     device: Annotated[str | None, typer.Option("--device", help="Only those that used this device.")] = None,
+    of: Annotated[str | None, typer.Option("--of", help="Only those that a person of this name asked for.")] = None,
     most: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many.")] = 20,
 ) -> None:
     """List constellations, newest first."""
-    items = list(run.client.pages(get_constellations(state=state, q=text, device=device), most=most))
+    items = list(run.client.pages(get_constellations(state=state, q=text, device=device, of=of), most=most))
     if run.as_json:
         run.emit({"items": items})
         return
     if not items:
-        print("No constellation yet.")
+        print("No such constellation." if state or text or device or of else "No constellation yet.")
         return
     from rich.table import Table
 
     from starloom.client.terminal.fitting import Fitted
     from starloom.client.terminal.style import clock, state_text
+    from starloom_protocol.stream.authors import shown_name
 
+    # One person alone has asked for all of it, so the column would say nothing.
+    several = len({shown_name(item["author"]) for item in items}) > 1
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
-    for name in ("id", "state", "version", "begun", "name"):
+    for name in ("id", "state", "version", "begun", *(("by",) if several else ()), "name"):
         table.add_column(name, no_wrap=name == "id")
     for item in items:
         begun, by = clock(item["created_at"]), " (by a schedule)" if item.get("schedule") else ""
@@ -324,10 +328,11 @@ def list_constellations(
         state_shown = state_text(item["state"], alarm=bool(item.get("alarm")))
         if item.get("attention") and item["state"] not in FINAL_CONSTELLATION_STATES:
             state_shown.append(f", {item['attention'][0].replace('_', ' ')}", style="magenta")
-        table.add_row(item["id"], state_shown, str(item["version"]), begun, name)
+        author = (shown_name(item["author"]),) if several else ()
+        table.add_row(item["id"], state_shown, str(item["version"]), begun, *author, name)
     _print(Fitted(table, spared=("version", "begun")))
     _tell_taps(run, items)
-    if items[0].get("schedule") and not (state or text or device):
+    if items[0].get("schedule") and not (state or text or device or of):
         meant, first = run.meant()
         if not first:
             say(f"Commands without an ID mean {meant['id']}, the newest that no schedule began.")

@@ -18,6 +18,7 @@ import typer
 
 from starloom.cli.constellations.asking import edit_document, read_plan
 from starloom.cli.constellations.reading import is_constellation
+from starloom.cli.constellations.stopping import stop_all_of
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import is_display_name, task_id
 from starloom.client.problems import Problem, usage
@@ -95,10 +96,16 @@ def cancel(
         list[str] | None, typer.Argument(metavar=TASK_ID, help="A constellation, or one of its tasks.")
     ] = None,
     task: TaskOption = None,
+    of: Annotated[str | None, typer.Option("--of", metavar="NAME", help="All that this person asked for.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --of: do not ask.")] = False,
     reason: ReasonOption = "",
 ) -> None:
     """Cancel a constellation or one task; it counts as cancelled when the device has confirmed it."""
-    if task is None and all(is_constellation(word) for word in words or []):
+    if of is not None:
+        if words or task is not None:
+            raise usage("--of names the constellations", "Give a person's name alone, or an ID without --of.")
+        stop_all_of(run, of, asks=not yes, reason=reason)
+    elif task is None and all(is_constellation(word) for word in words or []):
         _constellation(run, words[0] if words else None, "cancel", {"reason": reason})
     else:
         _task(run, words, task, "cancel", {"reason": reason})

@@ -1,7 +1,11 @@
-"""`stop-all`: cancels everything, then waits and lists the devices that confirmed and those that are away."""
+"""`stop-all`: cancels everything, then waits and lists the devices that confirmed and those that are away.
+
+Also what `cancel --of` cancels: all that one person asked for.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
@@ -10,14 +14,18 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.exits import Exit
-from starloom.client.routes import get_stop_all, post_stop_all
+from starloom.client.problems import usage
+from starloom.client.routes import get_constellations, get_stop_all, post_constellation_cancel, post_stop_all
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.text.wording import counted, few
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
 
 if TYPE_CHECKING:
     from starloom_protocol.api.constellations import Stop, StopRow
 
 POLL_S = 0.5
+OF_ONE_MOST = 1000
+GOING_ON = tuple(state for state in ConstellationState if state not in FINAL_CONSTELLATION_STATES)
 
 
 def register(app: typer.Typer) -> None:
@@ -52,6 +60,37 @@ def stop_all(
             print("  No device had work.")
     if left:
         raise typer.Exit(Exit.ATTENTION)
+
+
+def stop_all_of(run: Invocation, name: str, *, asks: bool, reason: str) -> None:
+    """Cancel all that a person asked for and that has not ended, after a question that counts it.
+
+    Raises:
+        Problem: nothing of this person goes on, or nobody can answer the question.
+    """
+    rows = [
+        row
+        for state in GOING_ON
+        for row in run.client.pages(get_constellations(of=name, state=state), most=OF_ONE_MOST)
+    ]
+    rows = [row for row in rows if row["state"] != ConstellationState.CANCELLING]
+    if not rows:
+        raise usage(f"nothing that {name} asked for goes on", "Names stand in the column `by` of: starloom ls")
+    count = counted(len(rows), "constellation")
+    if asks:
+        if not sys.stdin.isatty() or run.as_json:
+            raise usage(f"this cancels {count} of {name}", f"Without the question: starloom cancel --of {name} --yes")
+        for row in rows:
+            print(f"  {row['id']}  {row['name'] or row['request']}")
+        if not typer.confirm(f"Cancel {count} of {name}?", default=False):
+            print("Nothing was cancelled.")
+            return
+    made = [run.client.post(post_constellation_cancel(row["id"]), {"reason": reason} if reason else {}) for row in rows]
+    if run.as_json:
+        run.emit(made)
+        return
+    for row, after in zip(rows, made, strict=True):
+        print(f"{row['id']} is {after['state'] or 'cancelling'}")
 
 
 def confirmed(

@@ -8,22 +8,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starloom.cli.constellations.stopping import GOING_ON
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.schedule_text import names_device
 from starloom.cli.text.vital_text import vital_lines
 from starloom.client.problems import Problem, usage
-from starloom.client.routes import get_device, get_devices, get_schedules, get_vitals, patch_device, post_device_action
+from starloom.client.routes import (
+    get_constellation,
+    get_constellations,
+    get_device,
+    get_devices,
+    get_schedules,
+    get_vitals,
+    patch_device,
+    post_device_action,
+)
 from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom.process.program import UPGRADE, on_device
+from starloom_protocol.stream.authors import shown_name
 from starloom_protocol.text.courtesy import courtesy_sentence, no_work_words
+from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.profiles import TAB_OS
-from starloom_protocol.vocabulary import DeviceFact, DeviceLink
+from starloom_protocol.vocabulary import DeviceFact, DeviceLink, TaskState
 from starloom_protocol.wire.frames import DISK_FULL
 
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow, DeviceState
+
+AT_WORK = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
+GOING_ON_MOST = 50
 
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
 
@@ -139,6 +154,8 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
     tell(f"{found['name']}  {found['id']}  {_link(found)}  profile {found['profile']}")
     for line in _standing(found):
         say(f"  {line}")
+    for line in _at_work(run, found):
+        tell(f"  {line}")
     for line in vital_lines(vitals, found["id"]):
         print(f"  {line}")
     if found["labels"]:
@@ -152,6 +169,21 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
         why = f"  not available: {tool['unavailable']}" if tool["unavailable"] else ""
         effects = ", ".join(tool["effects"]) or "-"
         tell(f"  {tool['name']:<18} {effects:<14} {tool['repeatability']}{why}")
+
+
+def _at_work(run: Invocation, item: DeviceState) -> list[str]:
+    """Return the tasks that a device has now, each with its constellation and who asked for it."""
+    if not item["running"]:
+        return []
+    lines = []
+    for state in GOING_ON:
+        for row in run.client.pages(get_constellations(device=item["id"], state=state), most=GOING_ON_MOST):
+            tasks = run.client.get(get_constellation(row["id"]))["tasks"]
+            names = [task["id"] for task in tasks if task["device"] == item["id"] and task["state"] in AT_WORK]
+            if names:
+                title = quoted(row["name"] or row["request"])
+                lines.append(f"at work: {few(names, 4)} of {title} ({row['id']}) for {shown_name(row['author'])}")
+    return lines
 
 
 def _standing(item: DeviceState) -> list[str]:

@@ -78,7 +78,11 @@ def show_tool(run: Invocation, tool: ToolArgument) -> None:
     tell(
         f"  effects: {', '.join(item['effects']) or 'none'}; {item['repeatability']}; grant: {item['grant'] or 'none'}"
     )
-    tell(f"  devices: {', '.join(device['name'] for device in item['devices'])}")
+    able = [device["name"] for device in item["devices"] if not device["unavailable"]]
+    tell(f"  devices: {', '.join(able) or 'none can now'}")
+    for device in item["devices"]:
+        if device["unavailable"]:
+            tell(f"  not on {device['name']}: {device['unavailable']}")
     for version in distinct:
         of = f" ({', '.join(version['devices'])})" if len(distinct) > 1 else ""
         _tell_arguments(tool, version["args"], of)

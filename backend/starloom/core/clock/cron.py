@@ -58,6 +58,13 @@ def zone_of(name: str) -> ZoneInfo:
     return ZoneInfo(name)
 
 
+_ONE_TIME = frozenset({"tonight", "tomorrow", "today", "once"})
+_ONCE = (
+    'A schedule repeats. Once later: a plan with `not_before` (docs/schedules.md, "Once, later"), '
+    'or the date as in "0 2 29 11 *", then `starloom schedule rm`.'
+)
+
+
 def _fields(cron: str) -> str:
     text = " ".join(cron.split())
     return _NAMED.get(text.lower(), text)
@@ -71,7 +78,8 @@ def _moments(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterato
         raise BadClock("cron", f"a schedule has at most {_TEXT_MOST} characters")
     if count != _FIELDS:
         five = "minute, hour, day, month and weekday are five"
-        raise BadClock("cron", f"{quoted(cron)} has {count} fields; {five}, or words that say how often replace them")
+        said = f"{quoted(cron)} has {count} fields; {five}, or words that say how often replace them"
+        raise BadClock("cron", said, "" if _ONE_TIME.isdisjoint(fields.lower().split()) else _ONCE)
     moment = datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(zone_of(zone))
     try:
         clock = CronSim(fields, moment, reverse=back)

@@ -93,7 +93,8 @@ def too_big(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) ->
     """Return the first fact needed for a decision that was too big to be brought, if there is one."""
     needed = deciding(constellation, spec)
     sizes = sorted(frame.facts_too_big.items())
-    return next((f"{pointer} has {size} bytes" for pointer, size in sizes if pointer in needed), None)
+    found = next((f"{pointer} has {size} bytes" for pointer, size in sizes if pointer in needed), None)
+    return f"{found}; {frame.detail}" if found and frame.detail else found
 
 
 def missed_check(constellation: Constellation, spec: TaskSpec) -> str | None:

@@ -33,7 +33,10 @@ _HTTP_CODES = {400: Code.BAD_REQUEST, 404: Code.NOT_FOUND, 405: Code.NOT_FOUND, 
 
 
 class Problem(Exception):
-    """A refusal. `status`, `hint` default to those of the code; `more` are further members of the document."""
+    """A refusal. `status`, `hint` default to those of the code; `more` are further members of the document.
+
+    `tasks` are the ids of a document's tasks in their order, for the places of its faults.
+    """
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class Problem(Exception):
         retry_after_s: float = 0,
         more: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
+        tasks: Sequence[str] = (),
     ) -> None:
         super().__init__(f"{code}: {reason}")
         self.code = code
@@ -56,6 +60,7 @@ class Problem(Exception):
         self.retry_after_s = retry_after_s
         self.more = dict(more or {})
         self.headers = dict(headers or {})
+        self.tasks = tasks
 
     def document(self, request_id: str = "") -> dict[str, Any]:
         """Return the JSON members of RFC 9457 and our own."""
@@ -66,7 +71,7 @@ class Problem(Exception):
             "code": str(self.code),
             "reason": self.reason,
             "hint": self.hint,
-            "errors": [_fault(fault) for fault in self.errors],
+            "errors": [_fault(fault, self.tasks) for fault in self.errors],
         }
         if request_id:
             found["request_id"] = request_id
@@ -82,26 +87,28 @@ class Problem(Exception):
         return Response(body, self.status, headers, media_type=MEDIA)
 
 
-def _fault(fault: Fault) -> dict[str, str]:
+def _fault(fault: Fault, tasks: Sequence[str]) -> dict[str, str]:
     return {
         "code": str(fault.code),
         "reason": fault.reason,
         "place": fault.place,
-        "where": place_words(fault.place),
+        "where": place_words(fault.place, tasks),
         "hint": fault.hint or CODES[fault.code].hint,
     }
 
 
-def problem_of_faults(faults: Sequence[Fault], *, more: Mapping[str, Any] | None = None) -> Problem:
+def problem_of_faults(
+    faults: Sequence[Fault], *, more: Mapping[str, Any] | None = None, tasks: Sequence[str] = ()
+) -> Problem:
     """Return one problem for all faults: their code if they agree, else `plan_invalid`."""
     codes = {fault.code for fault in faults}
     status = max(CODES[code].status for code in codes)
     if len(faults) == 1 or len(codes) == 1:
         first = faults[0]
         reason = first.reason if len(faults) == 1 else f"{len(faults)} places: {first.reason}, ..."
-        return Problem(first.code, reason, hint=first.hint, errors=faults, status=status, more=more)
+        return Problem(first.code, reason, hint=first.hint, errors=faults, status=status, more=more, tasks=tasks)
     reason = f"{len(faults)} faults; the first: {faults[0].reason}"
-    return Problem(Code.PLAN_INVALID, reason, errors=faults, status=status, more=more)
+    return Problem(Code.PLAN_INVALID, reason, errors=faults, status=status, more=more, tasks=tasks)
 
 
 def accepted(reply: Reply) -> Any:

@@ -31,6 +31,7 @@ MODULE: Final = __name__.partition(".tools.")[2]
 """The name by which the process of a call finds this module among the tools."""
 _TEXT_CHARS_MOST: Final = 512 * 1024
 """It becomes the result of a task; `complete` says whether more was there."""
+_FAULT_CHARS_MOST: Final = 1000
 _FILES_MOST: Final = 20
 _CALL_S: Final = 600.0
 _READING: Final = frozenset({Effect.READ, Effect.REACH})
@@ -220,13 +221,21 @@ def _value(context: ToolContext, settings: McpToolSettings, result: Mapping[str,
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     text = "\n".join(words for part in parts if (words := _words(part)))
     if result.get("isError"):
-        raise ToolFailed(Code.TOOL_FAILED, f"{settings.name}: {text[:1000] or 'it failed without words'}")
+        raise ToolFailed(Code.TOOL_FAILED, f"{settings.name}: {_cause_first(text)}")
     files = [_file(context, part, number) for number, part in enumerate(parts) if "data" in part or "blob" in part]
     shown: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": len(text) <= _TEXT_CHARS_MOST, "files": files}
     structured = result.get("structuredContent")
     if structured is not None:
         shown["structured"] = structured
     return shown
+
+
+def _cause_first(text: str) -> str:
+    """Return the words of a failure; the last line of a traceback, which names the cause, stands first."""
+    said = text.strip() or "it failed without words"
+    if "Traceback (most recent call last)" not in said:
+        return said[:_FAULT_CHARS_MOST]
+    return f"{said.splitlines()[-1].strip()}\n{said}"[:_FAULT_CHARS_MOST]
 
 
 def _words(part: Mapping[str, Any]) -> str:

@@ -146,6 +146,17 @@ def facts_of(value: Any, wants: Iterable[str]) -> tuple[dict[str, str], dict[str
     return facts, too_big
 
 
+def too_long(value: Any, pointers: Iterable[str]) -> str:
+    """Return how many entries the lists have that are longer than a fact may be; empty where none is."""
+    lists = [(pointer, found) for pointer in pointers if isinstance(found := point(value, pointer), list)]
+    long = [
+        f"{pointer or 'the result'} has {len(found):,} entries"
+        for pointer, found in lists
+        if len(found) > FACT_LIST_ITEMS_MAX
+    ]
+    return ", ".join(long)
+
+
 def scrub(text: str, secrets: Iterable[str]) -> str:
     """Replace every secret value in every form that `scrubbing` knows."""
     return Scrubber(secrets).text(text)

@@ -50,7 +50,14 @@ from starloom_agent.toolkit.messages import (
     sendable,
 )
 from starloom_agent.toolkit.results import Stored
-from starloom_agent.work.execution.outcomes import arguments, canonical_value, facts_of, resolve_inputs, scrub
+from starloom_agent.work.execution.outcomes import (
+    arguments,
+    canonical_value,
+    facts_of,
+    resolve_inputs,
+    scrub,
+    too_long,
+)
 from starloom_agent.work.execution.secret_args import filled_args
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
@@ -240,13 +247,21 @@ def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
         text = canonical(value)
     facts, too_big = facts_of(value, spec.wants)
     size = len(text.encode())
+    detail = too_long(value, too_big)
     if size <= INLINE_VALUE_BYTES_MAX:
-        return Ended(outcome=Outcome.OK, value=text, bytes=size, facts=facts, facts_too_big=too_big)
+        return Ended(outcome=Outcome.OK, value=text, bytes=size, facts=facts, facts_too_big=too_big, detail=detail)
     path = context.workdir / "value.json"
     with context.files.create(path) as made:
         made.write(text.encode())
     stored = context.put(path, name="value.json", media="application/json")
-    return Ended(outcome=Outcome.OK, artifact=stored["artifact"], bytes=size, facts=facts, facts_too_big=too_big)
+    return Ended(
+        outcome=Outcome.OK,
+        artifact=stored["artifact"],
+        bytes=size,
+        detail=detail,
+        facts=facts,
+        facts_too_big=too_big,
+    )
 
 
 def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> None:

@@ -74,7 +74,7 @@ def check_plan(
     known = Known(known_devices, known_tools, known_signatures or {})
     plan = _Plan(document, found, _params(params, found, text), known, place).lowered()
     if found.faults:
-        return PlanCheck(faults=found.faults)
+        return PlanCheck(faults=found.in_order())
     if params:
         plan = msgspec.structs.replace(plan, params=canonical(dict(params)))
     if recipe is not None:

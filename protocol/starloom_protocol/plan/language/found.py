@@ -6,6 +6,7 @@ Owns the form of places (`tasks[3].inputs.rows.from`) and the sentences for Pyda
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from types import UnionType
@@ -38,6 +39,14 @@ _KINDS: Final = {
     "model_type": "a map",
     "model_attributes_type": "a map",
 }
+
+_NUMBERS: Final = frozenset({"int_type", "float_type"})
+_PARTS: Final = ("tasks", "dependencies", "rules", "sentence", "result")
+"""The lists of a plan, in the order of its faults."""
+_SIZES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?) *([kmgt]?)b?")
+_TIME: Final = re.compile(r"(\d+(?:\.\d+)?) *([smhd])[a-z]*")
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -77,6 +86,25 @@ def bounded(text: str) -> str:
     return f"{text[:half]} ... {text[-half:]}"
 
 
+def _position(fault: Fault) -> tuple[int, int]:
+    name, bracket, rest = fault.place.rpartition("plan.")[2].partition("[")
+    number = rest.partition("]")[0]
+    if not bracket or name not in _PARTS or not number.isdigit():
+        return 0, 0
+    return 1 + _PARTS.index(name), int(number)
+
+
+def number_instead(name: str, written: object) -> str:
+    """Return an example of the number that belongs where a text stands; of a size or a time the number meant."""
+    text = written.strip().casefold() if isinstance(written, str) else ""
+    for ending, form, units in (("_bytes", _SIZE, _SIZES), ("_s", _TIME, _SECONDS)):
+        found = form.fullmatch(text) if name.endswith(ending) and len(text) <= _NAME_CHARS_MOST else None
+        if found is not None:
+            return f"Write the number alone: `{name}: {round(float(found[1]) * units[found[2]])}`."
+    unit = " of bytes" if name.endswith("_bytes") else " of seconds" if name.endswith("_s") else ""
+    return f"Write a number{unit} without quotes: `{name}: {text if text.isdigit() else 10}`."
+
+
 class Found:
     """The faults of one check, in the order they were found."""
 
@@ -87,6 +115,10 @@ class Found:
     def add(self, code: Code, place: str, reason: str, hint: str = "") -> None:
         hint, place, reason = bounded(hint or CODES[code].hint), bounded(place), bounded(reason)
         self.faults.append(Fault(code=code, hint=hint, place=place, reason=reason))
+
+    def in_order(self) -> list[Fault]:
+        """Return the faults as their places stand in a plan: its head, its tasks one after the other, the rest."""
+        return sorted(self.faults, key=_position)
 
     def near(self, word: str, candidates: Iterable[str], otherwise: str = "") -> str:
         """Return a hint naming the nearest candidate. Bounded: a plan of 10,000 slips must not take minutes."""
@@ -124,7 +156,12 @@ class Found:
             self.add(Code.PLAN_INVALID, where, f"`{loc[-1]}` is missing", hint)
         elif kind in _KINDS:
             reason = f"{_KINDS[kind]} is needed here, not {kind_word(found)}"
-            form = _map_of(fields_at(model, loc), found) if "model" in kind else map_here(str(loc[-1]))
+            if "model" in kind:
+                form = _map_of(fields_at(model, loc), found)
+            elif kind in _NUMBERS and isinstance(found, str):
+                form = number_instead(str(loc[-1]), found)
+            else:
+                form = map_here(str(loc[-1]))
             self.add(Code.PLAN_INVALID, where, reason, form)
         elif kind == "enum":
             words = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol.plan.language.found import Found, joined
+from starloom_protocol.plan.language.found import Found, joined, number_instead
 from starloom_protocol.plan.types.gives import gives_shape
 from starloom_protocol.plan.types.schemas import (
     AS_A_LIST,
@@ -424,6 +424,8 @@ class Flow:
             )
         else:
             takes, hint = other.words(), one.lacking(other)
+            if not hint and one.kinds() == ["string"] and set(other.kinds()) <= {"integer", "number"} and not drawn:
+                hint = number_instead(where.rpartition(".")[2], one.value().strip("'"))
             if drawn and hint == AS_A_LIST:
                 # A plan cannot write what comes from a result in another form; an input can be made a list of one.
                 wraps = drawn == "inputs" and not steps and listed(given).may_be(due)
@@ -434,7 +436,7 @@ class Flow:
             hint = f"Its names are: {', '.join(other.names())}."
         else:
             reason = f"`{tool}` takes {takes} here, not {given_as}"
-        self._found.add(Code.WRONG_TYPE, where, reason, hint)
+        self._found.add(Code.WRONG_TYPE, where, reason, hint or f"See `starloom tools show {tool}`.")
 
 
 def _output_nodes(operation: EditOperation, place: str) -> Iterator[tuple[str, str]]:

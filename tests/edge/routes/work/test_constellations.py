@@ -12,6 +12,7 @@ from starloom.engine.ports import Overloaded
 from starloom.planner.requests.matching import Candidate, Match, Matched
 from starloom.store.port import Unavailable
 from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.stream.authors import name_of
 from starloom_protocol.stream.feed import decode_event
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Outcome
@@ -283,6 +284,9 @@ async def test_the_list_is_paged_and_filtered(world: World) -> None:
     assert names == [f"plan {number}" for number in (4, 3, 2, 1, 0)]
     assert [item["name"] for item in (await get(world, C, q="plan 3"))["items"]] == ["plan 3"]
     assert (await get(world, C, state="failed"))["items"] == []
+    author = (await get(world, C, limit=1))["items"][0]["author"]
+    assert len((await get(world, C, of=name_of(author).upper()))["items"]) == 5
+    assert (await get(world, C, of="nobody"))["items"] == []
     async with world.client() as http:
         assert (await http.get(C, params={"cursor": "!!"})).status_code == 422
 

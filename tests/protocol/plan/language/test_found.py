@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from starloom_protocol.plan.checks.check import check_plan
-from starloom_protocol.plan.language.found import fields_at
+from starloom_protocol.plan.language.found import fields_at, number_instead
 from tests.protocol.plan.checks.test_check import faults, plan, tool
 
 
@@ -94,3 +94,17 @@ def test_a_word_for_every_device_is_told_its_form(word: str) -> None:
     faults = check_plan({"starloom": 1, "tasks": tasks}).faults
     assert [fault.place for fault in faults] == ["tasks[0].for_each.devices", "tasks[1].device"]
     assert all("`{}` is every device that can" in fault.hint for fault in faults)
+
+
+def test_faults_stand_in_the_order_of_the_tasks() -> None:
+    wrong = [tool("a", timeouts={"start_to_close_s": "5m"}), tool("b", inputs={"x": {"from": "no"}}), tool("c", no=1)]
+    places = [fault.place for fault in faults(plan(*wrong, tool("d", inputs={"x": {"from": "no"}})))]
+    assert [place.partition(".")[0] for place in places] == [f"tasks[{at}]" for at in range(4)]
+
+
+def test_a_number_with_a_unit_is_shown_as_it_is_written() -> None:
+    (fault,) = faults(plan(tool("a", timeouts={"start_to_close_s": "5m"})))
+    assert fault.hint == "Write the number alone: `start_to_close_s: 300`."
+    assert number_instead("min_bytes", "5MB") == "Write the number alone: `min_bytes: 5000000`."
+    assert number_instead("min_bytes", "much") == "Write a number of bytes without quotes: `min_bytes: 10`."
+    assert number_instead("limit", "7") == "Write a number without quotes: `limit: 7`."

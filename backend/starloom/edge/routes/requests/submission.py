@@ -7,7 +7,7 @@ words never starts anything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, cast
 
@@ -391,14 +391,14 @@ def _require_one_of(body: Asked) -> None:
         raise Problem(Code.BAD_REQUEST, "the request has no words")
 
 
-def _plan_of(planned: PlanCheck) -> LoweredPlan:
-    """Return the plan of a check.
+def _plan_of(planned: PlanCheck, tasks: Sequence[str] = ()) -> LoweredPlan:
+    """Return the plan of a check; a fault names its task by the id in `tasks`.
 
     Raises:
         Problem: with every fault.
     """
     if planned.plan is None:
-        raise problem_of_faults(planned.faults)
+        raise problem_of_faults(planned.faults, tasks=tasks)
     return planned.plan
 
 
@@ -420,7 +420,14 @@ def _lowered(
             one, params=params or None, known_devices=devices, known_tools=tools, known_signatures=signatures
         )
 
-    return _plan_of(check_with_equivalents(found, declared, check))
+    return _plan_of(check_with_equivalents(found, declared, check), _ids_of(found))
+
+
+def _ids_of(document: Any) -> list[str]:
+    """Return the ids of a document's tasks in their order, empty where one has none."""
+    tasks = document.get("tasks") if isinstance(document, dict) else None
+    ids = (task.get("id") if isinstance(task, dict) else None for task in (tasks if isinstance(tasks, list) else []))
+    return [one if isinstance(one, str) and len(one) <= 64 and one.isprintable() else "" for one in ids]
 
 
 def _canonical(params: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.store.port import StreamRow
 from starloom_protocol.api.constellations import Comparison, ConstellationRow, Result, Snapshot, VersionRow
 from starloom_protocol.api.service import Items
+from starloom_protocol.stream.authors import name_of
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import Code, ConstellationState
 
@@ -46,11 +47,15 @@ class Constellations:
         state: ConstellationState | None = None,
         q: Annotated[str | None, Query(max_length=200)] = None,
         device: Annotated[str | None, Query(max_length=128)] = None,
+        of: Annotated[str | None, Query(max_length=128)] = None,
         cursor: Annotated[str | None, Query(max_length=200)] = None,
         limit: Annotated[int, Query(ge=1, le=100)] = 50,
         tries: bool = False,
     ) -> JsonReply[Items[ConstellationRow]]:
-        """List constellations, newest first; those that only tried a row (label `try`) with `tries` alone."""
+        """List constellations, newest first; with `of` those that a person or a program of this name asked for.
+
+        Those that only tried a row (label `try`) come with `tries` alone.
+        """
         hub = self._hub
         known = hub.fleet.device(device) if device else None
         before = _cursor(cursor)
@@ -62,7 +67,8 @@ class Constellations:
             for at, row in enumerate(rows[:limit]):
                 shown = await self._row(row)
                 before = (row.created_ms, row.id)
-                if tries or TRY_LABEL not in shown["labels"]:
+                wanted = of is None or name_of(shown["author"]).casefold() == of.casefold()
+                if wanted and (tries or TRY_LABEL not in shown["labels"]):
                     items.append(shown)
                 if len(items) == limit:
                     more = at + 1 < len(rows)

@@ -113,7 +113,8 @@ class ProgramCarrier:
                 try:
                     said = msgspec.json.decode(line)
                 except msgspec.DecodeError:
-                    raise ServerFault(f"it wrote what is no JSON: {quoted(line[:80])}") from None
+                    said_instead = quoted(line[:80].decode("utf-8", "replace"))
+                    raise ServerFault(f"it wrote what is no JSON: {said_instead}. {_STDOUT}") from None
                 self._conversation.take(said)
         except ServerFault as fault:
             self._conversation.fail(str(fault))
@@ -138,6 +139,9 @@ class ProgramCarrier:
                 yield from lines
             if len(held) > MESSAGE_BYTES_MOST:
                 raise ServerFault(f"a message is larger than {MESSAGE_BYTES_MOST} bytes")
+
+
+_STDOUT = "Its stdout carries the protocol alone: a print of it goes to stderr"
 
 
 class _LastWords:

@@ -145,7 +145,10 @@ function Tasks({ title, none, tasks }: { title: string; none: string; tasks: Bus
           href={`/constellations/${one.constellation}/t/${one.task}`}
         >
           <b className="strong cut">{taskNamed(fleet, one.task)}</b>
-          <span className="dim cut">{one.name}</span>
+          <span className="dim cut">
+            {one.name}
+            {one.by && `, for ${one.by}`}
+          </span>
         </Link>
       ))}
       {tasks.length > TASKS_MAX && <p className="body small dim">and {tasks.length - TASKS_MAX} more</p>}

@@ -15,7 +15,7 @@ import { Asleep } from "../../inbox/Asleep.tsx";
 import { BreakButton, FaultLines } from "../../lab/BreakSomething.tsx";
 import { OlderAgent } from "./OlderAgent.tsx";
 
-export type Busy = { task: string; name: string; constellation: string }[];
+export type Busy = { task: string; name: string; constellation: string; by: string }[];
 type Do = (what: (hub: Hub) => Promise<unknown>) => Promise<void>;
 
 interface DevicePanelProps {

@@ -4,13 +4,13 @@ import { useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { Head, TaskRecord, TaskSpec } from "../../../model/types.ts";
-import { FINAL } from "../../../model/words/words.ts";
+import { author, FINAL } from "../../../model/words/words.ts";
 
 const FOLLOWED_MAX = 12;
 const AT_WORK = new Set(["leased", "running", "cancelling"]);
 const AHEAD = new Set(["waiting", "ready"]);
 
-type Placed = { task: string; name: string; constellation: string };
+type Placed = { task: string; name: string; constellation: string; by: string };
 export type Work = ReadonlyMap<string, Placed[]>;
 
 /** What each device does now. */
@@ -37,13 +37,14 @@ type Sort = (record: TaskRecord, spec: TaskSpec | undefined) => string | null | 
 function gather(models: ReadonlyMap<string, StreamModel>, sort: Sort): Map<string, Placed[]> {
   const found = new Map<string, Placed[]>();
   for (const [id, model] of models) {
-    const name = model.one<Head>("head")?.name ?? id;
+    const head = model.one<Head>("head");
+    const [name, by] = [head?.name ?? id, head ? author(head.author) : ""];
     const specs = model.kind<TaskSpec>("spec");
     for (const [task, record] of model.kind<TaskRecord>("task")) {
       const to = sort(record, specs.get(task));
       if (!to) continue;
       const own = found.get(to) ?? [];
-      own.push({ task, name, constellation: id });
+      own.push({ task, name, constellation: id, by });
       found.set(to, own);
     }
   }
