@@ -22,13 +22,13 @@ from typing import Final, NoReturn
 import msgspec
 
 import starloom_agent
-from starloom_agent.home.directory import AgentHome, Joined, NotJoined
+from starloom_agent.home.directory import DEFAULT_SLOTS, SLOTS_MOST, AgentHome, Joined, NotJoined
 from starloom_agent.home.identity import load_or_make
 from starloom_agent.home.locking import AlreadyRunning, running_pid
 from starloom_agent.home.status_file import ONLINE, read_status
 from starloom_agent.install import background, service, upgrading
 from starloom_agent.owner import agents, answering, leaving, mcp, trash
-from starloom_agent.owner.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
+from starloom_agent.owner.join_command import JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
 from starloom_agent.policy.approvals import CannotAnswer
 from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.courtesy import rule_of
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
                 **{tool.name: agents.module_of(tool) for tool in of_agents},
             },
             settings=Settings(
-                slots=options.slots,
+                slots=options.slots or home.slots_kept(),
                 lab=options.lab,
                 unattended=options.unattended,
                 reconnect_most_s=options.reconnect_most_s,
@@ -244,6 +244,8 @@ def status(options: argparse.Namespace) -> int:
     how = f"runs, process {pid}" if pid else f"does not run; start it: {home.line_for('start')}"
     show(f"agent     {how}")
     told = read_status(home)
+    slots = told.slots if pid and told is not None and told.slots else home.slots_kept()
+    show(f"at once   {slots} {'task' if slots == 1 else 'tasks'}")
     if told is None:
         return 0
     if pid and told.version and told.version != starloom_agent.__version__:
@@ -263,8 +265,23 @@ def start(options: argparse.Namespace) -> int:
     home.make()
     if options.hub is not None:
         _keep_address(home, joined, options)
-    background.start(home, show, slots=options.slots)
+    _keep_slots(home, options.slots)
+    if options.slots and running_pid(home) is None and service.is_installed(home):
+        # The file of the service names the number.
+        service.install(home, show, slots=options.slots)
+    background.start(home, show, slots=home.slots_kept())
     return 0
+
+
+def _keep_slots(home: AgentHome, number: int | None) -> None:
+    """Keep a number that was named, and say so where the agent that runs has another."""
+    if number is None:
+        return
+    home.keep_slots(number)
+    told = read_status(home) if running_pid(home) is not None else None
+    if told is not None and told.slots != number:
+        line = home.line_for("start")
+        show(f"at once: {told.slots} until the next start; type: {home.line_for('stop')} && {line} --slots {number}")
 
 
 def _keep_address(home: AgentHome, joined: Joined, options: argparse.Namespace) -> None:
@@ -311,14 +328,17 @@ def install_service(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
     home.joined()
     home.make()
+    if options.slots:
+        home.keep_slots(options.slots)
+    slots = home.slots_kept()
     ran = running_pid(home) is not None and not service.is_installed(home)
     if ran:
         background.stop(home, show)
     try:
-        service.install(home, show, slots=options.slots)
+        service.install(home, show, slots=slots)
     except service.ServiceFault:
         if ran:
-            background.start(home, show, slots=options.slots)
+            background.start(home, show, slots=slots)
         raise
     return 0
 
@@ -404,7 +424,7 @@ def _add_running(add: Add) -> None:
     hint = "nobody is before this device: where no desktop takes a notice, its log shows it"
     command.add_argument("--unattended", action="store_true", help=hint)
     command.add_argument(
-        "--slots", type=_slots, default=DEFAULT_SLOTS, help="how many calls run at once (default %(default)s)"
+        "--slots", type=_slots, metavar="N", help="how many calls run at once, this time (default: the number kept)"
     )
     hint = "how long to wait for the end of another agent of this home"
     command.add_argument("--takeover-s", type=float, default=0.0, metavar="S", help=hint)
@@ -414,7 +434,8 @@ def _add_running(add: Add) -> None:
         ("install-service", install_service, "start the agent now and with the computer"),
     ):
         command = add(name, does, text)
-        command.add_argument("--slots", type=_slots, default=DEFAULT_SLOTS)
+        hint = f"how many calls run at once, kept for later starts (at first {DEFAULT_SLOTS})"
+        command.add_argument("--slots", type=_slots, metavar="N", help=hint)
         if name == "start":
             hint = "know the same hub by another address from now on"
             command.add_argument("--hub", metavar="URL", default=None, help=hint)
@@ -507,8 +528,8 @@ def _names(text: str) -> list[str]:
 
 def _slots(text: str) -> int:
     number = int(text)
-    if not 1 <= number <= 4096:
-        raise argparse.ArgumentTypeError("a number from 1 to 4096")
+    if not 1 <= number <= SLOTS_MOST:
+        raise argparse.ArgumentTypeError(f"a number from 1 to {SLOTS_MOST}")
     return number
 
 

@@ -33,7 +33,7 @@ from starloom.host.ports import free_port
 from starloom.lab.clock_skew import set_clock
 from starloom.lab.proxy.fault_proxy import ThreadedProxy
 from starloom.process.parentage import ends_with_parent
-from starloom_agent.owner.join_command import DEFAULT_SLOTS
+from starloom_agent.home.directory import DEFAULT_SLOTS
 from starloom_protocol.vocabulary import Profile
 
 TIME_SCALE: Final = 10

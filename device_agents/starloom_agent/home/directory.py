@@ -22,6 +22,8 @@ import msgspec
 from starloom_agent.home.usual import home_of_owner, named_home, usual_home
 from starloom_protocol.vocabulary import Profile
 
+DEFAULT_SLOTS = 4
+SLOTS_MOST = 4096
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EACCES, errno.ENOSYS})
 """The answers of file systems without hard links, among them those of phones."""
 _COMMAND = re.compile(r"(?<![\w./~-])starloom-agent ([a-z][a-z-]*)")
@@ -192,6 +194,23 @@ class AgentHome:
             return Profile(self.limit.read_text(encoding="utf-8").strip())
         except (OSError, ValueError):
             return Profile.OPERATE
+
+    @property
+    def slots(self) -> Path:
+        """The number of calls at once that the owner chose; absent where it is the usual one."""
+        return self.root / "slots"
+
+    def keep_slots(self, number: int) -> None:
+        """Keep how many calls run at once, for each start from now on."""
+        write_private(self.slots, f"{number}\n".encode())
+
+    def slots_kept(self) -> int:
+        """Return how many calls run at once where a start names no number."""
+        try:
+            number = int(self.slots.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return DEFAULT_SLOTS
+        return number if 1 <= number <= SLOTS_MOST else DEFAULT_SLOTS
 
     @property
     def work(self) -> Path:

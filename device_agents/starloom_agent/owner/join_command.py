@@ -21,7 +21,6 @@ from starloom_agent.wire import joining
 from starloom_agent.wire.dialling import Route
 from starloom_protocol.vocabulary import Profile
 
-DEFAULT_SLOTS = 4
 JOIN_CODE = "STARLOOM_JOIN_CODE"
 """The variable with the code if the command line has `-`, because other users of a computer can read command lines."""
 
@@ -158,10 +157,10 @@ def keep_running(home: AgentHome) -> None:
         answer = answer_to("Start it with this computer from now on? [Y/n]: ").strip().lower()
         if answer in ("", "y", "yes"):
             try:
-                service.install(home, show, slots=DEFAULT_SLOTS)
+                service.install(home, show, slots=home.slots_kept())
             except service.ServiceFault as fault:
                 show(str(fault))
             else:
                 return
-    background.start(home, show, slots=DEFAULT_SLOTS)
+    background.start(home, show, slots=home.slots_kept())
     show(f"It runs until this computer stops. To start it with the computer: {home.line_for('install-service')}")

@@ -164,6 +164,8 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
         tell(f"  {name}: {', '.join(value.splitlines())}")
     if found["facts"].get("program"):
         tell(f"  typed there: {on_device('starloom-agent status', found['facts'])}")
+    if found["slots"]:
+        tell(f"  at once: {found['slots']} {'task' if found['slots'] == 1 else 'tasks'}")
     tell(f"  grants: {', '.join(found['grants']) or 'none'}")
     for tool in found["tools"]:
         why = f"  not available: {tool['unavailable']}" if tool["unavailable"] else ""
