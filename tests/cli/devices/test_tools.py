@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from collections.abc import Iterator
 
 import pytest
@@ -29,7 +31,7 @@ def test_tools_are_listed_with_the_devices_that_can(hub: StubHub) -> None:
 
 
 def test_a_tool_names_the_devices_that_cannot_with_the_reason(hub: StubHub) -> None:
-    devices = [
+    devices: list[dict[str, Any]] = [
         {"id": "d-1", "name": "desk", "unavailable": None},
         {"id": "d-2", "name": "nas", "unavailable": "no grant"},
     ]
