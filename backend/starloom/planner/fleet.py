@@ -230,8 +230,10 @@ class FleetSnapshot:
 
 def _gone(devices: Mapping[str, Device], here: Mapping[str, Device]) -> tuple[Device, ...]:
     """Return the devices that are gone, the latest of each name; none whose name another device has taken."""
-    taken = {name.casefold() for device in here.values() for name in (device.name, *device.former_names)}
     left = [device for device in devices.values() if device.revoked and not device.forgotten]
+    if not left:  # each plan is checked against a picture of the fleet, which may have thousands of devices
+        return ()
+    taken = {name.casefold() for device in here.values() for name in (device.name, *device.former_names)}
     found: dict[str, Device] = {}
     for device in sorted(left, key=lambda device: device.link_since_ms, reverse=True):
         if device.name.casefold() not in taken:
