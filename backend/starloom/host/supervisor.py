@@ -155,8 +155,8 @@ def home_of_the_folder() -> Path | None:
     around = Surroundings.actual()
     if around.environment.get("STARLOOM_HOME"):
         return None
-    for folder in (around.here, *around.here.parents):
-        home = folder / ".starloom"
+    *near, _usual = homes(around)
+    for home in near:
         with suppress(OSError):
             if (home / "keys").is_dir() and home.stat().st_uid == os.getuid():
                 return home
