@@ -64,7 +64,7 @@ from starloom.engine.succession import Succession, TakeoverTimings
 from starloom.jobs.broker import CelerySender, broker_url_of, make_celery
 from starloom.lab.desk.desk import Desk
 from starloom.lab.desk.scenario_runs import ScenarioRuns
-from starloom.planner.fleet import FleetSnapshot as PlannerFleet
+from starloom.planner.fleet import LatestSnapshot
 from starloom.planner.model.transport.connecting import unusable
 from starloom.planner.recipes.catalogue import built_in_folder, load_catalogue
 from starloom.planner.service import Planning
@@ -373,15 +373,7 @@ def _make_hub(
         now_ms=clock.now_ms,
         planner=Planning(
             load_catalogue(),
-            lambda: PlannerFleet.of(
-                fleet.devices,
-                fleet.offers,
-                fleet.standing,
-                access.secrets,
-                fleet.paces,
-                fleet.spendings,
-                fleet.recipes,
-            ),
+            LatestSnapshot(fleet, access.secrets),
             lambda: fleet.recipes.values(),
             lambda: fleet.recipe_runs.values(),
         ),

@@ -129,6 +129,9 @@ class NoRecipes:
 
     fleet = PlannersFleet()
 
+    def still(self) -> Self:
+        return self
+
     def understand(self, words: str, params: Any, by: str, *, shown: bool = False) -> Matched:
         return Matched(Match.NONE, ())
 

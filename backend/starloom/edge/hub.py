@@ -54,6 +54,10 @@ from starloom_protocol.vocabulary import Sharing
 class Planner(Protocol):
     """Recipes and matching, on the fleet as it is now."""
 
+    def still(self) -> Planner:
+        """Return a planner that stays on the fleet and recipes of now, for work in a thread while entities change."""
+        ...
+
     def understand(self, words: str, params: Mapping[str, Any], by: str, *, shown: bool = False) -> Matched: ...
 
     def refused(self, found: Matched) -> Fault: ...

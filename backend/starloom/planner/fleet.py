@@ -1,15 +1,16 @@
 """The devices as the planner sees them: a plain view of the fleet's entities, and the words by which people call them.
 
-Pure. It chooses no device for a task: placement does.
+Pure; only `LatestSnapshot` keeps anything between calls. It chooses no device for a task: placement does.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Any, Protocol, TypeVar
 
 from starloom_protocol.plan import Signature, signatures_of
 from starloom_protocol.records.approvals import Standing
@@ -19,6 +20,7 @@ from starloom_protocol.records.models import Spending
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, with_hub_tools
 from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability, most_careful
 
+_T = TypeVar("_T")
 _WORD = re.compile(r"[a-z0-9]+")
 # class word -> the labels and parts of names that mean it, and operating systems that are it
 DEVICE_CLASSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -174,6 +176,31 @@ class FleetSnapshot:
             dict(recipes or {}),
         )
 
+    def beside(
+        self,
+        *,
+        standing: Mapping[str, Standing],
+        secrets: Mapping[str, Secret],
+        paces: Mapping[str, Pace],
+        spendings: Mapping[str, Spending],
+        recipes: Mapping[str, RecipeVersion],
+    ) -> FleetSnapshot:
+        """Return the same devices beside other entities; everything made of the devices alone is shared."""
+        made = replace(
+            self, standing=standing, secrets=secrets, paces=paces, spendings=spendings, recipes=recipes, asked_by=""
+        )
+        return self._share(made)
+
+    def as_spoken_by(self, author: str) -> FleetSnapshot:
+        """Return the same fleet for the words of an author; everything made of the devices alone is shared."""
+        return self._share(replace(self, asked_by=author))
+
+    def _share(self, other: FleetSnapshot) -> FleetSnapshot:
+        """Give what was made of the devices to a snapshot of the same devices: a large fleet takes milliseconds."""
+        of_devices = {"by_name": self.by_name, "_able": self._able, "_able_now": self._able_now}
+        other.__dict__.update(of_devices | {"_different": self._different})
+        return other
+
     @cached_property
     def by_name(self) -> Mapping[str, DeviceSnapshot]:
         """Devices by name in lower case, by id, and by the names that they had before."""
@@ -191,6 +218,16 @@ class FleetSnapshot:
             fitting = [device for device in self.devices if device.can(key)]
             self._able[key] = tuple(sorted(fitting, key=lambda device: (device.demo, device.name)))
         return self._able[key]
+
+    @cached_property
+    def _able_now(self) -> dict[str, bool]:
+        return {}
+
+    def any_can_now(self, tool: str) -> bool:
+        """Return whether a device has said that it can do this tool, and that its owner allows it."""
+        if tool not in self._able_now:
+            self._able_now[tool] = any(device.can_now((tool,)) for device in self.devices)
+        return self._able_now[tool]
 
     def known_names(self) -> list[str]:
         """Return the names and ids that plans may use."""
@@ -226,6 +263,56 @@ class FleetSnapshot:
     def _different(self) -> list[Mapping[str, ToolOffer]]:
         """The sets of tools that devices offer, each once."""
         return list({id(device.tools): device.tools for device in self.devices}.values())
+
+
+class FleetEntities(Protocol):
+    """The entities of the fleet by id, which change between calls, and how often those of some kinds have changed."""
+
+    devices: dict[str, Device]
+    offers: dict[str, Offer]
+    standing: dict[str, Standing]
+    paces: dict[str, Pace]
+    spendings: dict[str, Spending]
+    recipes: dict[str, RecipeVersion]
+
+    def changes(self, *kinds: str) -> tuple[int, ...]: ...
+
+
+class LatestSnapshot:
+    """Gives the snapshot of now. The picture of the devices is kept until one of them or its offer changes.
+
+    Each submission asks for it, and the picture of ten thousand devices takes longer than the rest of its acceptance.
+    To be called on the thread that changes the entities.
+    """
+
+    def __init__(self, entities: FleetEntities, secrets: Mapping[str, Secret]) -> None:
+        self._entities = entities
+        self._secrets = secrets
+        self._devices = FleetSnapshot()
+        self._changes_of_devices: tuple[int, ...] = ()
+        self._copies: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
+
+    def __call__(self) -> FleetSnapshot:
+        entities = self._entities
+        changes = entities.changes("device", "offer")
+        if changes != self._changes_of_devices:
+            self._devices = FleetSnapshot.of(entities.devices, entities.offers)
+            self._changes_of_devices = changes
+        return self._devices.beside(
+            standing=self._copy("standing", entities.standing),
+            secrets=dict(self._secrets),
+            paces=self._copy("pace", entities.paces),
+            spendings=self._copy("spending", entities.spendings),
+            recipes=self._copy("recipe", entities.recipes),
+        )
+
+    def _copy(self, kind: str, table: dict[str, _T]) -> dict[str, _T]:
+        """Return a copy of a table as it is now; the same copy while nothing in it changes."""
+        changes = self._entities.changes(kind)
+        known = self._copies.get(kind)
+        if known is None or known[0] != changes:
+            known = self._copies[kind] = (changes, dict(table))
+        return known[1]
 
 
 def _gone(devices: Mapping[str, Device], here: Mapping[str, Device]) -> tuple[Device, ...]:

@@ -1,13 +1,12 @@
 """The planner as one object for the edge and the jobs: recipes, matching, planning and preview on the current fleet.
 
-It holds no state of its own; the fleet and the saved recipes are read at each call.
+It holds no state of its own; the fleet and the saved recipes are read at each call, on the thread that changes them.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from starloom.core.people.approvals import changing_calls
@@ -66,13 +65,18 @@ class Planning:
     def _catalogue(self) -> Catalogue:
         return with_saved(self._built_in, self._saved(), self._runs())
 
+    def still(self) -> Planning:
+        """Return a planner that stays on the fleet and recipes of now, for work in a thread while entities change."""
+        fleet, saved, runs = self._fleet(), tuple(self._saved()), tuple(self._runs())
+        return Planning(self._built_in, lambda: fleet, lambda: saved, lambda: runs)
+
     def understand(self, words: str, params: Mapping[str, Any], by: str, *, shown: bool = False) -> Matched:
         """Match words against all recipes; `params` were given beside them. `shown`: their author sees the preview."""
         return match_all(words, self._catalogue, self._fleet_for(by), params=params, shown_to=by if shown else "")
 
     def _fleet_for(self, author: str) -> FleetSnapshot:
         """Return the fleet as an author speaks of it, whose *my phone* is a phone of their own."""
-        return replace(self._fleet(), asked_by=who(author))
+        return self._fleet().as_spoken_by(who(author))
 
     def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck:
         """Return the plan of a recipe with these values, or every fault."""

@@ -8,8 +8,13 @@ from msgspec import Raw
 
 from starloom.edge.live.views import FleetView
 from starloom.planner.equivalents import equivalents
+from starloom.planner.fleet import FleetSnapshot, LatestSnapshot
+from starloom.planner.recipes.catalogue import Catalogue
+from starloom.planner.service import Planning
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, Offer, ToolOffer, encode_entity
+from starloom_protocol.records.fleet import Pace
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET, Event
 from starloom_protocol.vocabulary import DeviceLink, Repeatability
@@ -32,6 +37,7 @@ class Feed:
 
     def __init__(self, devices: int) -> None:
         self.view = FleetView()
+        self.latest = LatestSnapshot(self.view, {})
         self._seq = 0
         for number in range(devices):
             self.put(f"device/d-{number}", encode_entity(device(number)))
@@ -56,6 +62,12 @@ class Feed:
         assert {pair: [one.name for one in found] for pair, found in view.equivalents().items()} == {
             pair: [one.name for one in found] for pair, found in made.items()
         }
+        seen, fresh = self.latest(), FleetSnapshot.of(view.devices, view.offers, paces=view.paces)
+        assert seen == fresh
+        assert seen.by_name == fresh.by_name
+        assert seen.able(["csv.read"]) == fresh.able(["csv.read"])
+        assert seen.any_can_now("db.read") == any(one.can_now(("db.read",)) for one in fresh.devices)
+        assert seen.known_tools() == fresh.known_tools()
 
 
 def test_what_is_kept_of_all_devices_follows_each_change() -> None:
@@ -75,8 +87,39 @@ def test_what_is_kept_of_all_devices_follows_each_change() -> None:
     feed.follows()
     feed.put("device/d-1", None)
     feed.follows()
+    feed.put("pace/p", encode_entity(Pace(device="d-0", last_ms=0, tool="csv.read")))
+    feed.follows()
     feed.view.reset(0, {"device/d-7": encode_entity(device(7))})
     feed.follows()
+
+
+def test_a_snapshot_stays_as_it_was_taken() -> None:
+    feed = Feed(2)
+    before = feed.latest()
+    feed.device(1, name="other")
+    feed.put("pace/p", encode_entity(Pace(device="d-0", last_ms=0, tool="csv.read")))
+    assert [one.name for one in before.devices] == ["n0", "n1"]
+    assert "other" not in before.by_name
+    assert not before.paces
+
+
+def submission(feed: Feed) -> None:
+    """Look whether a plan can begin, as each submission does, after a task of another has ended and left its pace."""
+    feed.put("pace/p", encode_entity(Pace(device="d-0", last_ms=0, tool="csv.read")))
+    assert Planning(Catalogue([]), feed.latest).unable(_lowered()) == []
+
+
+def _lowered() -> LoweredPlan:
+    made = check_plan(PLAN, known_devices=["n1"])
+    assert made.plan is not None, made.faults
+    return made.plan
+
+
+def test_a_submission_costs_as_much_beside_many_devices() -> None:
+    small, large = Feed(3), Feed(300)
+    for feed in (small, large):
+        submission(feed)
+    assert calls(lambda: submission(large)) == calls(lambda: submission(small))
 
 
 def test_a_plan_is_checked_beside_many_devices_as_beside_few() -> None:

@@ -145,11 +145,14 @@ class FleetView:
         self._equivalents: Equivalents | None = None
         self._names: dict[str, None] | None = None
         self._by_link: dict[DeviceLink, int] = dict.fromkeys(DeviceLink, 0)
+        self._changes = dict.fromkeys(self._tables, 0)
 
     def reset(self, seq: int, entities: Mapping[str, bytes]) -> None:
         """Take the whole stream as committed."""
         self.seq = seq
         self._offers_changed()
+        for kind in self._changes:
+            self._changes[kind] += 1
         self._by_link = dict.fromkeys(DeviceLink, 0)
         self._tool_sets.clear()
         for table in self._tables.values():
@@ -177,6 +180,7 @@ class FleetView:
         table = self._tables.get(kind)
         if table is None:
             return
+        self._changes[kind] += 1
         before = table.get(identity)
         if isinstance(record, Offer):
             record = self._tool_sets.share(record)
@@ -217,6 +221,10 @@ class FleetView:
     def _offers_changed(self) -> None:
         """Forget what is made of all devices and their offers until it is asked for again."""
         self._tools = self._repeatabilities = self._signatures = self._equivalents = self._names = None
+
+    def changes(self, *kinds: str) -> tuple[int, ...]:
+        """Return how often entities of each of these kinds have changed: equal numbers mean equal entities."""
+        return tuple(self._changes[kind] for kind in kinds)
 
     def enrollment_of(self, code_hash: str) -> Enrollment | None:
         """Return the enrollment of a code's hash."""

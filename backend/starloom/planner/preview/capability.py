@@ -81,12 +81,11 @@ def _can_begin(spec: TaskSpec, fleet: FleetSnapshot) -> bool:
         return True
     if spec.for_each is not None or spec.family is not None or spec.any_of:
         return False
-    needs = (spec.tool,)
     if spec.device is None:
-        return any(device.can_now(needs) for device in fleet.devices)
+        return fleet.any_can_now(spec.tool)
     name = spec.device.name or ""
     named = fleet.by_name.get(name.casefold()) if spec.device == Selector(name=name) else None
-    return named is not None and named.can_now(needs)
+    return named is not None and named.can_now((spec.tool,))
 
 
 def _cannot(fleet: Fleet, device: str, tool: str) -> bool:

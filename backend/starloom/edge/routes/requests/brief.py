@@ -44,7 +44,7 @@ class BriefRoutes:
     async def brief(self, request: Annotated[str, Query(max_length=WORDS_MAX)] = "") -> JsonReply[BriefText]:
         """Give a text that lets any assistant write a plan for a request: language, devices, tools, examples."""
         today = date_words(datetime.fromtimestamp(self._hub.now_ms() / 1000).astimezone())
-        made = await asyncio.to_thread(self._hub.planner.brief, request, today)
+        made = await asyncio.to_thread(self._hub.planner.still().brief, request, today)
         return json_reply({"text": made.text, "bytes": len(made.text.encode()), "left_out": list(made.left_out)})
 
     async def answered(self, request: Request, body: AnswerOf) -> JsonReply[PastedPlan]:
@@ -56,11 +56,11 @@ class BriefRoutes:
             plan = await self._submit.lowered(request, Asked(plan=pasted.text), len(pasted.text))
         except Problem as problem:
             raise _with_reply(problem, pasted) from problem
-        caller = caller_of(request)
+        caller, planner = caller_of(request), self._hub.planner.still()
         preview = await self._hub.computing.run(
             request,
             True,
-            lambda: self._hub.planner.preview(plan, words=False, by=caller.by, approves=caller.approves),
+            lambda: planner.preview(plan, words=False, by=caller.by, approves=caller.approves),
         )
         return json_reply({**preview, "plan": pasted.text})
 

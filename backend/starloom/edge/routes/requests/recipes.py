@@ -130,7 +130,8 @@ class Recipes:
         """
         recipe, text, lacking = await self._read(request, body.recipe)
         large = len(text) > LARGE_BYTES or len(recipe.phrases) > PHRASES_AT_ONCE
-        tried = await self._hub.computing.run(request, large, lambda: self._hub.planner.tried(recipe))
+        planner = self._hub.planner.still()
+        tried = await self._hub.computing.run(request, large, lambda: planner.tried(recipe))
         return json_reply({**listed(recipe, built_in=False), "lacking": lacking, "examples": tried})
 
     async def save(self, request: Request, body: Saved) -> JsonReply[RecipeChecked]:
@@ -208,10 +209,11 @@ class Recipes:
         """
         text = given if isinstance(given, str) else _text_of(given)
         known = {**built_in_results(), **results_alone(self._hub.fleet.signatures())}
+        tools = self._hub.fleet.known_tools()
         found = await self._hub.computing.run(
             request,
             len(text) > LARGE_BYTES,
-            lambda: read_recipe(text, known_tools=self._hub.fleet.known_tools(), known_signatures=known),
+            lambda: read_recipe(text, known_tools=tools, known_signatures=known),
         )
         if found.recipe is None:
             raise problem_of_faults(found.faults)
@@ -255,7 +257,7 @@ class Proposals:
             for one in marks
             if one.state == LEFT
         ]
-        planner = self._hub.planner
+        planner = self._hub.planner.still()
         # Each one is lowered and matched, which takes some milliseconds.
         rows = await self._hub.computing.run(
             request, bool(own), lambda: [row for one in own if (row := planner.proposal(one)) is not None]

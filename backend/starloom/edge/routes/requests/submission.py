@@ -197,10 +197,11 @@ class Submit:
         large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS or bool(hub.fleet.paces)
         words, caller = body.request is not None, caller_of(request)
         micros = _micros_of(body.budget)
+        planner = hub.planner.still()
         shown = await hub.computing.run(
             request,
             large,
-            lambda: hub.planner.preview(plan, words=words, by=caller.by, approves=caller.approves, micros=micros),
+            lambda: planner.preview(plan, words=words, by=caller.by, approves=caller.approves, micros=micros),
         )
         answer = cast("RequestPreview", {**shown})
         if warned := self._warned(plan):
@@ -327,7 +328,8 @@ class Submit:
                 return  # the job that plans these words says why it cannot
         whole = plan
         large = size > LARGE_BYTES or len(whole.specs) > LARGE_TASKS
-        faults = await self._hub.computing.run(request, large, lambda: planner.unable(whole))
+        still = planner.still()
+        faults = await self._hub.computing.run(request, large, lambda: still.unable(whole))
         if faults:
             raise problem_of_faults(faults)
 

@@ -40,7 +40,7 @@ class WhatIfRoute:
         plan = await self._submit.lowered(request, asked, len(await request.body()))
         words = change_words(body.without, body.with_copy_of)
         within_ms = body.within_s * 1000 if body.within_s is not None else None
-        planner = self._hub.planner
+        planner = self._hub.planner.still()
         found = await self._hub.computing.run(
             request,
             True,
