@@ -6,6 +6,7 @@ import random
 
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
+from starloom.core.state.tasks.graph import END_RANK
 from starloom_protocol.records.entities import ForEach, Selector
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 from tests.builders import TOOLS, Driver, plan, task
@@ -31,7 +32,12 @@ def test_the_longest_way_goes_first() -> None:
     driver.submit(plan(task("short"), task("a"), task("b", "x=a"), task("c", "x=b")))
     assert driver.take()[0].at.task == "a"
     driver.restart()
-    assert driver.shard.constellations["c1"].rank == {"short": 0, "a": 2, "b": 1, "c": 0}
+    assert driver.shard.constellations["c1"].rank == {
+        "short": END_RANK,
+        "a": END_RANK + 2,
+        "b": END_RANK + 1,
+        "c": END_RANK,
+    }
 
 
 def test_work_goes_where_its_inputs_are_and_says_why() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starloom.core.state.apply import put
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.tasks.graph import downstream, find_cycle, raise_ranks, set_ranks
+from starloom.core.state.tasks.graph import END_RANK, downstream, find_cycle, raise_ranks, set_ranks
 from starloom_protocol.records.entities import dependency_id
 from starloom_protocol.vocabulary import Gate
 from tests.builders import edge, task
@@ -108,7 +110,7 @@ def test_ranks_are_the_longest_ways_and_grow_with_the_graph(edges: list[tuple[in
     forward = [(source, target) for source, target in edges if source < target]
     found = graph(forward)
     set_ranks(found)
-    wanted = {f"t{node}": longest(forward, node) for node in range(8)}
+    wanted = {f"t{node}": END_RANK + longest(forward, node) for node in range(8)}
     assert found.rank == wanted
     grown = graph(forward)
     raise_ranks(grown, reversed(list(grown.specs)))
@@ -137,7 +139,7 @@ def test_a_longer_way_is_passed_on_once_for_each_task() -> None:
         found = slow_task_behind(size)
         made.append(calls(lambda: raise_ranks(found, ["slow", f"t{size - 1}"])))  # noqa: B023 - called at once
         assert [found.rank[f"t{node}"] for node in range(size)] == [
-            10 * size + 2 * (size - node) for node in range(size)
+            END_RANK + 10 * size + 2 * (size - node) for node in range(size)
         ]
     assert made[1] <= GROWTH_MOST * made[0]
 
@@ -149,8 +151,31 @@ def test_a_chain_that_is_added_at_once_is_ranked_at_once(turned: bool) -> None:
         found = graph([(node, node + 1) for node in range(size - 1)], size)
         changed = [f"t{node}" for node in range(size)]
         made.append(calls(lambda: raise_ranks(found, reversed(changed) if turned else changed)))  # noqa: B023 - at once
-        assert found.rank == {f"t{node}": size - 1 - node for node in range(size)}
+        assert found.rank == {f"t{node}": END_RANK + size - 1 - node for node in range(size)}
     assert made[1] <= GROWTH_MOST * made[0]
+
+
+def test_tasks_behind_an_end_are_ranked_alone_until_its_room_is_used() -> None:
+    """A new task behind the last one costs the same in a long chain, and the chain is ranked again after `END_RANK`."""
+    made, risen = [], []
+    for size in (100, 200):
+        ranks, costs = [], []
+        found = graph([(node, node + 1) for node in range(size - 1)], size)
+        set_ranks(found)
+        shard = Shard()
+        for number in range(size, size + END_RANK + 1):
+            put(shard, found, "spec", f"t{number}", task(f"t{number}"))
+            link = edge(f"t{number - 1}>t{number}", Gate.SUCCESS)
+            put(shard, found, "dep", dependency_id(link), link)
+            work = partial(raise_ranks, found, [f"t{number}", f"t{number - 1}"])
+            costs.append(calls(work))
+            ranks.append(found.rank["t0"])
+            assert all(found.rank[f"t{node}"] > found.rank[f"t{node + 1}"] for node in range(number))
+        made.append(costs)
+        risen.append([rank - ranks[0] for rank in ranks])
+    assert made[0][:-1] == made[1][:-1]
+    assert made[0][-1] < made[1][-1]
+    assert risen[0] == risen[1] == [0] * END_RANK + [END_RANK + 1]
 
 
 def test_downstream_is_what_the_edges_reach() -> None:

@@ -2,16 +2,23 @@
 
 A cycle can only pass through a target of an added edge, so only the tasks that those targets reach are ordered: one
 topological pass over the affected part (Kahn 1962), never a walk per edge. Ranks fall along every earlier edge, so only
-tasks with a rank between the ends of the new edges are affected (Pearce and Kelly 2006).
+tasks with a rank between the ends of the new edges are affected (Pearce and Kelly 2006). The ends of a graph rank above
+zero, so that tasks put behind them find room below and change the rank of no other task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
+from typing import Final
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import ITEMS
+
+END_RANK: Final = 8
+"""The rank of a task without followers, beside its own time: so many tasks may be put one behind the other at one
+place before the tasks above them are ranked again, and by so many edges may the rank of those be too low until then.
+"""
 
 
 def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str, None]:
@@ -150,12 +157,13 @@ def _between(constellation: Constellation, targets: list[str], sources: list[str
 def set_ranks(constellation: Constellation) -> bool:
     """Set the rank of every task, in one pass; False if a cycle leaves some without.
 
-    It is the number of edges to the farthest end, and the expected milliseconds of the tasks on that way and its own.
+    It is `END_RANK`, the number of edges to the farthest end, and the expected milliseconds of the tasks on that way
+    and its own.
     """
     outgoing, rank = constellation.outgoing, constellation.rank
     left = {task: len(outgoing.get(task, ())) + (1 if spec.group else 0) for task, spec in constellation.specs.items()}
     own = {task: _own_ms(constellation, task) for task in left} if constellation.tool_ms else {}
-    farthest = own.copy() if own else dict.fromkeys(left, 0)
+    farthest = {task: END_RANK + time_ms for task, time_ms in own.items()} or dict.fromkeys(left, END_RANK)
     free = [task for task, count in left.items() if count == 0]
     ranked = 0
     while free:
@@ -182,7 +190,9 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
     rank, tool_ms = constellation.rank, constellation.tool_ms
     raised = _Raised()
     known = [task for task in changed if task in constellation.specs]
-    for task in _last_first(constellation, known):
+    for task, found in _ranks_of_new(constellation, known).items():
+        raised.put(rank, task, found)
+    for task in known:
         raised.put(rank, task, _rank_of(constellation, task))
     # A list also precedes the tasks made from it: there one raised task does not determine the rank of its list.
     lists = bool(constellation.families)
@@ -196,12 +206,40 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
                 raised.put(rank, earlier, above + _own_ms(constellation, earlier) if tool_ms else above)
 
 
-def _last_first(constellation: Constellation, changed: list[str]) -> list[str]:
-    """Return the tasks so that new ones, which had no rank yet, come first, and each of them after those it precedes.
+def _ranks_of_new(constellation: Constellation, changed: list[str]) -> dict[str, int]:
+    """Return the ranks of those tasks that have none yet, each after those that it precedes.
+
+    Where they fit below the tasks before them, they are put there: then no other task is ranked again.
+    """
+    rank = constellation.rank
+    fresh = _last_first(constellation, [task for task in changed if task not in rank])
+    made = _ranked(constellation, fresh, END_RANK)
+    over = max(
+        (
+            made[task] + 1 + _own_ms(constellation, earlier) - rank[earlier]
+            for task in fresh
+            for earlier in _preceding(constellation, task)
+            if earlier in rank
+        ),
+        default=0,
+    )
+    return _ranked(constellation, fresh, END_RANK - over) if 0 < over <= END_RANK else made
+
+
+def _ranked(constellation: Constellation, fresh: list[str], end: int) -> dict[str, int]:
+    """Return the ranks of new tasks; `end` is that of one without followers."""
+    rank, made = constellation.rank, dict[str, int]()
+    for task in fresh:
+        below = [made.get(item, rank.get(item, 0)) for item in _following(constellation, task)]
+        made[task] = (1 + max(below) if below else end) + _own_ms(constellation, task)
+    return made
+
+
+def _last_first(constellation: Constellation, fresh: list[str]) -> list[str]:
+    """Return new tasks so that each comes after those that it precedes.
 
     New tasks that precede each other in a circle are returned in no order that means anything.
     """
-    fresh = dict.fromkeys(task for task in changed if task not in constellation.rank)
     left = dict.fromkeys(fresh, 0)
     for task in fresh:
         for earlier in _preceding(constellation, task):
@@ -217,7 +255,7 @@ def _last_first(constellation: Constellation, changed: list[str]) -> list[str]:
                 left[earlier] -= 1
                 if not left[earlier]:
                     free.append(earlier)
-    return list(dict.fromkeys([*ordered, *fresh, *changed]))
+    return list(dict.fromkeys([*ordered, *fresh]))
 
 
 class _Raised:
@@ -252,6 +290,7 @@ class _Raised:
 
 
 def _rank_of(constellation: Constellation, task: str) -> int:
+    """Return the least rank that a task needs by the tasks after it and its own time."""
     rank = constellation.rank
     after = 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
     return after + _own_ms(constellation, task)
