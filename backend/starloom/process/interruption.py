@@ -21,7 +21,12 @@ def stop_at_a_signal() -> None:
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         nonlocal last_s
-        now_s = time.monotonic()
+        try:
+            now_s = time.monotonic()
+        except SystemError:
+            # The interpreter runs a handler also while the interruption of an earlier signal is on its way through an
+            # extension module. Every call of C fails then; the exception of this handler takes the place of the first.
+            raise KeyboardInterrupt from None
         if now_s - last_s >= AGAIN_S:
             last_s = now_s
             raise KeyboardInterrupt
