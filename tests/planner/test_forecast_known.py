@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from statistics import fmean, pstdev
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from starloom.core.placement.pace import OCTAVE, TRANSFER, key_of, with_sample
+from starloom.core.placement.pace import OCTAVE, TRANSFER, key_of, with_failure, with_sample
 from starloom.planner.forecast.known import DEVICE_UNKNOWN, Known, known_of
+from starloom.planner.forecast.plans import forecast
 from starloom_protocol.records.fleet import Pace
+from tests.builders import plan, task
+from tests.planner.test_forecast import seen
 
 USUAL_MS = 10_000
 SPREAD = 0.5 * OCTAVE
@@ -100,3 +106,38 @@ def test_transfers_and_rows_without_calls_tell_nothing() -> None:
     found = known({"moved": moved, "none": Pace(device="d-0", failures=3, last_ms=0, tool="t.0")})
     assert found == Known({}, {})
     assert found.sureness("t.0", "d-0").unknown == DEVICE_UNKNOWN
+
+
+def test_a_device_that_only_failed_is_as_unknown_as_one_that_did_nothing() -> None:
+    row = Pace(device="d-0", last_ms=0, tool="t.0")
+    for _ in range(5):
+        row = with_sample(row, USUAL_MS, 10, 0)
+    failed = with_failure(Pace(device="d-1", last_ms=0, tool="t.0"), 0)
+    found = known({"ran": row, "failed": failed})
+    assert found == known({"ran": row})
+    assert found.sureness("t.0", "d-1").unknown == DEVICE_UNKNOWN
+
+
+ENDS = st.lists(
+    st.tuples(
+        st.sampled_from(["d-one", "d-two", "d-left"]),
+        st.sampled_from(["t.pure", "t.idem", TRANSFER]),
+        st.integers(0, 2),
+        st.one_of(st.none(), st.integers(0, 10**9)),
+    ),
+    max_size=60,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(ENDS)
+def test_each_history_of_calls_has_an_estimate_or_none(ends: list[tuple[str, str, int, int | None]]) -> None:
+    """`None` is an end by a fault of the device; the others are times in milliseconds."""
+    paces: dict[str, Pace] = {}
+    for device, tool, size, took_ms in ends:
+        key = key_of(tool, device, size)
+        row = paces.get(key, Pace(device=device, last_ms=0, size=size, tool=tool))
+        paces[key] = with_failure(row, 0) if took_ms is None else with_sample(row, took_ms, 10, 0)
+    fleet = replace(seen(one=10, two=10), paces=paces)
+    found = forecast(plan(task("a"), task("b", "x=a", tool="t.idem")), fleet, plays=3)
+    assert found is None or found.low_ms <= found.expected_ms <= found.high_ms

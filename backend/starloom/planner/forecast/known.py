@@ -67,7 +67,8 @@ def known_of(real: Iterable[Pace], paces: Iterable[Pace]) -> Known:
     most: dict[tuple[str, str], Pace] = {}
     for row in paces:
         at = row.tool, row.device
-        if (row.tool, row.size) in groups and (at not in most or row.count > most[at].count):
+        # A row of failures alone has no time to tell of.
+        if row.count and (row.tool, row.size) in groups and (at not in most or row.count > most[at].count):
             most[at] = row
     devices = {
         at: _sureness_of(row, _chance_of(row, spreads), apart, *middles[row.tool, row.size]) for at, row in most.items()
