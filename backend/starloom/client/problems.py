@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from starloom.client.exits import Exit, exit_of_refusal
+from starloom_protocol.vocabulary import Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,14 @@ def problem_of(status: int, document: dict[str, Any]) -> Problem:
         for fault in document.get("errors") or []
         if isinstance(fault, dict)
     ]
+    hint, request_id = str(document.get("hint") or ""), str(document.get("request_id") or "")
+    if document.get("code") == Code.INTERNAL and request_id:
+        hint = f"{hint} The id is {request_id}.".lstrip()
     return Problem(
         code=str(document.get("code") or f"http_{status}"),
         title=str(document.get("title") or f"The hub answered {status}"),
         reason=str(document.get("reason") or document.get("detail") or ""),
-        hint=str(document.get("hint") or ""),
+        hint=hint,
         exit_code=exit_of_refusal(status, str(document.get("code") or "")),
         places=places,
         document={"status": status, **document},
