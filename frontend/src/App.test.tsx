@@ -347,6 +347,23 @@ describe("New request", () => {
     expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
   });
 
+  it("says of words that a fault of the hub kept it from reading them, and nothing of what they mean", async () => {
+    open("/new");
+    const box = await screen.findByRole("textbox");
+    const fetched = globalThis.fetch;
+    vi.stubGlobal("fetch", (input: string, init?: RequestInit) =>
+      input.endsWith("/constellations/preview")
+        ? Promise.resolve(Response.json({ code: "internal", title: "The hub has a fault" }, { status: 500 }))
+        : fetched(input, init),
+    );
+    await userEvent.click(box);
+    await userEvent.paste("how are my machines");
+    expect((await screen.findByRole("alert")).textContent).toContain("The hub has a fault");
+    expect(screen.queryByText(/No recipe fits/)).toBeNull();
+    expect(screen.queryByText(/the faults say why/)).toBeNull();
+    expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
+  });
+
   it("starts nothing on a near match, and runs the hash once its slots are filled", async () => {
     const hub = open("/new?q=back%20up%20something");
     await screen.findByText("Did you mean");

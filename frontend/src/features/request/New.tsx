@@ -76,8 +76,9 @@ export function NewPage() {
   const grants = shown ? grantsOf(shown) : [];
   const forModel = Boolean(understood?.by_model) && understood?.outcome !== "exact";
 
-  // The hub has not read the words, so the page says nothing about their meaning.
+  // Without the hub's reading of the words, or after a fault of the hub, the page says nothing about their meaning.
   const unreachable = settled && preview.problem?.code === "hub_unreachable";
+  const unread = unreachable || (settled && (preview.problem?.status ?? 0) >= 500);
 
   const blocked = !asked
     ? lacks
@@ -85,15 +86,17 @@ export function NewPage() {
       : "Say what should happen."
     : unreachable
       ? AWAY
-      : !settled || preview.loading
-        ? "The preview is being made."
-        : !shown || preview.problem
-          ? "It cannot run as it is; the faults say why."
-          : understood && understood.outcome !== "exact" && !understood.by_model
-            ? understood.candidates.length > 0
-              ? "Choose what is meant first."
-              : "No recipe fits these words: say it another way, or make a plan by hand in Build."
-            : null;
+      : unread
+        ? "The hub could not make the preview; nothing is said about the request itself."
+        : !settled || preview.loading
+          ? "The preview is being made."
+          : !shown || preview.problem
+            ? "It cannot run as it is; the faults say why."
+            : understood && understood.outcome !== "exact" && !understood.by_model
+              ? understood.candidates.length > 0
+                ? "Choose what is meant first."
+                : "No recipe fits these words: say it another way, or make a plan by hand in Build."
+              : null;
 
   const launch = async () => {
     if (blocked || launching || !asked) return;
@@ -168,7 +171,7 @@ export function NewPage() {
               value={words}
               onChange={(event) => say(event.target.value)}
             />
-            {!unreachable && (
+            {!unread && (
               <UnderstoodLine
                 preview={shown}
                 recipe={recipe}
