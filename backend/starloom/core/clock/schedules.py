@@ -440,7 +440,8 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     if faults:
         raise Refusal(*faults)
     check_plan(work.by, item.plan, approves=item.approves)
-    check_devices(work.by, work.shard.fleet, item.plan)
+    if is_model(work.by):
+        check_devices(work.shard.fleet, item.plan)
     consent = _consent(work, item, known)
     if known is not None and not _takes_over(work, item, known):
         if chosen.name == known.name:
