@@ -15,7 +15,7 @@ from starloom.core.people.controls import stop_all
 from starloom.core.people.recipes.runs import version_now
 from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
-from starloom.core.plan.install import install_plan
+from starloom.core.plan.starting import install_plan
 from starloom.core.rights.authorship import check_plan
 from starloom.core.rights.reserved import check_devices, check_planned
 from starloom.core.run import judgement, recovery
