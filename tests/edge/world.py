@@ -504,9 +504,10 @@ async def a_world(
     program: str = NAME,
     program_here: str = NAME,
     requirements: Path | None = None,
+    check_every: int = 1,
     **settings: Any,
 ) -> AsyncIterator[World]:
-    """Open a hub; closes it at the end."""
+    """Open a hub; closes it at the end. After each `check_every` commits it checks the invariants of its shard."""
     chosen = Settings(home=tmp_path, **settings)
     clock, fanout, links, jobs, refusals = ManualClock(), Fanout(), Links(), Jobs(), Refusals()
     store = MemoryStore()
@@ -520,7 +521,7 @@ async def a_world(
         live=fanout,
         jobs=jobs,
         values=blobs,
-        settings=EngineSettings(owner="test", check_every=1),
+        settings=EngineSettings(owner="test", check_every=check_every),
         secrets=vault,
         refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
     )
