@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from starloom.process.parentage import ends_with_parent
+from starloom.process.signals import ends_with_parent
 
 PAUSE_S = 0.2
 """A program that fails once is back before anybody notices."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
-from starloom.process.parentage import ends_with_parent
+from starloom.process.signals import ends_with_parent
 from starloom_protocol.api.lab import FaultTime, RunRow, RunState, ScenarioFault, ScenarioRow, StoryRow
 from starloom_protocol.plan.scenario import FaultDoc, Scenario, read_scenario
 
