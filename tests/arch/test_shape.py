@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 
 import pytest
 
@@ -15,10 +16,13 @@ from tests.arch.shape import (
     packages,
     paths_in_quotes,
     private_uses,
+    traced,
     untyped_answers,
 )
 
 CORE_ARROWS_MOST = 40
+TRACE_MOST = 49
+"""Files of the hub that one request runs through, from its POST to its answer."""
 ROOMS = {one.name: one for one in packages()}
 
 
@@ -38,6 +42,11 @@ def test_a_room_has_few_children_on_few_floors(room: Rooms) -> None:
 
 def test_the_rooms_of_the_core_have_few_arrows() -> None:
     assert len(ROOMS["starloom.core"].arrows) <= CORE_ARROWS_MOST
+
+
+def test_a_request_runs_through_few_files() -> None:
+    ran, _ = asyncio.run(traced())
+    assert len(ran) <= TRACE_MOST, ran
 
 
 def test_docstrings_and_comments_are_plain_english() -> None:

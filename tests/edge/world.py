@@ -210,6 +210,7 @@ class World:
         self.clock = clock
         self.token = token
         self.jobs = jobs
+        self.url = hub.settings.url
 
     @property
     def app(self) -> Any:
@@ -221,8 +222,7 @@ class World:
         headers = {"Authorization": f"Bearer {given}"} if given else {}
         transport = httpx.ASGITransport(app=self.app, client=("127.0.0.1", 40000))
         hooks: dict[str, list[Callable[..., Any]]] = {"response": [partial(held_to_its_type, self.app)]}
-        base = url or self.hub.settings.url
-        return httpx.AsyncClient(transport=transport, base_url=base, headers=headers, event_hooks=hooks)
+        return httpx.AsyncClient(transport=transport, base_url=url or self.url, headers=headers, event_hooks=hooks)
 
     def socket(self, path: str, headers: dict[str, str] | None = None) -> Ws:
         return Ws(self.app, path, {"host": f"127.0.0.1:{self.hub.settings.port}", **(headers or {})})
@@ -504,9 +504,10 @@ async def a_world(
     program: str = NAME,
     program_here: str = NAME,
     requirements: Path | None = None,
+    check_every: int = 1,
     **settings: Any,
 ) -> AsyncIterator[World]:
-    """Open a hub; closes it at the end."""
+    """Open a hub; closes it at the end. After each `check_every` commits it checks the invariants of its shard."""
     chosen = Settings(home=tmp_path, **settings)
     clock, fanout, links, jobs, refusals = ManualClock(), Fanout(), Links(), Jobs(), Refusals()
     store = MemoryStore()
@@ -520,7 +521,7 @@ async def a_world(
         live=fanout,
         jobs=jobs,
         values=blobs,
-        settings=EngineSettings(owner="test", check_every=1),
+        settings=EngineSettings(owner="test", check_every=check_every),
         secrets=vault,
         refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from typing import Any
 
 import pytest
 
 from starloom.process import ending
-from starloom.process.ending import end_tasks
+from starloom.process.ending import end_process, end_tasks
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +52,25 @@ async def test_an_error_of_a_task_is_its_owners_to_read() -> None:
 
 async def test_no_tasks_are_ended_at_once() -> None:
     await end_tasks([])
+
+
+async def _started(trap: str) -> asyncio.subprocess.Process:
+    """Start a shell that has set its trap for SIGTERM and waits for its input."""
+    script = f"trap '{trap}' TERM; echo ready; while :; do read line; done"
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec("sh", "-c", script, stdin=pipe, stdout=pipe)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"ready\n"
+    return process
+
+
+async def test_a_process_that_ends_when_asked_is_not_forced() -> None:
+    process = await _started("-")
+    assert await end_process(process, 10.0)
+    assert process.returncode == -signal.SIGTERM
+
+
+async def test_a_process_that_ignores_sigterm_is_ended_by_force() -> None:
+    process = await _started("")
+    assert not await end_process(process, 0.01)
+    assert process.returncode == -signal.SIGKILL

@@ -202,7 +202,7 @@ BUGS = [
     ),
     Bug(
         "a commit of unknown fate counts as applied",
-        "backend/starloom/engine/commits/committing.py",
+        "backend/starloom/engine/commits.py",
         "            return term == commit.term and pos >= commit.pos\n",
         "            return True\n",
         SIM,
@@ -378,7 +378,7 @@ BUGS = [
     ),
     Bug(
         "a commit in doubt counts under another's term",
-        "backend/starloom/engine/commits/committing.py",
+        "backend/starloom/engine/commits.py",
         "            return term == commit.term and pos >= commit.pos\n",
         "            return pos >= commit.pos\n",
         PAIR,

@@ -7,7 +7,7 @@ step        dispatches an input to its handler, settles the tasks it touched, pl
 answer      the outcome of a constellation, its sentence, and why a task waits
 clock       schedules, timers, expiry, retention
 people      requests, approvals, questions, controls, forks, access, saved recipes
-plan        installation, structure edits, groups, rules, review, drafts
+plan        start, structure edits, groups, rules, review, drafts
 fleet       devices: joining, connecting, draining, their owners' questions
 run         attempts: leases, reports, recovery, timeouts, hedges, checks, verification
 rights      the limits of an author: effects, consent, scope of edits, budgets, secrets

@@ -5,7 +5,7 @@ The agenda is bounded: a step that does not settle is a bug and is refused as a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from starloom.core.answer.outcome import grow, settle
@@ -50,12 +50,14 @@ from starloom.core.state import invariants
 from starloom.core.state.inputs import AnyInput, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import Answer
+from starloom.core.state.queues import queueable
 from starloom.core.state.tasks.gates import of_old_list, shut_cause
 from starloom.core.state.tasks.named_times import NoMoment
 from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
 from starloom_protocol.records.entities import TaskRecord
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 from starloom_protocol.wire.frames import BEGUN
 
@@ -113,16 +115,47 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
     if work.ready:
         _say_ready(work)
     if shard.queued_now:
-        waiting.watch(work)
+        _watch_queued(work)
     if shard.ended_stops:
         stop_all.note_ended(work)
     for name in list(shard.settled):
         _settle_constellation(work, name)
     shard.settled.clear()
     shard.touched.clear()
-    changed = {event.stream: None for event in work.events[first:]}
-    device_conditions.watch_taps(work, changed)
-    invariants.watch_stalls(work, changed)
+    _watch_attention(work, {event.stream: None for event in work.events[first:]})
+
+
+def _watch_queued(work: Work) -> None:
+    """Check the tasks that joined a queue in this step and were not placed in it."""
+    shard = work.shard
+    queued, shard.queued_now = shard.queued_now, {}
+    left = []
+    for name, task in queued:
+        constellation = shard.constellations.get(name)
+        record = constellation.tasks.get(task) if constellation is not None else None
+        if constellation is not None and record is not None and queueable(record):
+            left.append((constellation, constellation.specs[task], record))
+    if left:
+        waiting.watch(work, left)
+
+
+def _watch_attention(work: Work, names: Iterable[str]) -> None:
+    """Look at each changed constellation that has attention, or may need some for a tap or a stall."""
+    shard = work.shard
+    tapped, still = [], []
+    for name in names:
+        constellation = shard.constellations.get(name)
+        if constellation is None:
+            continue
+        attention = constellation.head.attention
+        if attention or constellation.tapped:
+            tapped.append(name)
+        if name in shard.live and (attention or not (constellation.open_attempts or constellation.ready)):
+            still.append(name)
+    if tapped:
+        device_conditions.watch_taps(work, tapped)
+    if still:
+        invariants.watch_stalls(work, still)
 
 
 def _follow_ends(work: Work) -> None:
@@ -238,6 +271,8 @@ def _make_ready(work: Work, constellation: Constellation, key: str, record: Task
         record = taken
     if record.review is not None:
         ready = moved(work, record, _READY, reason=Reason.REVIEW)
+    elif not (record.held or spec.group is not None or spec.not_before is not None):
+        ready = moved(work, record, _READY)
     else:
         try:
             ready = moments.ready(work, constellation, key, record)
@@ -299,7 +334,8 @@ def _place(work: Work, *, silent: bool) -> bool:
     """Carry out the hub's own calls and lease all tasks that can be placed now; True if there were any."""
     if not work.shard.queued:
         return False
-    placed = hub_calls.carry_out(work)
+    own = [demand for demand in work.shard.demands.values() if demand.tool in HUB_TOOLS]
+    placed = bool(own) and hub_calls.carry_out(work, own)
     turn = finish.PlacementPass(work.at_ms, silent)
     while True:
         found = next_lease(work.shard, turn)

@@ -30,8 +30,7 @@ from starloom.core.state.model import Shard
 from starloom.core.state.orders import DURABLE, Answer, AnyOrder, ArmTimer, OutboxOrder
 from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom.engine.commits.committing import TAKEN_OVER, Committing, Counts, Measured, is_waited_for
-from starloom.engine.commits.recording import Recording
+from starloom.engine.commits import TAKEN_OVER, Committing, Counts, Measured, Recording, is_waited_for
 from starloom.engine.inputs.inbox import EngineInbox, Entry, Lag
 from starloom.engine.inputs.leases import Leases
 from starloom.engine.inputs.remote import take_remote

@@ -18,7 +18,7 @@ from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
 from starloom.core.step import look, step
-from starloom.engine.commits.recording import (
+from starloom.engine.commits import (
     ConstellationLoaded,
     Foreign,
     Mark,

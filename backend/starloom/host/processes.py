@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from starloom.process.parentage import ends_with_parent
+from starloom.process.ending import end_process
+from starloom.process.signals import ends_with_parent
 
 PAUSE_S = 0.2
 """A program that fails once is back before anybody notices."""
@@ -85,16 +86,8 @@ class Child:
         """End it with SIGTERM, by force after `within_s`; idempotent."""
         self._stopping.set()
         process = self._process
-        if process is not None and process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.terminate()
-            try:
-                async with asyncio.timeout(within_s):
-                    await process.wait()
-            except TimeoutError:
-                self._say(f"{self.program.name} did not end within {within_s:g} s; it is ended by force")
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
+        if process is not None and process.returncode is None and not await end_process(process, within_s):
+            self._say(f"{self.program.name} did not end within {within_s:g} s; it was ended by force")
         await self._until_watched()
 
     async def _until_watched(self) -> None:

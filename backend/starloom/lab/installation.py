@@ -32,7 +32,7 @@ from starloom.host.agents import LocalAgent, join
 from starloom.host.ports import free_port
 from starloom.lab.clock_skew import set_clock
 from starloom.lab.proxy.fault_proxy import ThreadedProxy
-from starloom.process.parentage import ends_with_parent
+from starloom.process.signals import ends_with_parent
 from starloom_agent.home.directory import DEFAULT_SLOTS
 from starloom_protocol.vocabulary import Profile
 

@@ -1,4 +1,4 @@
-"""Ends tasks of asyncio for certain. Decides nothing about which, and hides no error of theirs.
+"""Ends tasks and processes of asyncio for certain. Decides nothing about which, and hides no error of theirs.
 
 Below Python 3.12 `asyncio.wait_for` drops a cancellation that arrives as its inner call ends, and the Redis client
 sends each command through it. A task that loops over such calls goes on after one `cancel()`, so it is cancelled until
@@ -8,6 +8,7 @@ it has ended.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -25,3 +26,18 @@ async def end_tasks(tasks: Iterable[asyncio.Future[Any]]) -> None:
     for task in named:
         if not task.cancelled():
             task.exception()  # read, so that asyncio does not report it as forgotten
+
+
+async def end_process(process: asyncio.subprocess.Process, within_s: float) -> bool:
+    """End a process with SIGTERM, or by force after `within_s`; True if it ended when it was asked."""
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        async with asyncio.timeout(within_s):
+            await process.wait()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+        return False
+    return True

@@ -1,5 +1,6 @@
-"""The agent's home directory: its layout, its file modes, and the record of the hub that the device has joined.
+"""The agent's home directory: the one that a command means, its layout and file modes, and the record of its hub.
 
+A command that names no home means the usual one, so that a line of a document works on this device as it stands.
 Everything is 0700 or 0600. Nothing here talks to a hub.
 """
 
@@ -19,7 +20,6 @@ from pathlib import Path
 
 import msgspec
 
-from starloom_agent.home.usual import home_of_owner, named_home, usual_home
 from starloom_protocol.vocabulary import Profile
 
 DEFAULT_SLOTS = 4
@@ -27,6 +27,53 @@ SLOTS_MOST = 4096
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EACCES, errno.ENOSYS})
 """The answers of file systems without hard links, among them those of phones."""
 _COMMAND = re.compile(r"(?<![\w./~-])starloom-agent ([a-z][a-z-]*)")
+VARIABLE = "STARLOOM_AGENT_HOME"
+_RECORD = "hub.json"
+_DEMO = "demo-"
+"""The names of the demo devices that a hub runs beside its own agent."""
+
+
+def named_home(path: str | None) -> Path | None:
+    """Return the home that a person chose, by an option or by the variable."""
+    chosen = path or os.environ.get(VARIABLE)
+    return _whole(Path(chosen)) if chosen else None
+
+
+def usual_home() -> Path:
+    """Return the home in whose environment this program lies if it has joined, else `~/.starloom-agent`."""
+    environment = Path(sys.prefix)
+    if environment.name.startswith("venv") and (environment.parent / _RECORD).exists():
+        return _whole(environment.parent)
+    return _whole(Path("~/.starloom-agent"))
+
+
+def home_of_owner() -> Path:
+    """Return the usual home; where nothing has joined there, that of the agent which the hub of this computer runs.
+
+    For commands that say or change what the owner allows: the hub starts and ends that agent itself.
+    """
+    usual = usual_home()
+    if (usual / _RECORD).exists():
+        return usual
+    for hub in _hubs():
+        found = [path.parent for path in sorted((hub / "agents").glob(f"*/{_RECORD}"))]
+        own = [home for home in found if not home.name.startswith(_DEMO)]
+        if own:
+            return _whole(own[0]) if len(own) == 1 else usual
+    return usual
+
+
+def _hubs() -> Iterator[Path]:
+    """Yield the places where the hub's data may lie, none of which depends on the folder that a person is in."""
+    named = os.environ.get("STARLOOM_HOME")
+    if named:
+        yield Path(named).expanduser()
+    yield Path(sys.prefix).parent / ".starloom"
+    yield Path.home() / ".local" / "share" / "starloom"
+
+
+def _whole(path: Path) -> Path:
+    return path.expanduser().resolve()
 
 
 class Joined(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

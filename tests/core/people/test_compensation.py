@@ -8,7 +8,7 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
-from starloom.engine.commits.recording import with_settings
+from starloom.engine.commits import with_settings
 from starloom_protocol.records.entities import Answer as AnswerRecord
 from starloom_protocol.records.entities import ResultSpec, UndoCall
 from starloom_protocol.vocabulary import Attention, Code, Outcome

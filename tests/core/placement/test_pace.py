@@ -24,7 +24,7 @@ from starloom.core.placement.pace import (
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.orders import SendDispatch
-from starloom.engine.commits.recording import settings_of, with_settings
+from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.records.entities import Attempt
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome

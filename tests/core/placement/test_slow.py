@@ -6,7 +6,7 @@ from starloom.core.answer.why import candidates_of
 from starloom.core.placement.pace import index_of, p90_ms, slow_sentence, slow_tools
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
-from starloom.engine.commits.recording import settings_of, with_settings
+from starloom.engine.commits import settings_of, with_settings
 from tests.builders import Driver, plan, task
 from tests.guard.test_lying_paces import taught
 

@@ -8,7 +8,7 @@ from starloom.core.placement.pace import COUNT_MOST, OCTAVE, log_of
 from starloom.core.rights.spending import goal_name, run_name, with_sample
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
-from starloom.engine.commits.recording import settings_of, with_settings
+from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.records.goals import Goal
 from starloom_protocol.records.models import Spending
 from tests.core.people.test_forks import fork

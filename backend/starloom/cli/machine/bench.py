@@ -16,7 +16,7 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
 from starloom.client.terminal.escaping import escaped_text, tell
-from starloom.process.interruption import stop_at_a_signal
+from starloom.process.signals import stop_at_a_signal
 
 if TYPE_CHECKING:
     from starloom.lab.nebula.planners.live_model import LiveModel

@@ -17,7 +17,7 @@ import starloom
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Place, Problem, usage
-from starloom.process.interruption import stop_at_a_signal
+from starloom.process.signals import stop_at_a_signal
 from starloom_protocol.text.wording import place_words
 
 if TYPE_CHECKING:

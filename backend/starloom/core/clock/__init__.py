@@ -2,7 +2,6 @@
 
 cron        the moments of a cron expression in a time zone
 schedules   firings, notices, and the inputs of people about schedules
-unseen      firings whose notices nobody could see
 moments     the times before which a task does not begin
 timers      every due moment that state implies
 leaving_out optional parts that give way to the deadline

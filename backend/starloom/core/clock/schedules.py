@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from starloom.core.clock import alarms
 from starloom.core.clock.cron import BadClock, following, passed
-from starloom.core.clock.unseen import unseen_in
 from starloom.core.people.approvals import needs_approval, plan_devices, plan_effects
 from starloom.core.people.controls import on_control
 from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
+from starloom.core.placement.selection import NOTIFY
 from starloom.core.rights.authorship import check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.rights.reserved import check_devices
@@ -46,6 +46,7 @@ from starloom_protocol.vocabulary import (
     Overlap,
     Role,
     ScheduleState,
+    TaskState,
 )
 
 DUE, TURN, TELL = "schedule_due", "schedule_turn", "schedule_tell"
@@ -270,9 +271,27 @@ def ended(work: Work, name: str) -> None:
     changed = replace(schedule, devices=devices, running=running, last=now)
     said = _worth_telling(schedule, now, constellation, work.shard.fleet)
     if said:
-        unseen = unseen_in(constellation, schedule.notice, work.at_ms) if head.state in _FAILED else None
+        unseen = _unseen_in(constellation, schedule.notice, work.at_ms) if head.state in _FAILED else None
         changed = noticed(changed, said, work.at_ms, name, unseen)
     keep(work, changed, EventKind.SCHEDULE_ENDED, note=said, by=ENGINE)
+
+
+def _unseen_in(constellation: Constellation, before: Notice | None, at_ms: int) -> Unseen | None:
+    """Return the cause that the failed tasks share, all of them notices that nobody could see; None for other failures.
+
+    The cause lasts since the notice `before`, if that has the same one. People read the notices of one cause together.
+    """
+    failed = [task for task, record in constellation.tasks.items() if record.state is TaskState.FAILED]
+    if not failed or any(constellation.specs[task].tool != NOTIFY for task in failed):
+        return None
+    last = [constellation.last_attempt(task) for task in failed]
+    causes = {(attempt.device, attempt.code) if attempt is not None else None for attempt in last}
+    cause = causes.pop()
+    if causes or cause is None or cause[1] is None:
+        return None
+    known = before.unseen if before is not None else None
+    same = known is not None and (known.device, known.code) == cause
+    return Unseen(code=cause[1], device=cause[0], since_ms=known.since_ms if known is not None and same else at_ms)
 
 
 def _digest(constellation: Constellation) -> str:
@@ -440,7 +459,8 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     if faults:
         raise Refusal(*faults)
     check_plan(work.by, item.plan, approves=item.approves)
-    check_devices(work.by, work.shard.fleet, item.plan)
+    if is_model(work.by):
+        check_devices(work.shard.fleet, item.plan)
     consent = _consent(work, item, known)
     if known is not None and not _takes_over(work, item, known):
         if chosen.name == known.name:

@@ -18,7 +18,6 @@ from starloom.core.placement.device_conditions import without_session_facts
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
 from starloom.core.run.attempts import TOLD_TO_STOP, dispatch_of
-from starloom.core.run.case import present
 from starloom.core.run.late_facts import ask_again
 from starloom.core.state.inputs import (
     DeviceConnected,
@@ -32,7 +31,7 @@ from starloom.core.state.inputs import (
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, unattend
+from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, present, unattend
 from starloom_protocol.records.entities import Device, Enrollment, Offer, ToolOffer
 from starloom_protocol.stream.authors import ENGINE, author_of, who
 from starloom_protocol.stream.events import EventKind

@@ -8,7 +8,7 @@ the task itself, without an attempt, as that of a question to a person.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
@@ -48,10 +48,10 @@ T = TypeVar("T")
 _OWN_PLAN = "Submit a plan of its own for it."
 
 
-def carry_out(work: Work) -> bool:
-    """Carry out every call of the hub's own tools that is ready; True if there was one."""
+def carry_out(work: Work, demands: Iterable[Demand]) -> bool:
+    """Carry out every ready call in these demands for the hub's own tools; True if there was one."""
     shard, done = work.shard, False
-    for demand in [one for one in shard.demands.values() if one.tool in HUB_TOOLS]:
+    for demand in demands:
         for name in list(demand.lines):
             for task in _taken(shard, demand, name):
                 done = True

@@ -14,8 +14,9 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from starloom.core.people.controls import activate, stop_all
+from starloom.core.people.controls import stop_all
 from starloom.core.placement.absent_devices import lost_words
+from starloom.core.plan.starting import activate
 from starloom.core.rights.authorship import is_free
 from starloom.core.rights.call_effects import (
     ASKING,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.people.controls import activate
 from starloom.core.plan.edits import apply_edit
+from starloom.core.plan.starting import activate
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
 from starloom.core.state.inputs import UndoRequested
 from starloom.core.state.model import Constellation, Fleet

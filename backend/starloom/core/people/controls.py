@@ -11,12 +11,11 @@ from shlex import quote
 
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import requeue
 from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
-from starloom.core.rights import budgets, spending
+from starloom.core.plan.starting import activate
+from starloom.core.rights import budgets
 from starloom.core.rights.authorship import check_control
-from starloom.core.run import timeouts
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.run.judgement import branches
 from starloom.core.state.inputs import ControlRequested
@@ -28,7 +27,6 @@ from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.tasks.turns import turns_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import (
-    Put,
     Refusal,
     Work,
     change_task,
@@ -38,7 +36,6 @@ from starloom.core.state.work import (
     moved,
     repeats,
     unattend,
-    withdraw_proposals,
 )
 from starloom_protocol.records.entities import Attempt, TaskRecord
 from starloom_protocol.stream.authors import ENGINE, may_decide, name_of
@@ -107,36 +104,6 @@ def _resume(work: Work, constellation: Constellation, item: ControlRequested) ->
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"only a paused constellation can go on; it is {head.state}"))
     budgets.allow_again(work, constellation)
     activate(work, constellation, EventKind.RESUMED, item.reason)
-
-
-def activate(work: Work, constellation: Constellation, kind: EventKind, note: str) -> None:
-    """Make a constellation active and put its ready tasks back into their queues; without a plan it looks on."""
-    head = constellation.head
-    active = replace(head, state=_STATE.ACTIVE if head.version else _STATE.LOOKING, ended_ms=0, paused_since_ms=0)
-    if head.ended_ms and work.shard.settings.spending_rows_most and spending.teaches(constellation):
-        active = replace(active, taught=True)
-    if kind is EventKind.REOPENED and head.ended_ms and work.shard.settings.keeps_reopenings:
-        active = replace(active, reopened_ms=work.at_ms)
-    if head.given_up:
-        # A person continues it.
-        active = replace(active, cancelled_by=None, given_up="")
-    if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
-        # A person opened it again after its deadline, which no longer applies.
-        active = replace(active, deadline_s=0)
-    stood = timeouts.stood_still(constellation, work.at_ms) if head.paused_since_ms else []
-    puts: list[Put] = [*stood, ("head", "", active)]
-    work.emit(constellation, kind, "", puts, note=note)
-    if kind is EventKind.REOPENED:
-        withdraw_proposals(work, constellation)
-    unattend(work, constellation, Attention.HISTORY_RESTORED)
-    if constellation.groups:
-        conversation.look_again(work, constellation)
-    for task in constellation.tasks:
-        requeue(work.shard, constellation, task)
-        if constellation.specs[task].person is not None or constellation.specs[task].reuse is not None:
-            # While the plan waited for its approval no question was opened and no earlier result was taken over.
-            work.shard.touched[(constellation.name, task)] = None
-    work.shard.settled[constellation.name] = None
 
 
 def _cancel(work: Work, constellation: Constellation, item: ControlRequested) -> None:

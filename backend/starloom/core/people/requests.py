@@ -15,7 +15,7 @@ from starloom.core.people.controls import stop_all
 from starloom.core.people.recipes.runs import version_now
 from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
-from starloom.core.plan.install import install_plan
+from starloom.core.plan.starting import install_plan
 from starloom.core.rights.authorship import check_plan
 from starloom.core.rights.reserved import check_devices, check_planned
 from starloom.core.run import judgement, recovery
@@ -105,7 +105,8 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
         work.emit(shard.access, EventKind.KEY_USED, item.constellation, [("idem", f"{item.caller}/{key}", entry)])
     if item.plan is not None:
         check_plan(author, item.plan, approves=item.approves, controls=head.controls)
-        check_devices(author, shard.fleet, item.plan)
+        if is_model(author):
+            check_devices(shard.fleet, item.plan)
         _install(work, constellation, item.plan, item.plan_hash, author=author, asked_in_words=False)
     else:
         job = Job(id="plan-1", kind=_PLAN_JOB, opened_ms=work.at_ms)

@@ -6,6 +6,8 @@ a device that is away after `schedule_to_start_s`. An optional task is skipped t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from starloom.core.placement import off_devices
 from starloom.core.placement.absent_devices import gone
 from starloom.core.placement.selection import is_able, judge_device, nearest, offering
@@ -33,25 +35,19 @@ from starloom_protocol.vocabulary import (
 _ABOUT_DEVICES = (Attention.NO_CAPABLE_DEVICE, Attention.WAITS_LONG, Attention.MISSING_GRANT, Attention.MISSING_SECRET)
 
 
-def watch(work: Work) -> None:
-    """Check the tasks that were queued in this step and found no device: arm a timer, and perhaps ask for attention."""
+def watch(work: Work, queued: Iterable[tuple[Constellation, TaskSpec, TaskRecord]]) -> None:
+    """Check tasks that joined a queue and found no device: arm a timer, and perhaps ask for attention."""
     shard = work.shard
     judged: dict[tuple[str, tuple[str, bytes]], None] = {}
-    for name, task in shard.queued_now:
-        constellation = shard.constellations.get(name)
-        record = constellation.tasks.get(task) if constellation else None
-        if constellation is None or record is None or not queueable(record):
-            continue
-        spec = constellation.specs[task]
+    for constellation, spec, record in queued:
         work.order(too_long(constellation, spec, record, record.since_ms))
         off = off_devices.timer_for(constellation, shard.fleet, spec, record, work.at_ms)
         if off is not None:
             work.order(off)
-        key = (name, demand_key(spec))
+        key = (constellation.name, demand_key(spec))
         if key not in judged and constellation.head.state is ConstellationState.ACTIVE:
             judged[key] = None
             _attend(work, constellation, spec)
-    shard.queued_now.clear()
 
 
 def _attend(work: Work, constellation: Constellation, spec: TaskSpec) -> None:

@@ -1,6 +1,6 @@
 """The plan of a constellation and its versions.
 
-install        a lowered plan becomes version 1
+starting       a lowered plan becomes version 1, and a constellation becomes active
 edits          structure edits: one atomic batch from version n to n+1
 batches        the plan as a batch of operations leaves it: its faults, values, successors, the batch that undoes one
 goals          groups that grow by the steps of a model

@@ -20,7 +20,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, Fault, Head, RuleRecord, Selector, TaskSpec
-from starloom_protocol.stream.authors import ENGINE, MODEL, is_model
+from starloom_protocol.stream.authors import ENGINE, is_model
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
@@ -28,7 +28,7 @@ _HINT: Final = "Do it on another device, or ask the person to name this one in t
 _SELECTORS: Final = frozenset({"device", "devices"})
 
 
-def check_devices(author: str, fleet: Fleet, plan: LoweredPlan, *, words: str = "") -> None:
+def check_devices(fleet: Fleet, plan: LoweredPlan, *, words: str = "") -> None:
     """Refuse a model's plan that brings work to a reserved device which the `words` of a person do not name.
 
     The text of a recipe names it too if a person keeps it; its values are the model's.
@@ -36,8 +36,6 @@ def check_devices(author: str, fleet: Fleet, plan: LoweredPlan, *, words: str = 
     Raises:
         Refusal: with a fault for each such device.
     """
-    if not is_model(author):
-        return
     found = _named_in(fleet, plan.specs, plan.rules)
     if plan.recipe is not None and not is_kept_by_model(fleet, plan.recipe):
         found = {one: place for one, place in found.items() if _says(plan.params, fleet, one)}
@@ -46,13 +44,13 @@ def check_devices(author: str, fleet: Fleet, plan: LoweredPlan, *, words: str = 
 
 
 def check_planned(fleet: Fleet, constellation: Constellation, plan: LoweredPlan, *, by_model: bool) -> None:
-    """Refuse the plan that was made for a request, as `check_devices` does.
+    """Refuse the plan that was made for a request as `check_devices` does, if a model or an assistant asked for it.
 
     Raises:
         Refusal: with a fault for each such device.
     """
-    author = MODEL if by_model else constellation.head.author
-    check_devices(author, fleet, plan, words=persons_words(constellation))
+    if by_model or is_model(constellation.head.author):
+        check_devices(fleet, plan, words=persons_words(constellation))
 
 
 def edited(

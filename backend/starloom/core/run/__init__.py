@@ -1,7 +1,6 @@
 """Attempts from lease to end: leases, reports, retries, moves and checks. Changes no plan.
 
 attempts           leases with their fences and timers, starts, results, receipts
-case               an attempt and all that a decision about it needs
 recovery           the recovery ladder: another attempt, another call, the question to a person, failure
 timeouts           the limits of an attempt's and a round's time
 absence            silent devices by their policy, back-off, the fence of a cancel

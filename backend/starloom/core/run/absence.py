@@ -10,12 +10,11 @@ from msgspec.structs import replace
 from starloom.core.placement import device_conditions, off_devices, waiting
 from starloom.core.run import recovery
 from starloom.core.run.attempts import TOLD_TO_STOP, absence_of, stopped
-from starloom.core.run.case import present
 from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Work, change_task, task_of_timer, task_timer
+from starloom.core.state.work import Work, change_task, present, task_of_timer, task_timer
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import DeviceLink, Reason

@@ -18,7 +18,6 @@ from starloom.core.placement.device_conditions import tap_reason
 from starloom.core.placement.selection import Choice
 from starloom.core.rights.secrets import given
 from starloom.core.run import hedging, judgement, recovery, verification
-from starloom.core.run.case import Case, present
 from starloom.core.state.inputs import (
     LedgerReported,
     ReceiptReported,
@@ -29,7 +28,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.tasks.gates import SIZE, deciding, fact, size_key, successes, wants_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Work, change_task, close_question, moved, task_timer, unattend
+from starloom.core.state.work import Case, Work, change_task, close_question, moved, present, task_timer, unattend
 from starloom_protocol.records.entities import Attempt, Input, TaskRecord, TaskSpec
 from starloom_protocol.records.specs import Check, counts_as_one
 from starloom_protocol.stream.authors import ENGINE

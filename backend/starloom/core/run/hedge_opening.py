@@ -13,11 +13,10 @@ from starloom.core.placement.pace import index_of, inputs_of, p90_ms, size_of
 from starloom.core.placement.selection import elsewhere
 from starloom.core.rights.budgets import used_up
 from starloom.core.run.attempts import dispatch_of
-from starloom.core.run.case import Case
 from starloom.core.run.recovery import attempts_most
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.work import Put, Work, change_task, task_of_timer
+from starloom.core.state.work import Case, Put, Work, change_task, task_of_timer
 from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.run.case import Case, present
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import SendCancel
-from starloom.core.state.work import Put, Work
+from starloom.core.state.work import Case, Put, Work, present
 from starloom_protocol.records.entities import Attempt, TaskRecord
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind

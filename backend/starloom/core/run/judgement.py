@@ -16,7 +16,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.run import recovery
-from starloom.core.run.case import Case, present
 from starloom.core.state.inputs import TimerFired, VerdictGiven
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
@@ -24,6 +23,7 @@ from starloom.core.state.tasks.gates import successes
 from starloom.core.state.tasks.roles import called
 from starloom.core.state.tasks.shown import shown_beside
 from starloom.core.state.work import (
+    Case,
     Put,
     Refusal,
     Work,
@@ -35,6 +35,7 @@ from starloom.core.state.work import (
     fault,
     moved,
     named_job,
+    present,
 )
 from starloom_protocol.records.entities import (
     Choice,

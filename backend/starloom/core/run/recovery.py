@@ -23,14 +23,13 @@ from msgspec.structs import replace
 from starloom.core.placement import health, pace
 from starloom.core.placement.selection import able, is_able, is_able_for, judge_device, nearest, offering
 from starloom.core.run import hedging
-from starloom.core.run.case import Case
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY, queueable
 from starloom.core.state.secret_needs import needs_of
 from starloom.core.state.tasks.roles import called
-from starloom.core.state.work import Put, Refusal, Work, answered, attend, change_task, fault, moved, task_timer
+from starloom.core.state.work import Case, Put, Refusal, Work, answered, attend, change_task, fault, moved, task_timer
 from starloom_protocol.records.entities import Attempt, Choice, Question, Selector, TaskRecord, TaskSpec, Version
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind

@@ -13,12 +13,11 @@ from msgspec.structs import replace
 from starloom.core.placement import finish
 from starloom.core.run import hedge_opening, recovery
 from starloom.core.run.attempts import dispatch_of
-from starloom.core.run.case import Case, present
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import ArmTimer, SendCancel, SendResume
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Put, Work, attend, change_task, task_of_timer, task_timer, unattend
+from starloom.core.state.work import Case, Put, Work, attend, change_task, present, task_of_timer, task_timer, unattend
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind

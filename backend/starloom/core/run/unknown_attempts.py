@@ -10,12 +10,11 @@ from msgspec.structs import replace
 
 from starloom.core.placement.selection import elsewhere, is_kept_from, judge_device
 from starloom.core.run.attempts import dispatch_of
-from starloom.core.run.case import Case
 from starloom.core.state.inputs import LedgerReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.queues import ANY
 from starloom.core.state.secret_needs import needs_of
-from starloom.core.state.work import Work, attend, change_task, moved
+from starloom.core.state.work import Case, Work, attend, change_task, moved
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind

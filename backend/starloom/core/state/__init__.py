@@ -3,7 +3,7 @@
 model         the shard: fleet, access and constellations as maps of entities, with derived indexes; tools held once
 apply         the only code that changes the model: put a record, keep the indexes, undo
 inputs        requests, reports, timers       orders       requests to the edge
-work          one batch: its events, orders and answers, and the undoing of an input
+work          one batch: its events, orders and answers, the undoing of an input, the case of an attempt
 transitions   the table of (state, trigger) pairs of a task
 tasks         pure functions on tasks: gates, order, roles
 queues        queues of ready tasks, and the fair sharing of free slots

@@ -60,7 +60,7 @@ def enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
     key = tool, where + head.author.encode()
     demand = shard.demands.get(key)
     if demand is None:
-        needs = needs_of(shard.access, spec, head.recipe)
+        needs = needs_of(shard.access, spec, head.recipe) if spec.secrets else None
         demand = shard.demands[key] = Demand(key, tool, spec.device or ANY, needs, head.author)
         shard.shares.setdefault(head.author, 0)
     shard.queued[(name, task)] = demand.key

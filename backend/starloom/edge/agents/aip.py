@@ -345,7 +345,8 @@ class Connection:
         )
 
     def _result(self, frame: f.ResultFrame) -> None:
-        frame = self._parts.given.result(frame)
+        if self._parts.given.by_lease:
+            frame = self._parts.given.result(frame)
         self._parts.inbox.post(
             inputs.ResultReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
         )

@@ -24,6 +24,8 @@ LISTS_MOST: Final = 1_000
 LIST_BYTES_MOST: Final = 64 * 1024 * 1024
 """A value that is too long for a frame is an artifact, and may name others; a longer one is not looked into."""
 
+HASH_CHARS: Final = 64
+"""A shorter text names no artifact."""
 _HASH: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
@@ -85,7 +87,7 @@ class ArtifactRights:
             for part in item.parts:
                 if part.artifact is not None:
                     known.add_list(part.artifact)
-                elif part.value is not None and len(part.value) >= 64:
+                elif part.value is not None and len(part.value) >= HASH_CHARS:
                     known.add(_HASH.findall(part.value))
 
     def resumed(self, device: str, attempts: Iterable[LeaseRef]) -> None:

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from starloom.edge.agents.artifact_rights import ArtifactRights
+from starloom.edge.agents.artifact_rights import HASH_CHARS, ArtifactRights
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.channel import ChannelKeys
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, tag_of
@@ -280,7 +280,8 @@ class Links:
         for frame in frames:
             if type(frame) is Dispatch:
                 self.grant(device, frame.at.constellation, frame.at.task, frame.at.attempt)
-                self.rights.dispatched(device, frame)
+                if frame.inputs or len(frame.args) >= HASH_CHARS:
+                    self.rights.dispatched(device, frame)
         if not links[-1].hold(frames):
             return False
         if not self._held:

@@ -274,7 +274,8 @@ class FleetView:
     def equivalents(self) -> Equivalents:
         """Return the tools that stand for others by their owners' word; kept like `tools`."""
         if self._equivalents is None:
-            self._equivalents = equivalents(self.devices, self.offers)
+            stand_in = any(tool.stands_for for tools in self._tool_sets.different() for tool in tools.values())
+            self._equivalents = equivalents(self.devices, self.offers) if stand_in else {}
         return self._equivalents
 
     def by_link(self) -> Mapping[DeviceLink, int]:

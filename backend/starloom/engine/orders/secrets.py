@@ -56,18 +56,21 @@ class NoSecrets:
 
 
 class DispatchedSecrets:
-    """The values given to open and recently ended attempts; bounded, the oldest is forgotten first."""
+    """The values given to open and recently ended attempts; bounded, the oldest is forgotten first.
+
+    Where `by_lease` is empty, no report has anything to be cleaned of.
+    """
 
     def __init__(self) -> None:
-        self._given: OrderedDict[_Place, Scrubber] = OrderedDict()
+        self.by_lease: OrderedDict[_Place, Scrubber] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._given)
+        return len(self.by_lease)
 
     def note(self, at: LeaseRef, values: list[str]) -> None:
-        self._given[_place(at)] = Scrubber(values)
-        while len(self._given) > GIVEN_MOST:
-            self._given.popitem(last=False)
+        self.by_lease[_place(at)] = Scrubber(values)
+        while len(self.by_lease) > GIVEN_MOST:
+            self.by_lease.popitem(last=False)
 
     def result(self, frame: ResultFrame) -> ResultFrame:
         """Return a result without the values that its attempt was given."""
@@ -95,7 +98,7 @@ class DispatchedSecrets:
         return frame if found is None else replace(frame, note=found.text(frame.note))
 
     def _of(self, at: LeaseRef) -> Scrubber | None:
-        return self._given.get(_place(at)) if self._given else None
+        return self.by_lease.get(_place(at)) if self.by_lease else None
 
 
 def _place(at: LeaseRef) -> _Place:

@@ -16,7 +16,7 @@ from starloom.core.clock.eviction import drop, may_retire, missing, prune_demand
 from starloom.core.state.apply import load
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Shard
-from starloom.engine.commits.recording import Recording
+from starloom.engine.commits import Recording
 from starloom.engine.inputs.inbox import Entry
 from starloom.engine.orders.pump import REPORTS, Acknowledgements
 from starloom.engine.ports import Clock, Reply

@@ -7,7 +7,6 @@ memory alone, for the latest `RUNS_KEPT` runs; they are lost with this process.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import sys
@@ -18,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
-from starloom.process.parentage import ends_with_parent
+from starloom.process.ending import end_process
+from starloom.process.signals import ends_with_parent
 from starloom_protocol.api.lab import FaultTime, RunRow, RunState, ScenarioFault, ScenarioRow, StoryRow
 from starloom_protocol.plan.scenario import FaultDoc, Scenario, read_scenario
 
@@ -238,15 +238,7 @@ async def _end(run: Run, within_s: float) -> None:
     process = run.process
     if process is None or process.returncode is not None:
         return
-    with contextlib.suppress(ProcessLookupError):
-        process.terminate()
-    try:
-        async with asyncio.timeout(within_s):
-            await process.wait()
-    except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+    await end_process(process, within_s)
 
 
 def _row(name: str, scenario: Scenario, latest: Run | None) -> ScenarioRow:

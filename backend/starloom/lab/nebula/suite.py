@@ -26,7 +26,7 @@ from starloom.lab.nebula.reports.report_page import page_of
 from starloom.lab.nebula.running import GOLD, SCRIPT, Ran, Runner
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.world.nebula_world import NebulaWorld
-from starloom.process.interruption import undisturbed
+from starloom.process.signals import undisturbed
 
 SMOKE: Final = (1, 6, 10, 13, 15, 18, 25, 30, 41, 43)
 """Ten tasks, of most categories, that take less than a minute together."""

@@ -22,7 +22,7 @@ from starloom.lab.installation import Installation
 from starloom.lab.scenarios.follower import Follower
 from starloom.lab.scenarios.verdict import misses, state_of
 from starloom.lab.story import FAULT, HEALED, NOTE, Line, Story
-from starloom.process.interruption import undisturbed
+from starloom.process.signals import undisturbed
 from starloom_protocol.plan.scenario import AtDoc, FaultDoc, Scenario
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES

@@ -25,8 +25,14 @@ from starloom.core.state.model import Access, Fleet
 from starloom.core.state.secret_needs import Needs
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.capability import MissingGrant, TaskFault, capability_fault, never_able, uncertain
-from starloom.planner.preview.device_warnings import agent_warnings, folder_warnings, program_warnings
-from starloom.planner.preview.host_grants import NET_REACH, asked_host, lacks_host
+from starloom.planner.preview.device_allowances import (
+    NET_REACH,
+    agent_warnings,
+    asked_host,
+    folder_warnings,
+    lacks_host,
+    program_warnings,
+)
 from starloom.planner.preview.secret_flow import (
     SecretFlow,
     access_of,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from starloom.process.parentage import ends_with_parent
+from starloom.process.signals import ends_with_parent
 from starloom.process.sockets import NoPlace, make_private, socket_path
 from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.port import DiskFull, Unavailable

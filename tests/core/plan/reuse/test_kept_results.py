@@ -12,7 +12,7 @@ from starloom.core.state.apply import put_all
 from starloom.core.state.inputs import QuestionAnswered
 from starloom.core.state.model import ShardSettings
 from starloom.core.state.work import Work
-from starloom.engine.commits.recording import settings_of, with_settings
+from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.records.entities import Check, Policy, Reuse
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical

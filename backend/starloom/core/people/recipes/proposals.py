@@ -65,12 +65,12 @@ def propose(work: Work, constellation: Constellation) -> None:
     specs = [constellation.specs[name] for name in first.added if name in constellation.specs]
     if len(specs) != len(first.added) or not all(map(_is_plain, specs)):
         return
-    try:
-        found = trace(work.shard.fleet, constellation, specs, words, looks)
-    except Untraced as untraced:
-        found, because = Traced(specs, []), str(untraced)
-    else:
-        because = ""
+    found, because = Traced(specs, []), ""
+    if looks or constellation.questions:
+        try:
+            found = trace(work.shard.fleet, constellation, specs, words, looks)
+        except Untraced as untraced:
+            because = str(untraced)
     made = _made(work, constellation, found, words, because)
     if made is not None:
         _keep(work, made)

@@ -339,13 +339,11 @@ class Submit:
         Raises:
             Problem: no model is set, with each place that has a judge or a goal.
         """
-        if model_is_set(self._hub.settings):
-            return plan
         places = [(f"tasks.{spec.id}.judge", NO_JUDGE, SET_ONE) for spec in plan.specs if spec.judge is not None]
         places += [("judge", NO_JUDGE, SET_ONE)] if plan.policy.judge is not None else []
         goals = (spec.id for spec in plan.specs if spec.goal is not None and not spec.optional)
         places += [(f"tasks.{name}.goal", NO_GOAL, WITHOUT_GOAL) for name in goals]
-        if places:
+        if places and not model_is_set(self._hub.settings):
             raise problem_of_faults(
                 [Fault(code=Code.MODEL_NOT_SET, hint=hint, place=place, reason=why) for place, why, hint in places]
             )
@@ -422,7 +420,8 @@ def _lowered(
             one, params=params or None, known_devices=devices, known_tools=tools, known_signatures=signatures
         )
 
-    return _plan_of(check_with_equivalents(found, declared, check), _ids_of(found))
+    checked = check_with_equivalents(found, declared, check) if declared else check(found)
+    return _plan_of(checked, _ids_of(found))
 
 
 def _ids_of(document: Any) -> list[str]:

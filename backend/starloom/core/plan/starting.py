@@ -1,20 +1,27 @@
-"""Installation: a lowered plan becomes version 1 of an empty constellation, as one event; `edits` makes later ones."""
+"""The start of a constellation: its plan becomes version 1, as one event, and it becomes active, first or again.
+
+`edits` makes the later versions.
+"""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
 from starloom.core.placement.pace import usual_ms
+from starloom.core.placement.selection import requeue
 from starloom.core.plan.edits import first_record
+from starloom.core.plan.goals import conversation
 from starloom.core.plan.groups import data_edges
+from starloom.core.rights import spending
+from starloom.core.run import timeouts
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import find_cycle, set_ranks
-from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom.core.state.work import Put, Refusal, Work, fault, unattend, withdraw_proposals
 from starloom_protocol.plan.checks.findings import topic_gates
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Dependency, Fault, TaskRecord, Version, dependency_id
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import Code, TaskState
+from starloom_protocol.vocabulary import Attention, Code, ConstellationState, TaskState
 
 
 def install_plan(
@@ -72,6 +79,41 @@ def install_plan(
     if not set_ranks(constellation):
         cycle = find_cycle(constellation, ids) or []
         raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, *cycle[:1]]), "dependencies"))
+
+
+def activate(work: Work, constellation: Constellation, kind: EventKind, note: str) -> None:
+    """Make a constellation active and put its ready tasks back into their queues; without a plan it looks on."""
+    head = constellation.head
+    active = replace(
+        head,
+        state=ConstellationState.ACTIVE if head.version else ConstellationState.LOOKING,
+        ended_ms=0,
+        paused_since_ms=0,
+    )
+    if head.ended_ms and work.shard.settings.spending_rows_most and spending.teaches(constellation):
+        active = replace(active, taught=True)
+    if kind is EventKind.REOPENED and head.ended_ms and work.shard.settings.keeps_reopenings:
+        active = replace(active, reopened_ms=work.at_ms)
+    if head.given_up:
+        # A person continues it.
+        active = replace(active, cancelled_by=None, given_up="")
+    if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
+        # A person opened it again after its deadline, which no longer applies.
+        active = replace(active, deadline_s=0)
+    stood = timeouts.stood_still(constellation, work.at_ms) if head.paused_since_ms else []
+    puts: list[Put] = [*stood, ("head", "", active)]
+    work.emit(constellation, kind, "", puts, note=note)
+    if kind is EventKind.REOPENED:
+        withdraw_proposals(work, constellation)
+    unattend(work, constellation, Attention.HISTORY_RESTORED)
+    if constellation.groups:
+        conversation.look_again(work, constellation)
+    for task in constellation.tasks:
+        requeue(work.shard, constellation, task)
+        if constellation.specs[task].person is not None or constellation.specs[task].reuse is not None:
+            # While the plan waited for its approval no question was opened and no earlier result was taken over.
+            work.shard.touched[(constellation.name, task)] = None
+    work.shard.settled[constellation.name] = None
 
 
 def _edges_of(plan: LoweredPlan) -> dict[str, Dependency]:

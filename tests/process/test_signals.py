@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from starloom.process.interruption import stop_at_a_signal, undisturbed
+from starloom.process.signals import stop_at_a_signal, undisturbed
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -21,7 +21,7 @@ def handlers() -> Iterator[None]:
 
 
 def at(monkeypatch: pytest.MonkeyPatch, now_s: float) -> None:
-    monkeypatch.setattr("starloom.process.interruption.time.monotonic", lambda: now_s)
+    monkeypatch.setattr("starloom.process.signals.time.monotonic", lambda: now_s)
 
 
 def test_signals_shortly_after_each_other_are_one_wish(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_a_signal_while_another_is_on_its_way_stops_as_well(monkeypatch: pytest.
         raise SystemError("<built-in function monotonic> returned a result with an exception set")
 
     stop_at_a_signal()
-    monkeypatch.setattr("starloom.process.interruption.time.monotonic", fails)
+    monkeypatch.setattr("starloom.process.signals.time.monotonic", fails)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
 

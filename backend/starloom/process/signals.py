@@ -1,12 +1,19 @@
-"""Ctrl-C and SIGTERM of a command that runs processes of its own: both stop it, and neither breaks off its tidying."""
+"""Signals that end processes: Ctrl-C and SIGTERM to a command with processes of its own, and the end of a parent.
+
+A signal stops such a command, and breaks off none of its tidying. A child ends when its parent does, so that no orphan
+survives a killed supervisor. Starts nothing.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Final
 
@@ -47,3 +54,27 @@ def undisturbed() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+_PR_SET_PDEATHSIG: Final = 1
+"""`prctl(2)`: sets the signal that this process gets when its parent's thread ends."""
+
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def ends_with_parent() -> Callable[[], None] | None:
+    """Return a `preexec_fn` for a child of this process, or None where the system has no death signal.
+
+    The function runs between fork and exec, so it uses nothing that a lock of the parent could guard.
+    """
+    libc = _libc
+    if libc is None:
+        return None
+    parent = os.getpid()
+
+    def prepare() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # the parent ended before the order was given
+            os._exit(1)
+
+    return prepare

@@ -1,8 +1,9 @@
-"""Warnings of a preview about what owners of devices decide: paths outside allowed folders, work for agents of others.
+"""The folders, hosts and agents of others that owners of devices allow, as a preview sees them.
 
 Pure; warns and refuses nothing. The device alone decides: only it knows where links lead, so a path is judged only
 where it is written out in full. It judges each step of an agent of others, too; the warning about one repeats what its
-owner has declared.
+owner has declared. A tool that asks a host beside other work has no grant of its own and checks its host in the call,
+so a missing host is seen here by the arguments that name one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from shlex import quote
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from starloom.planner.quoting import plain
 from starloom.process.program import on_device
@@ -99,3 +101,46 @@ def agent_warnings(spec: TaskSpec, offer: ToolOffer, devices: Iterable[str]) -> 
             f"{spec.id}: {plain(offer.title, _TITLE_CHARS)}. It decides on its own steps; {where} asks its owner "
             "for each further permission, and an approval of this plan gives none"
         )
+
+
+NET_REACH: Final = "net:reach"
+HOSTS: Final = "hosts"
+"""The fact of an offer that lists hosts, one a line; `*` is any."""
+_BY_TOOL: Final[Mapping[str, tuple[str, ...]]] = {
+    "browser.capture": ("url",),
+    "browser.read": ("url",),
+    "browser.steps": ("url",),
+    "git.clone": ("url",),
+    "http.request": ("url",),
+    "net.check": ("at", "url", "host"),
+    "wait.until": ("host",),
+}
+"""The arguments of each tool that checks a host, in the order in which it asks them."""
+
+
+def asked_host(spec: TaskSpec) -> str | None:
+    """Return the host that a task asks, an empty text if only its run shows which, None if it asks none."""
+    names = _BY_TOOL.get(spec.tool or "")
+    if names is None:
+        return None
+    if any(item.name in names for item in spec.inputs):
+        return ""
+    args = parse(spec.args)
+    given = next((args[name] for name in names if args.get(name)), None) if isinstance(args, dict) else None
+    return _host(given) if given is not None else None
+
+
+def _host(given: Any) -> str:
+    if not isinstance(given, str) or "{{" in given:
+        return ""
+    try:
+        found = urlsplit(given if "//" in given else f"//{given}").hostname
+    except ValueError:
+        return ""
+    return (found or "").lower()
+
+
+def lacks_host(host: str, facts: Mapping[str, str]) -> bool:
+    """Tell whether a device that grants `net:reach` has told its hosts, and this one is not among them."""
+    listed = facts.get(HOSTS)
+    return bool(host) and listed is not None and not {"*", host} & set(listed.splitlines())

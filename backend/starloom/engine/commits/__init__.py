@@ -1,4 +1,0 @@
-"""Commits of the engine: made through outages, with the record of their inputs.
-
-Must not decide an input.
-"""
