@@ -397,4 +397,14 @@ DEVICE_THREATS = (
         ("tests/guard/test_hidden_alarms.py::test_t195_",),
         part="a device that lies about itself is believed, and one alarm tells of the worst row alone",
     ),
+    Threat(
+        "T200",
+        "a clone or an archive of somebody else, or a folder that all users may write, brings a data folder: its "
+        "settings send a file of the user to a model, its agent and schedules run what they like, its address gets "
+        "the user's token",
+        "`.starloom` near a command counts only with a mark that a start of this user by its name has left there and "
+        "in the user's own list",
+        ("tests/guard/test_strange_clones.py::test_t200_",),
+        part="who names such a folder with `--home`, `--hub` or STARLOOM_HOME trusts it, as does `make run` in a clone",
+    ),
 )
