@@ -1,8 +1,8 @@
 """The discovery of a client's hub: address, token, and the source of both. Reads files only.
 
 Order: `--hub`, `STARLOOM_URL`, `STARLOOM_HOME`, `.starloom/` here or in a parent if this user has started a hub on it,
-the default home, `~/.config/starloom/hubs.toml`. A running hub writes `run/local.json` (0600) beside its data and removes it at its end;
-it names the hub's Unix socket, and a hub found this way is reached by that socket alone.
+the default home, `~/.config/starloom/hubs.toml`. A running hub writes `run/local.json` (0600) beside its data and
+removes it at its end; it names the hub's Unix socket, and a hub found this way is reached by that socket alone.
 """
 
 from __future__ import annotations
