@@ -407,4 +407,11 @@ DEVICE_THREATS = (
         ("tests/guard/test_strange_clones.py::test_t200_",),
         part="who names such a folder with `--home`, `--hub` or STARLOOM_HOME trusts it, as does `make run` in a clone",
     ),
+    Threat(
+        "T201",
+        "a device with a code for many devices gets, unseen, the labels of a gone one whose numbered name comes to it; "
+        "or one that takes the place of a reserved device gets work that names no device",
+        "where no person looks, a code for many gives its own labels alone; a reservation goes on with the place",
+        ("tests/guard/test_codes_for_many.py::test_t201_",),
+    ),
 )
