@@ -414,4 +414,21 @@ DEVICE_THREATS = (
         "where no person looks, a code for many gives its own labels alone; a reservation goes on with the place",
         ("tests/guard/test_codes_for_many.py::test_t201_",),
     ),
+    Threat(
+        "T202",
+        "of two people who decide about one constellation at the same time, one answers a question that the other has "
+        "changed meanwhile, approves a plan that is no longer what was shown, or both have the same thing done",
+        "a question that is asked again has another id, an answer to the one before is refused, an approval is that of "
+        "one version, and a second undo or retry is refused",
+        ("tests/guard/test_two_people.py::test_t202_",),
+        part="who may approve may change what follows a question after its answer was read by another",
+    ),
+    Threat(
+        "T203",
+        "work stays in spite of its undo, since a plan has a task of the name that the undo would have, or since it "
+        "was done again meanwhile; or work that was done again is taken back unasked",
+        "an undo is known by the round that it takes back; none is shared, none is made again with its work, and no "
+        "work is done again before its undo has ended",
+        ("tests/guard/test_odd_undo.py::test_t203_",),
+    ),
 )

@@ -54,6 +54,9 @@ def redone(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[st
         family = spec.family if task in kept else None
         for dependency in constellation.outgoing.get(task, {}).values():
             target = constellation.specs[dependency.target]
+            if target.undoes is not None and spec.undoes is None:
+                # What took a round back does not take back the next one unasked.
+                continue
             if family is None or target.key is None or target.family != family:
                 open_now(dependency.target)
             if dependency.input != ITEMS:
