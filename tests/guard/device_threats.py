@@ -431,4 +431,18 @@ DEVICE_THREATS = (
         "work is done again before its undo has ended",
         ("tests/guard/test_odd_undo.py::test_t203_",),
     ),
+    Threat(
+        "T204",
+        "a program of a call gets the ledger, a socket or another open file of its agent, or one that it leaves behind "
+        "keeps a port, a lock or the ledger from what comes after",
+        "a program has three pipes and nothing else that is open, and what it leaves ends with its call",
+        ("tests/guard/test_inherited_descriptors.py::test_t204_",),
+        part="where the owner lets a command run any text of a shell outside of a cage, it may open what they may open",
+    ),
+    Threat(
+        "T205",
+        "somebody who may only look asks for the work of nobody, and the hub reads its whole history for one request",
+        "a request for a list looks at so many constellations and no more; a page may be short and have a next one",
+        ("tests/guard/test_long_searches.py::test_t205_",),
+    ),
 )
