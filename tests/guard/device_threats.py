@@ -445,4 +445,12 @@ DEVICE_THREATS = (
         "a request for a list looks at so many constellations and no more; a page may be short and have a next one",
         ("tests/guard/test_long_searches.py::test_t205_",),
     ),
+    Threat(
+        "T206",
+        "somebody who may only look previews a plan of a hundred kilobytes, or an operator sends an edit of a megabyte, "
+        "that means millions of dependencies, and the hub has no memory or no time for anybody",
+        "dependencies are counted while they are made, topics are looked for once, ranks are raised or made in one "
+        "pass, and a batch is left at its limit",
+        ("tests/guard/test_costly_plans.py",),
+    ),
 )

@@ -13,6 +13,9 @@ from heapq import heappop, heappush
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import ITEMS
 
+_STEPS_A_PART = 4
+"""The steps that raising the ranks may take for each task and dependency of a plan; all in one pass take two."""
+
 
 def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str, None]:
     """Return `starts` and all tasks and groups reached from them, in order of discovery.
@@ -180,7 +183,8 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
 
     A path that became shorter keeps its old rank: ranks order a queue and decide nothing else. Raised tasks pass their
     rank on in the order of the ranks that they had, which is that of the graph, so each does so once: what its own rank
-    comes from has passed on before it.
+    comes from has passed on before it. New edges between tasks that had one rank are in no such order: a chain of them
+    would pass on each step again, so after so many steps all are ranked in one pass.
     """
     rank, tool_ms = constellation.rank, constellation.tool_ms
     raised = _Raised()
@@ -190,9 +194,14 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
     # A list also precedes the tasks made from it: there one raised task does not determine the rank of its list.
     lists = bool(constellation.families)
     own_most_ms = max(tool_ms.values(), default=0)
+    left = _STEPS_A_PART * (len(constellation.specs) + len(constellation.deps))
     for task in raised:
         above = rank[task] + 1
         for earlier in _preceding(constellation, task):
+            left -= 1 + (len(constellation.outgoing.get(earlier, ())) if lists else 0)
+            if left < 0:
+                set_ranks(constellation)
+                return
             if lists:
                 raised.put(rank, earlier, _rank_of(constellation, earlier))
             elif rank.get(earlier, -1) < above + own_most_ms:
