@@ -447,8 +447,8 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T206",
-        "somebody who may only look previews a plan of a hundred kilobytes, or an operator sends an edit of a megabyte, "
-        "that means millions of dependencies, and the hub has no memory or no time for anybody",
+        "somebody who may only look previews a plan of a hundred kilobytes, or an operator sends an edit of a megabyte,"
+        " that means millions of dependencies, and the hub has no memory or no time for anybody",
         "dependencies are counted while they are made, topics are looked for once, ranks are raised or made in one "
         "pass, and a batch is left at its limit",
         ("tests/guard/test_costly_plans.py",),
