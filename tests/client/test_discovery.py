@@ -9,6 +9,7 @@ import pytest
 
 from starloom.client.discovery import DEFAULT_HOME, HUBS_FILE, Surroundings, find
 from starloom.client.exits import Exit
+from starloom.client.own_homes import note
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.host.supervisor import holding
@@ -21,6 +22,8 @@ def hub_at(home: Path, port: int, token: str = "slt_a_b") -> str:  # noqa: S107
     ways = {"socket": str(run / "hub.sock"), "tunnel": {"socket": str(run / "tunnel.sock"), "pin": "sha256//x"}}
     process = {"pid": os.getpid(), "started_s": psutil.Process().create_time()}
     (run / "local.json").write_text(json.dumps({"url": url, "token": token, **ways, **process}))
+    # The user of `around`: a start of a hub there has noted its data folder.
+    note(home, home.parents[1] / "user")
     return url
 
 
@@ -96,6 +99,7 @@ def test_a_broken_address_file_is_told(tmp_path: Path, text: str) -> None:
     run = tmp_path / "work" / ".starloom" / "run"
     run.mkdir(parents=True)
     (run / "local.json").write_text(text)
+    note(run.parent, tmp_path / "user")
     with pytest.raises(Problem):
         find(None, around(tmp_path))
 

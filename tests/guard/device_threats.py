@@ -397,4 +397,60 @@ DEVICE_THREATS = (
         ("tests/guard/test_hidden_alarms.py::test_t195_",),
         part="a device that lies about itself is believed, and one alarm tells of the worst row alone",
     ),
+    Threat(
+        "T200",
+        "a clone or an archive of somebody else, or a folder that all users may write, brings a data folder: its "
+        "settings send a file of the user to a model, its agent and schedules run what they like, its address gets "
+        "the user's token",
+        "`.starloom` near a command counts only with a mark that a start of this user by its name has left there and "
+        "in the user's own list",
+        ("tests/guard/test_strange_clones.py::test_t200_",),
+        part="who names such a folder with `--home`, `--hub` or STARLOOM_HOME trusts it, as does `make run` in a clone",
+    ),
+    Threat(
+        "T201",
+        "a device with a code for many devices gets, unseen, the labels of a gone one whose numbered name comes to it; "
+        "or one that takes the place of a reserved device gets work that names no device",
+        "where no person looks, a code for many gives its own labels alone; a reservation goes on with the place",
+        ("tests/guard/test_codes_for_many.py::test_t201_",),
+    ),
+    Threat(
+        "T202",
+        "of two people who decide about one constellation at the same time, one answers a question that the other has "
+        "changed meanwhile, approves a plan that is no longer what was shown, or both have the same thing done",
+        "a question that is asked again has another id, an answer to the one before is refused, an approval is that of "
+        "one version, and a second undo or retry is refused",
+        ("tests/guard/test_two_people.py::test_t202_",),
+        part="who may approve may change what follows a question after its answer was read by another",
+    ),
+    Threat(
+        "T203",
+        "work stays in spite of its undo, since a plan has a task of the name that the undo would have, or since it "
+        "was done again meanwhile; or work that was done again is taken back unasked",
+        "an undo is known by the round that it takes back; none is shared, none is made again with its work, and no "
+        "work is done again before its undo has ended",
+        ("tests/guard/test_odd_undo.py::test_t203_",),
+    ),
+    Threat(
+        "T204",
+        "a program of a call gets the ledger, a socket or another open file of its agent, or one that it leaves behind "
+        "keeps a port, a lock or the ledger from what comes after",
+        "a program has three pipes and nothing else that is open, and what it leaves ends with its call",
+        ("tests/guard/test_inherited_descriptors.py::test_t204_",),
+        part="where the owner lets a command run any text of a shell outside of a cage, it may open what they may open",
+    ),
+    Threat(
+        "T205",
+        "somebody who may only look asks for the work of nobody, and the hub reads its whole history for one request",
+        "a request for a list looks at so many constellations and no more; a page may be short and have a next one",
+        ("tests/guard/test_long_searches.py::test_t205_",),
+    ),
+    Threat(
+        "T206",
+        "somebody who may only look previews a plan of a hundred kilobytes, or an operator sends an edit of a megabyte,"
+        " that means millions of dependencies, and the hub has no memory or no time for anybody",
+        "dependencies are counted while they are made, topics are looked for once, ranks are raised or made in one "
+        "pass, and a batch is left at its limit",
+        ("tests/guard/test_costly_plans.py",),
+    ),
 )

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from starloom.client.own_homes import note
+from starloom.client.problems import Problem
 from starloom.host.supervisor import home_of_the_folder, home_of_the_hub
 
 
@@ -25,6 +27,7 @@ def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def a_hub_was_in(folder: Path) -> Path:
     home = folder / ".starloom"
     (home / "keys").mkdir(parents=True)
+    note(home, Path.home())
     return home
 
 
@@ -49,7 +52,8 @@ def test_a_folder_where_no_hub_was_is_not_meant(around: Path) -> None:
     assert home_of_the_folder() is None
 
 
-def test_data_of_another_user_is_not_meant(around: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_of_another_user_is_refused(around: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a_hub_was_in(around / "clone")
-    monkeypatch.setattr(os, "getuid", lambda: around.stat().st_uid + 1)
-    assert home_of_the_folder() is None
+    monkeypatch.setattr(os, "geteuid", lambda: around.stat().st_uid + 1)
+    with pytest.raises(Problem, match="you have started no hub on"):
+        home_of_the_folder()

@@ -1,8 +1,8 @@
 """The discovery of a client's hub: address, token, and the source of both. Reads files only.
 
-Order: `--hub`, `STARLOOM_URL`, `STARLOOM_HOME`, `.starloom/` here or in a parent, the default home,
-`~/.config/starloom/hubs.toml`. A running hub writes `run/local.json` (0600) beside its data and removes it at its end;
-it names the hub's Unix socket, and a hub found this way is reached by that socket alone.
+Order: `--hub`, `STARLOOM_URL`, `STARLOOM_HOME`, `.starloom/` here or in a parent if this user has started a hub on it,
+the default home, `~/.config/starloom/hubs.toml`. A running hub writes `run/local.json` (0600) beside its data and
+removes it at its end; it names the hub's Unix socket, and a hub found this way is reached by that socket alone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from starloom.client.own_homes import NEAR_NAME, has_data, is_own
 from starloom.client.problems import Problem, unreachable, usage
 
 HUBS_FILE = Path(".config") / "starloom" / "hubs.toml"
@@ -106,9 +107,33 @@ def homes(around: Surroundings) -> list[Path]:
     found: list[Path] = []
     if around.environment.get("STARLOOM_HOME"):
         found.append(Path(around.environment["STARLOOM_HOME"]).expanduser())
-    found.extend(folder / ".starloom" for folder in (around.here, *around.here.parents))
+    found.extend(home for home in _near(around) if is_own(home, around.user_home))
     found.append(around.user_home / DEFAULT_HOME)
     return found
+
+
+def _near(around: Surroundings) -> list[Path]:
+    return [folder / NEAR_NAME for folder in (around.here, *around.here.parents)]
+
+
+def strange_home(around: Surroundings) -> Path | None:
+    """Return the nearest data folder here or above that may be of somebody else, None if one of the user is nearer."""
+    for home in _near(around):
+        if is_own(home, around.user_home):
+            return None
+        if has_data(home):
+            return home
+    return None
+
+
+def strange(home: Path, around: Surroundings) -> Problem:
+    """Return the refusal of a data folder that may be of somebody else."""
+    usual = around.user_home / DEFAULT_HOME
+    return usage(
+        f"you have started no hub on {home}, and such a folder may come from somebody else with its settings",
+        f"If it is yours, name it once: starloom up --home {shlex.quote(str(home))}. "
+        f"The usual one is --home {shlex.quote(str(usual))}.",
+    )
 
 
 def hub_option(home: Path) -> str:
@@ -203,7 +228,11 @@ def renewed_token(address: HubAddress) -> str | None:
 
 
 def _nothing_found(looked: list[str], around: Surroundings) -> Problem:
-    places = f"no hub left its address under {looked[0]} or its parents, in {looked[-1]}" if looked else ""
+    other = strange_home(around)
+    if other is not None and not around.environment.get("STARLOOM_HOME"):
+        return strange(other, around)
+    first = looked[0] if len(looked) > 1 else around.here / NEAR_NAME
+    places = f"no hub left its address under {first} or its parents, in {looked[-1]}"
     return unreachable(
         f"{places}, nor in {around.user_home / HUBS_FILE}",
         "Start one with `starloom up` (or `make run`), or name it: --hub URL, or STARLOOM_URL and STARLOOM_TOKEN.",

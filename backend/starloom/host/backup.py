@@ -24,6 +24,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from starloom.client.exits import Exit
+from starloom.client.own_homes import MARK_FILE
 from starloom.client.problems import Problem, here, usage
 from starloom.core.rights.restored_rights import among, with_those_of
 from starloom.core.state.inputs import EndedRights, HistoryRestored
@@ -45,7 +46,7 @@ REPLACED: Final = "replaced"
 """The folder in the data folder for histories that a restore has moved aside."""
 LEFT_OUT: Final = (
     "redis/*", f"{REPLACED}/*", "logs/*", "run/*", "wheels/*", "demo/*", "files/*", "lab/*", "blobs/partial/*",
-    f"{DATABASE_FILE}*", "up.lock", "keys/local.json", "*.part", "agents/*/ledger*", "agents/*/work/*",
+    f"{DATABASE_FILE}*", "up.lock", MARK_FILE, "keys/local.json", "*.part", "agents/*/ledger*", "agents/*/work/*",
     "agents/*/workspace/*", "agents/*/run/*",
 )  # fmt: skip
 """Patterns of files that a hub or an agent makes again, or that describe a running process.
@@ -54,7 +55,7 @@ The ledger of an agent is the memory of its device: an old copy would lack work 
 """
 KEPT: Final = ("run/hub.id",)
 """Exceptions from `LEFT_OUT`."""
-_NEVER_KEPT: Final = ("redis/*", "run/*", f"{DATABASE_FILE}*", "up.lock")
+_NEVER_KEPT: Final = ("redis/*", "run/*", f"{DATABASE_FILE}*", "up.lock", MARK_FILE)
 """Files of `LEFT_OUT` that no version has kept, and that would take the place of what a restore itself puts there."""
 _OWNER_ALONE: Final = 0o700
 """The bits of a mode that a restore gives back: a hub's home is that of one user, and none of its files a way to be

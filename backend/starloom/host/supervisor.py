@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import shlex
 import signal
 import sys
 import time
@@ -19,8 +20,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from starloom.client.discovery import LOCK_FILE, HubAddress, Surroundings, find, homes, hub_option, kept_by, read_local
+from starloom.client.discovery import (
+    LOCK_FILE,
+    HubAddress,
+    Surroundings,
+    find,
+    homes,
+    hub_option,
+    kept_by,
+    read_local,
+    strange,
+    strange_home,
+)
 from starloom.client.exits import Exit
+from starloom.client.own_homes import LIST_FILE
+from starloom.client.own_homes import note as note_home
 from starloom.client.problems import Problem, here, unreachable, usage
 from starloom.client.rest import Client
 from starloom.client.routes import get_devices, get_lan, post_sign_in_links
@@ -85,6 +99,7 @@ def serve(wishes: UpOptions) -> int:
         with holding(settings.home):
             _check_port(settings)
             _keep_port(settings)
+            remember(settings.home)
             return asyncio.run(Service(settings, wishes).run())
     except OSError as error:
         if not has_no_room(error):
@@ -131,6 +146,18 @@ def _keep_port(settings: Settings) -> None:
             part.unlink()  # a folder of somebody stays, and the next start has to be told its port
 
 
+def remember(home: Path) -> None:
+    """Note that this user works on a data folder, so that commands in its clone find it without its name."""
+    around = Surroundings.actual()
+    try:
+        note_home(home, around.user_home)
+    except OSError as error:
+        if has_no_room(error):
+            raise
+        told = f"{around.user_home / LIST_FILE}: {error.strerror}"
+        say(f"This folder cannot be noted as yours ({told}); commands have to name it: --hub {shlex.quote(str(home))}")
+
+
 def home_of(address: HubAddress) -> Path | None:
     """Return the data folder of this computer whose hub has this address, None if it is another's."""
     for home in homes(Surroundings.actual()):
@@ -148,19 +175,20 @@ def home_of_the_hub(hub: str | None) -> Path | None:
 
 
 def home_of_the_folder() -> Path | None:
-    """Return `.starloom` of the current folder or the nearest above it where a hub of this user has kept its data.
+    """Return `.starloom` of the current folder or the nearest above it on which this user has started a hub.
 
     None where there is none, or where STARLOOM_HOME names a data folder.
+
+    Raises:
+        Problem: there is one that may be of somebody else.
     """
     around = Surroundings.actual()
     if around.environment.get("STARLOOM_HOME"):
         return None
+    if (other := strange_home(around)) is not None:
+        raise strange(other, around)
     *near, _usual = homes(around)
-    for home in near:
-        with suppress(OSError):
-            if (home / "keys").is_dir() and home.stat().st_uid == os.getuid():
-                return home
-    return None
+    return near[0] if near else None
 
 
 def home_in_service(address: HubAddress) -> Path | None:

@@ -449,7 +449,8 @@ export interface paths {
          * Page
          * @description List constellations, newest first; with `of` those that a person or a program of this name asked for.
          *
-         *     Those that only tried a row (label `try`) come with `tries` alone.
+         *     Those that only tried a row (label `try`) come with `tries` alone. One request looks at so many and no more:
+         *     where most are left out, a page may have fewer than `limit`, or none, and a `next`.
          */
         get: operations["page_api_v1_constellations_get"];
         put?: never;

@@ -250,7 +250,8 @@ def test_an_edit_of_an_open_question_asks_anew_and_its_removal_closes_it() -> No
     found = driver.shard.constellations["c1"]
     assert list(found.open_questions) == ["ask-1", "ask2-1"]
     edit(driver, UpdateTask(id="ask", changes=raws(person='"Really?"')))
-    assert found.questions["ask-1"].text == "Really?"
+    assert list(found.open_questions) == ["ask2-1", "ask-1-2"]
+    assert found.questions["ask-1-2"].text == "Really?"
     edit(driver, AddDependency(dependency=edge("a>ask")))
     assert found.tasks["ask"].state is TaskState.WAITING
     assert list(found.open_questions) == ["ask2-1"]

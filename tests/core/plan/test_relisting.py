@@ -143,7 +143,7 @@ def test_a_ready_child_goes_back_to_waiting_while_the_list_is_made_anew() -> Non
     assert {driver.states()[name] for name in ("w.0", "w.1", "ask.0", "ask.1")} == {"waiting"}
     assert not found.open_questions
     driver.result(driver.take()[0], {"l": ["a"]})
-    assert list(found.open_questions) == ["ask.0-1"]
+    assert list(found.open_questions) == ["ask.0-1-2"]
     assert sorted(found.tasks) == ["ask.0", "l", "w.0"]
     driver.folded_equals_state()
 

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import Connection
 
 from starloom.client.discovery import HubAddress, OwnHub
+from starloom.client.own_homes import note
 from starloom.host.examination import doctor
 from starloom.host.examination.doctor import Finding, examine
 from starloom.host.servers import tunnels
@@ -79,6 +80,8 @@ def test_the_data_folder_is_that_of_the_hub_that_answers(tmp_path: Path, monkeyp
     own = {"url": "http://127.0.0.1:9", "socket": str(home / "s"), "pid": 1, "started_s": 1.0}
     own["tunnel"] = {"socket": str(home / "t"), "pin": "p"}
     (home / "run" / "local.json").write_text(json.dumps(own))
+    note(home, tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("STARLOOM_HOME", raising=False)
     monkeypatch.chdir(tmp_path)
     (found,) = [finding for finding in examine(None, None) if finding.subject == "data folder"]

@@ -58,12 +58,13 @@ def restore(
 ) -> None:
     """Restore an archive into a data folder; `starloom up` continues from there."""
     from starloom.host.backup import restore as put_back
-    from starloom.host.supervisor import holding, home_of_the_folder
+    from starloom.host.supervisor import holding, home_of_the_folder, remember
 
     settings = _settings(home or home_of_the_folder())
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with holding(settings.home):
         made = put_back(settings, file, replace=replace, until=until)
+        remember(settings.home)
     ended, held = list(_ended(made)), list(_held(made))
     if run.as_json:
         until_now = made.until.place if made.until.shard is not None else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from starloom.core.answer import goal_story, undone_files
 from starloom.core.answer.stated import stated
-from starloom.core.people.compensation import leaves_something
+from starloom.core.people.compensation import leaves_something, undoes_now
 from starloom.core.people.controls import DEADLINE, is_word_of_person
 from starloom.core.placement import left_out
 from starloom.core.rights.first_folders import WRITTEN, first_folders
@@ -165,7 +165,7 @@ def taken_back(constellation: Constellation) -> dict[str, str]:
     return {
         spec.undoes: task
         for task, spec in constellation.specs.items()
-        if spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED
+        if spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED and undoes_now(constellation, task)
     }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from starloom.core.people.compensation import undoes_now
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
 from starloom.core.state.tasks.roles import called, device_name
@@ -61,7 +62,7 @@ def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
         for task, spec in constellation.specs.items()
         if spec.undoes is not None
         and constellation.tasks[task].state in (TaskState.FAILED, TaskState.SKIPPED)
-        and spec.undoes in constellation.tasks
+        and undoes_now(constellation, task)
     ]
     if not stays:
         return []

@@ -135,13 +135,14 @@ def _labels_at_joining(work: Work, enrollment: Enrollment, item: EnrollmentAsked
 
     Those of the code and of the device that it replaces, or of the last one of this name that is gone: a person gave
     these at the hub, and a device that joins again keeps them. Where no person sees the request, the device gets none
-    that it asks for, nor those of a name that it chose itself.
+    that it asks for, nor those of a name that it chose itself or that a code for several devices numbered.
     """
     given = {*enrollment.labels}
     before = _replaced(work, enrollment)
     if before is not None:
         return sorted({*given, *before.labels})
-    if enrollment.label or not enrollment.preapproved:
+    named = enrollment.label and not enrollment.code_of
+    if named or not enrollment.preapproved:
         fleet = work.shard.fleet
         gone = [fleet.devices[device] for device in fleet.gone.get(name, {})]
         last = max(gone, key=lambda device: (device.link_since_ms, device.joined_ms, device.id), default=None)
@@ -224,6 +225,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         os=enrollment.os,
         profile=profile,
         profile_most=enrollment.profile_most,
+        reserved=before is not None and before.reserved,
     )
     _put_device(work, EventKind.DEVICE_JOINED, device, also=[("enrollment", enrollment.id, approved)])
 

@@ -6,6 +6,11 @@ to repeat. A failed one stops the rest and asks for a person.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from hashlib import sha256
+from itertools import count
+from types import MappingProxyType
+
 from msgspec.structs import replace
 
 from starloom.core.plan.edits import apply_edit
@@ -38,6 +43,7 @@ from starloom_protocol.vocabulary import (
 )
 
 UNDO_ID_MOST = 60
+_MARK_CHARS = 8
 _BEING_UNDONE = "is being undone"
 
 
@@ -61,9 +67,11 @@ def on_undo(work: Work, item: UndoRequested) -> None:
     order = {task: at for at, task in enumerate(constellation.tasks)}
     chosen.sort(key=lambda found: (found[2].ended_ms, order[found[0]]), reverse=True)
     operations: list[EditOperation] = []
+    taken: dict[str, TaskSpec] = {}
     before: str | None = None
     for task, call, attempt in chosen:
-        made = _compensation(constellation, task, call, attempt)
+        made = _compensation(constellation, task, call, attempt, taken)
+        taken[made.id] = made
         operations.append(AddTask(spec=made))
         if before is not None:
             gate = Dependency(changed_in=0, gate=Gate.SUCCESS, source=before, target=made.id)
@@ -174,20 +182,38 @@ def _why_not(constellation: Constellation, task: str) -> str:
     return ""
 
 
-def _name(constellation: Constellation, task: str) -> str:
-    """Return the name of the task that undoes this round of another."""
+def undoes_now(constellation: Constellation, undo: str) -> bool:
+    """Return whether a task takes back the present round of its work, and not one after which that was done again."""
+    task = constellation.specs[undo].undoes
+    return task in constellation.tasks and _name(constellation, task) == undo
+
+
+def _name(constellation: Constellation, task: str, taken: Mapping[str, TaskSpec] = MappingProxyType({})) -> str:
+    """Return the name of the task that undoes this round of another; `taken` are tasks that are about to be added.
+
+    A plan may have a task of that name, and long names may be equal once they are shortened: those undo nothing here.
+    """
     of_round = constellation.tasks[task].round
     base = f"undo-{task.replace('.', '-')}"[:UNDO_ID_MOST]
-    return base if of_round == 1 else f"{base}-{of_round}"[: UNDO_ID_MOST + 4]
+    name = base if of_round == 1 else f"{base}-{of_round}"[: UNDO_ID_MOST + 4]
+    for number in count(1):
+        found = constellation.specs.get(name) or taken.get(name)
+        if found is None or found.undoes == task:
+            break
+        mark = sha256(f"{task}/{of_round}/{number}".encode()).hexdigest()[:_MARK_CHARS]
+        name = f"{base[: UNDO_ID_MOST - _MARK_CHARS - 1]}-{mark}"
+    return name
 
 
-def _compensation(constellation: Constellation, task: str, call: UndoCall, attempt: Attempt) -> TaskSpec:
+def _compensation(
+    constellation: Constellation, task: str, call: UndoCall, attempt: Attempt, taken: Mapping[str, TaskSpec]
+) -> TaskSpec:
     inputs = [Input(name=name, output=pointer, source=task) for name, pointer in call.outputs.items()]
     return TaskSpec(
         args=call.args,
         changed_in=0,
         device=Selector(id=attempt.device),
-        id=_name(constellation, task),
+        id=_name(constellation, task, taken),
         inputs=inputs,
         on_absence=OnAbsence(then="wait"),
         repeatability=Repeatability.IDEMPOTENT,

@@ -6,7 +6,7 @@ may not be repeated never runs again without a person's `confirm`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from shlex import quote
 
 from msgspec.structs import replace
@@ -484,6 +484,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", way))
     part, kept = redone(constellation, starts)
     busy = [task for task in (*part, *kept) if _under_way(constellation, task, starts)]
+    busy += [name for task, name in _being_undone(constellation) if task in part or task in kept]
     if busy:
         raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {', '.join(busy)}"))
     again = [
@@ -526,6 +527,13 @@ def _is_final(constellation: Constellation, task: str) -> bool:
 def _under_way(constellation: Constellation, task: str, starts: list[str]) -> bool:
     record = constellation.tasks.get(task)
     return record is not None and task not in starts and record.state in STARTED_TASK_STATES
+
+
+def _being_undone(constellation: Constellation) -> Iterator[tuple[str, str]]:
+    """Yield each task that is being undone, with the task that does it, which would take a new round back as well."""
+    for name, spec in constellation.specs.items():
+        if spec.undoes is not None and not _is_final(constellation, name):
+            yield spec.undoes, name
 
 
 def may_have_run(attempt: Attempt) -> bool:

@@ -264,8 +264,8 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
         work.rules_due.append((constellation.name, spec.id, "failed"))
         return
     identity = name = f"{spec.id}-{record.round}"
-    for number in count(2) if shown is not None else ():
-        # An answer to what was shown before does not count for what is shown now.
+    for number in count(2):
+        # An answer to what was asked or shown before does not count for what is asked now.
         if identity not in constellation.questions:
             break
         identity = f"{name}-{number}"

@@ -60,6 +60,8 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
+KEPT_NAMED_MOST = 20
+"""The note of an edit stands in the history and in each list of versions."""
 _NOT_CHANGED = frozenset(
     {
         "again_of",
@@ -104,6 +106,8 @@ def apply_edit(
     for position, operation in enumerate(operations):
         word = type(operation).__struct_config__.tag
         _OPERATIONS[type(operation)](draft, operation, f"operations[{position}].{word}")
+        if draft.is_too_big(f"operations[{position}]"):
+            raise Refusal(*draft.faults)
     link_topics(draft)
     _check_edges(draft)
     if proposed and not draft.faults:
@@ -364,7 +368,8 @@ def _drop_items(draft: Draft, operation: DropItems, place: str) -> None:
             for child in children:
                 _drop(draft, child)
     if kept:
-        draft.notes.append("kept: " + ", ".join(kept))
+        more = f" and {len(kept) - KEPT_NAMED_MOST} more" if len(kept) > KEPT_NAMED_MOST else ""
+        draft.notes.append("kept: " + ", ".join(kept[:KEPT_NAMED_MOST]) + more)
 
 
 def _drop(draft: Draft, child: str) -> None:

@@ -7,7 +7,7 @@ are checked in about a second.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 import msgspec
@@ -119,8 +119,9 @@ class Graph:
         data.extend(self._findings(specs))
         dependencies = kept + data
         if len(dependencies) > DEPENDENCIES_MAX:
-            reason = f"the plan has {len(dependencies)} dependencies; at most {DEPENDENCIES_MAX} are taken"
-            self._found.add(Code.PLAN_TOO_BIG, "dependencies", reason)
+            reason = f"the plan has more than {DEPENDENCIES_MAX} dependencies, and no more are taken"
+            hint = "One to a plan within the plan counts for each task in it."
+            self._found.add(Code.PLAN_TOO_BIG, "dependencies", reason, hint)
         for mention in mentions:
             if self.refers(mention.name, mention.place) and mention.waiting is not None:
                 self._edges.append(Edge(mention.name, mention.waiting, mention.place))
@@ -151,12 +152,14 @@ class Graph:
         if count > PUBLISHERS_MOST:
             reason = f"{count} tasks publish findings; at most {PUBLISHERS_MOST} may"
             self._found.add(Code.PLAN_TOO_BIG, "tasks", reason, "Let a task that takes results together publish.")
+            # Each reader would wait for each of them.
+            return []
         for spec in specs:
             for item in spec.inputs:
                 if item.topic:
                     place = joined(self._tasks[spec.id].place, "inputs", item.name)
                     self._by_topic(spec, item, sources, place)
-        gates = list(topic_gates(specs, FIRST_VERSION))
+        gates = list(islice(topic_gates(specs, FIRST_VERSION), DEPENDENCIES_MAX + 1))
         for gate in gates:
             place = joined(self._tasks[gate.target].place, "inputs", gate.input or "", "finding")
             self._edges.append(Edge(gate.source, gate.target, place))
@@ -174,6 +177,7 @@ class Graph:
                 hint = "Remove `fresh_s`, or let a call that only reads publish the topic."
                 reason = f"{why}, so nobody can look again for `{item.topic}`"
                 self._found.add(Code.NOT_REPEATABLE, joined(place, "fresh_s"), reason, hint)
+                return
 
     def _moment(self, moment: Moment, name: str, place: str) -> None:
         """Note a time that is read from no task, or from a group with many results."""

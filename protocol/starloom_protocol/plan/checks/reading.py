@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol.plan.checks.graph import Control, Mention, Placed
+from starloom_protocol.plan.checks.graph import DEPENDENCIES_MAX, Control, Mention, Placed
 from starloom_protocol.plan.language.found import Found, joined
 from starloom_protocol.plan.language.models import DependencyDoc, TaskDoc
 from starloom_protocol.plan.language.params import Params
@@ -276,7 +276,11 @@ class Reading:
         return None if doc is None else self._lowering.dependency(doc, place)
 
     def spread(self, made: list[Control]) -> list[Control]:
-        """Return the dependencies with those of everything inside of a nested plan that waits, and of voted calls."""
+        """Return the dependencies with those of everything inside of a nested plan that waits, and of voted calls.
+
+        Each is copied for each task within, so a short document may mean millions: beyond the limit of a plan no more
+        are made, and the graph tells it.
+        """
         if not self.nested and not self.voted:
             return made
         inside: dict[str, list[str]] = {count: [calls] for count, calls in self.voted.items()}
@@ -285,8 +289,10 @@ class Reading:
             for length in range(1, len(parts)):
                 inside.setdefault(".".join(parts[:length]), []).append(name)
         written = {dependency_id(edge.gate) for edge in made}
-        copies = []
+        copies: list[Control] = []
         for edge in made:
+            if len(made) + len(copies) > DEPENDENCIES_MAX:
+                break
             for name in inside.get(edge.target, ()):
                 if name == edge.source:
                     continue

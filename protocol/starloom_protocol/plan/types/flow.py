@@ -75,6 +75,7 @@ class Flow:
         self._signatures = signatures
         self._found = found
         self._trigger = trigger
+        self._topics: dict[str, Shape] | None = None
 
     # -- what there is
 
@@ -316,15 +317,24 @@ class Flow:
 
     def _by_topic(self, item: Input) -> Shape:
         """Return the shape of a finding: that of each task that publishes its topic; of a goal any value."""
-        found = [
-            self.gives(spec.id).at(spec.finds.output)
-            for spec in self._specs.values()
-            if spec.finds is not None and spec.finds.topic == item.topic
-        ]
-        by_goals = any(item.topic in spec.goal.finds for spec in self._specs.values() if spec.goal is not None)
-        if by_goals or not found or not all(shape.forms for shape in found):
-            return OPEN
-        return either([*found, *([of_value(parse(item.otherwise))] if item.otherwise is not None else [])])
+        if self._topics is None:
+            self._topics = self._by_topics()
+        found = self._topics.get(item.topic, OPEN)
+        if found is OPEN or item.otherwise is None:
+            return found
+        return either([found, of_value(parse(item.otherwise))])
+
+    def _by_topics(self) -> dict[str, Shape]:
+        """Return the shape of the findings of each topic: looked for once, since thousands of tasks may take one."""
+        shapes: dict[str, list[Shape]] = {}
+        by_goals: set[str] = set()
+        for spec in self._specs.values():
+            if spec.finds is not None:
+                shapes.setdefault(spec.finds.topic, []).append(self.gives(spec.id).at(spec.finds.output))
+            if spec.goal is not None:
+                by_goals.update(spec.goal.finds)
+        known = {topic: some for topic, some in shapes.items() if topic not in by_goals}
+        return {topic: either(some) for topic, some in known.items() if all(shape.forms for shape in some)}
 
     def _entries(self, found: Shape, output: str, place: str) -> Shape:
         entries = found.entries()

@@ -13,6 +13,8 @@ from starloom.core.state.work import Work, fault
 from starloom_protocol.records.entities import Dependency, Fault, Policy, TaskSpec, dependency_id
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, GroupState, TaskState
 
+FAULTS_MOST = 1_000
+
 
 class Draft:
     """A batch being built over a constellation: its puts, and every fault found."""
@@ -43,6 +45,18 @@ class Draft:
 
     def refuse(self, code: Code, reason: str, place: str, hint: str = "") -> None:
         self.faults.append(fault(code, reason, place, hint))
+
+    def is_too_big(self, place: str) -> bool:
+        """Tell, with a fault, whether the batch is so big that it is not looked at any further.
+
+        A gate to a plan within the plan is one for each task in it, and one by a topic one for each that publishes it:
+        a short batch may mean millions.
+        """
+        most = 2 * self.work.shard.settings.dependencies_most
+        if len(self.deps) <= most and len(self.faults) <= FAULTS_MOST:
+            return False
+        self.refuse(Code.PLAN_TOO_BIG, "the batch is not looked at beyond this place", place)
+        return True
 
     def editable(self, task: str, place: str) -> TaskSpec | None:
         """Return a task's spec if this batch may change it, else note the fault."""

@@ -43,6 +43,8 @@ def link_topics(draft: Draft) -> None:
         for item in spec.inputs:
             if not item.topic:
                 continue
+            if draft.is_too_big(f"{spec.id}.inputs.{item.name}.finding"):
+                return
             missing = topic_fault(item, spec.id, sources, f"{spec.id}.inputs.{item.name}.finding")
             if missing is not None:
                 draft.faults.append(missing)
@@ -50,6 +52,8 @@ def link_topics(draft: Draft) -> None:
                 if source.id != spec.id:
                     draft.put_dep(gate_of(source, spec, item, draft.number))
     for spec in touched:
+        if draft.is_too_big(f"{spec.id}.finds"):
+            return
         if spec.id in draft.added and topics(spec):
             _let_wait(draft, spec, known)
 

@@ -19,6 +19,8 @@ END_RANK: Final = 8
 """The rank of a task without followers, beside its own time: so many tasks may be put one behind the other at one
 place before the tasks above them are ranked again, and by so many edges may the rank of those be too low until then.
 """
+_STEPS_A_PART = 4
+"""The steps that raising the ranks may take for each task and dependency of a plan; all in one pass take two."""
 
 
 def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str, None]:
@@ -61,6 +63,9 @@ def redone(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[st
         family = spec.family if task in kept else None
         for dependency in constellation.outgoing.get(task, {}).values():
             target = constellation.specs[dependency.target]
+            if target.undoes is not None and spec.undoes is None:
+                # What took a round back does not take back the next one unasked.
+                continue
             if family is None or target.key is None or target.family != family:
                 open_now(dependency.target)
             if dependency.input != ITEMS:
@@ -185,7 +190,8 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
 
     A path that became shorter keeps its old rank: ranks order a queue and decide nothing else. Raised tasks pass their
     rank on in the order of the ranks that they had, which is that of the graph, so each does so once: what its own rank
-    comes from has passed on before it.
+    comes from has passed on before it. New edges between tasks that had one rank are in no such order: a chain of them
+    would pass on each step again, so after so many steps all are ranked in one pass.
     """
     rank, tool_ms = constellation.rank, constellation.tool_ms
     raised = _Raised()
@@ -197,9 +203,14 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
     # A list also precedes the tasks made from it: there one raised task does not determine the rank of its list.
     lists = bool(constellation.families)
     own_most_ms = max(tool_ms.values(), default=0)
+    left = _STEPS_A_PART * (len(constellation.specs) + len(constellation.deps))
     for task in raised:
         above = rank[task] + 1
         for earlier in _preceding(constellation, task):
+            left -= 1 + (len(constellation.outgoing.get(earlier, ())) if lists else 0)
+            if left < 0:
+                set_ranks(constellation)
+                return
             if lists:
                 raised.put(rank, earlier, _rank_of(constellation, earlier))
             elif rank.get(earlier, -1) < above + own_most_ms:

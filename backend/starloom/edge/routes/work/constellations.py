@@ -26,6 +26,9 @@ PAGE_EVENTS = 5_000
 EVENTS_MAX = 2_000_000
 """The log is held in memory to be folded; a plan of 5,000 tasks has some ten thousand events."""
 THREAD_ABOVE_ENTITIES = 500
+LOOKED_MOST = 500
+"""Constellations that one request for a list looks at: each that is not in memory is read whole from the history."""
+LOOKED_AT_ONCE = 100
 _C = V1 + "/constellations"
 
 
@@ -54,26 +57,30 @@ class Constellations:
     ) -> JsonReply[Items[ConstellationRow]]:
         """List constellations, newest first; with `of` those that a person or a program of this name asked for.
 
-        Those that only tried a row (label `try`) come with `tries` alone.
+        Those that only tried a row (label `try`) come with `tries` alone. One request looks at so many and no more:
+        where most are left out, a page may have fewer than `limit`, or none, and a `next`.
         """
         hub = self._hub
         known = hub.fleet.device(device) if device else None
         before = _cursor(cursor)
         items: list[ConstellationRow] = []
+        size = limit if of is None else max(limit, LOOKED_AT_ONCE)
+        looked = 0
         while True:
             rows = await hub.reads.constellations(
-                state=state, text=q or None, device=known.id if known else device, before=before, limit=limit + 1
+                state=state, text=q or None, device=known.id if known else device, before=before, limit=size + 1
             )
-            for at, row in enumerate(rows[:limit]):
+            for at, row in enumerate(rows[:size]):
                 shown = await self._row(row)
                 before = (row.created_ms, row.id)
+                looked += 1
                 wanted = of is None or name_of(shown["author"]).casefold() == of.casefold()
                 if wanted and (tries or TRY_LABEL not in shown["labels"]):
                     items.append(shown)
-                if len(items) == limit:
+                if len(items) == limit or looked == LOOKED_MOST:
                     more = at + 1 < len(rows)
                     return json_reply({"items": items, "next": _cursor_text(row) if more else None})
-            if len(rows) <= limit:
+            if len(rows) <= size:
                 return json_reply({"items": items, "next": None})
 
     async def _row(self, row: StreamRow) -> ConstellationRow:

@@ -1,0 +1,81 @@
+"""The data folders on which this user has started a hub, so that a command uses no `.starloom` of somebody else.
+
+A clone or an archive may bring a whole data folder: settings that name a model and a key file, an agent that may run
+everything, a history with schedules. A start by its name leaves a random mark in the folder, and the same in a list of
+the user; a folder near a command counts with both alone. The mark is not in backups.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Final
+
+LIST_FILE: Final = Path(".config") / "starloom" / "homes"
+"""The marks of the user's data folders, one in a line, below the user's home."""
+MARK_FILE: Final = "home.id"
+NEAR_NAME: Final = ".starloom"
+"""The name of a data folder that commands find in their folder or above it."""
+_OF_A_HUB: Final = ("agents", "keys", "run", "starloom.db", "starloom.toml")
+_MARK_BYTES: Final = 16
+_LIST_BYTES_MOST: Final = 64 * 1024
+_MARKS_MOST: Final = 500
+
+
+def note(home: Path, user_home: Path) -> None:
+    """Leave the mark in a data folder that commands may find near them, unless it has one of this user already.
+
+    Raises:
+        OSError: it cannot be written; commands near the folder have to name it then.
+    """
+    if home.name != NEAR_NAME or is_own(home, user_home):
+        return
+    # One that the folder brings along is not kept: another folder of its author may have the same.
+    mark = secrets.token_hex(_MARK_BYTES)
+    path = user_home / LIST_FILE
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _put(path, "".join(f"{one}\n" for one in [*_marks(user_home), mark][-_MARKS_MOST:]))
+    _put(home / MARK_FILE, f"{mark}\n")
+
+
+def is_own(home: Path, user_home: Path) -> bool:
+    """Return whether this user has started a hub on this data folder."""
+    mark = _read(home / MARK_FILE, _MARK_BYTES * 2 + 1)
+    return mark is not None and mark.strip() in _marks(user_home)
+
+
+def has_data(home: Path) -> bool:
+    """Return whether a folder holds what a hub keeps, of whichever user."""
+    try:
+        return any((home / name).exists() for name in _OF_A_HUB)
+    except OSError:
+        return True
+
+
+def _marks(user_home: Path) -> list[str]:
+    told = _read(user_home / LIST_FILE, _LIST_BYTES_MOST)
+    return [line for line in (told or "").split() if len(line) == _MARK_BYTES * 2]
+
+
+def _read(path: Path, most: int) -> str | None:
+    """Return the text of a regular file of this user, None where there is none."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as opened:
+            found = os.fstat(descriptor)
+            own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+            return opened.read(most).decode("ascii", "replace") if own else None
+    except OSError:
+        return None
+
+
+def _put(path: Path, text: str) -> None:
+    """Replace a file whole, in the place of a link and not through it."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as made:
+        made.write(text)
+    part.replace(path)

@@ -1,0 +1,146 @@
+"""Plans and edits of a permitted size that mean far more than they say (T206): they keep the hub from nobody.
+
+Each case took the hub seconds to minutes, or gigabytes, in a preview that anybody may ask for, or in one edit.
+"""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from starloom.core.state.orders import Answer
+from starloom_protocol.plan import check_plan
+from starloom_protocol.plan.checks.graph import DEPENDENCIES_MAX
+from starloom_protocol.records.edits import AddDependency, AddTask, DropItems
+from starloom_protocol.records.entities import Finds, Input
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code
+from tests.builders import Driver, edge, plan, task
+from tests.core.plan.test_edits import edit
+from tests.core.plan.test_relisting import LIST
+from tests.cost import GROWTH_MOST, calls
+
+MB_MOST = 400
+"""A plan at the limit of dependencies takes some 150; these took up to 16,000."""
+
+
+@pytest.fixture
+def memory() -> Iterator[None]:
+    """Hold the body to so many megabytes of objects."""
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < MB_MOST * 1024 * 1024, peak
+
+
+def written(*tasks: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"starloom": 1, "name": "attack", "tasks": list(tasks), **fields}
+
+
+def of(count: int, name: str, **fields: Any) -> list[dict[str, Any]]:
+    return [{"id": f"{name}{number}", "tool": "a.b", **fields} for number in range(count)]
+
+
+def nested(inside: int, before: int) -> dict[str, Any]:
+    """Return a plan in which so many tasks stand before a plan of so many."""
+    gates = [{"from": f"s{number}", "to": "in"} for number in range(before)]
+    return written({"id": "in", "plan": {"tasks": of(inside, "t")}}, *of(before, "s"), dependencies=gates)
+
+
+def findings(publishers: int, readers: int, **fields: Any) -> dict[str, Any]:
+    """Return a plan in which so many tasks write about a topic that so many inputs take."""
+    inputs = {f"i{number}": {"finding": "x", **fields} for number in range(10)}
+    return written(*of(publishers, "p", finds={"topic": "x", "value": ""}), *of(readers // 10, "r", inputs=inputs))
+
+
+TOO_BIG = {
+    "gates of a plan within": lambda: nested(4_000, 4_000),
+    "readers of a topic": lambda: findings(100, 10_000),
+    "publishers of a topic": lambda: findings(4_000, 10_000),
+    "publishers of a topic that is to be fresh": lambda: findings(4_000, 5_000, fresh_s=5),
+}
+
+
+@pytest.mark.usefixtures("memory")
+@pytest.mark.parametrize("kind", TOO_BIG)
+def test_t206_a_short_plan_that_means_millions_of_gates_is_refused_early(kind: str) -> None:
+    document = TOO_BIG[kind]()
+    assert len(json.dumps(document)) < 1024 * 1024, "the hub takes a plan of this size"
+    faults = check_plan(document).faults
+    assert Code.PLAN_TOO_BIG in [fault.code for fault in faults]
+    assert len(faults) < 10, "its faults are not told one by one"
+
+
+def test_t206_a_plan_at_the_limit_is_taken() -> None:
+    inside = 1_000
+    checked = check_plan(nested(inside, DEPENDENCIES_MAX // (inside + 1)))
+    assert not checked.faults
+
+
+def test_t206_readers_of_a_topic_cost_in_proportion_to_their_number() -> None:
+    """Each reader looked at all tasks of the plan for those that publish its topic."""
+
+    def cost(readers: int) -> int:
+        return calls(lambda: check_plan(findings(10, readers)))
+
+    assert cost(4_000) < GROWTH_MOST * cost(2_000)
+
+
+def chained(count: int) -> tuple[Driver, list[AddDependency]]:
+    """Return a plan with a list of so many rows, and the edges that put each behind the one before."""
+    driver = Driver("one")
+    driver.submit(plan(task("l"), task("w", for_each=LIST)))
+    driver.result(driver.take()[0], {"l": list(range(count + 200))})
+    return driver, [AddDependency(dependency=edge(f"w.{at}>w.{at + 1}")) for at in range(100, 100 + count)]
+
+
+def test_t206_rows_that_are_put_one_behind_the_other_are_ranked_in_a_pass() -> None:
+    """4,000 edges took the engine twenty seconds, in which no other constellation went on."""
+
+    def cost(count: int) -> int:
+        driver, edges = chained(count)
+        return calls(lambda: edit(driver, *edges))
+
+    assert cost(2_000) < GROWTH_MOST * cost(1_000)
+
+
+def refused(answer: Answer) -> list[Code]:
+    assert len(answer.faults) <= 1_010, "not each of a million"
+    return [fault.code for fault in answer.faults]
+
+
+@pytest.mark.usefixtures("memory")
+@pytest.mark.parametrize("how", ["gates", "topic"])
+def test_t206_a_short_edit_that_means_millions_of_gates_is_refused_early(how: str) -> None:
+    driver = Driver("one")
+    inside = [task(f"in.t{number}", group="in") for number in range(1_500)]
+    first = [edge("ask>in"), *(edge(f"ask>{spec.id}") for spec in inside)]
+    driver.submit(plan(task("ask", person="Go?"), task("in", nested=True, tool=None), *inside, *first))
+    found = driver.shard.constellations["c1"]
+    version = found.head.version
+    before = [AddTask(spec=task(f"s{number}")) for number in range(1_500)]
+    if how == "gates":
+        more: list[Any] = [AddDependency(dependency=edge(f"s{number}>in")) for number in range(1_500)]
+    else:
+        reads = [Input(name=f"i{number}", topic="x", source="", output="") for number in range(200)]
+        before = [AddTask(spec=task(f"s{number}", finds=Finds(topic="x", output=""))) for number in range(1_500)]
+        more = [AddTask(spec=replace(task(f"r{number}"), inputs=reads)) for number in range(200)]
+    assert Code.PLAN_TOO_BIG in refused(edit(driver, *before, *more))
+    assert (found.head.version, len(found.specs)) == (version, 1_502)
+
+
+def test_t206_the_note_of_an_edit_is_short_however_much_it_kept() -> None:
+    driver, _ = chained(1)
+    assert not edit(driver, DropItems(of="w", keys=canonical([str(at) for at in range(10_000, 60_000)]))).faults
+    found = driver.shard.constellations["c1"]
+    note = found.versions[str(found.head.version)].reason
+    assert "and 49980 more" in note
+    assert len(note) < 1_000
