@@ -466,6 +466,7 @@ class SnapshotJson(TypedDict):
     questions: list[QuestionRowJson]
     recipe: str | None
     request: str
+    running: int
     schedule: str | None
     sentence: str
     seq: int

@@ -2723,6 +2723,8 @@ export interface components {
             name: string;
             recipe: string | null;
             request: string;
+            /** @description Its tasks that are at work on a device: not those on one that does not answer, or that wait for a tap. */
+            running: number;
             schedule: string | null;
             sentence: string;
             state: components["schemas"]["ConstellationState"];
@@ -5891,6 +5893,7 @@ export interface components {
             questions: components["schemas"]["QuestionRow"][];
             recipe: string | null;
             request: string;
+            running: number;
             schedule: string | null;
             sentence: string;
             seq: number;

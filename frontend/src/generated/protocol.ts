@@ -2275,6 +2275,8 @@ export const RISKY_EFFECTS: ReadonlySet<Effect> = new Set<Effect>(["change", "de
 
 export const REPEATABLE: ReadonlySet<Repeatability> = new Set<Repeatability>(["pure", "idempotent"]);
 
+export const PERSON_ATTENTION: ReadonlySet<Attention> = new Set<Attention>(["question_open", "task_unknown", "no_capable_device", "waits_long", "planning_failed", "missing_grant", "missing_secret", "owner_asked", "waits_for_a_tap", "budget", "stalled", "history_restored"]);
+
 /** The meaning of a code wherever it is shown: ladder class, HTTP status, title and remedy. */
 export interface CodeInfo { code_class: CodeClass; status: number; title: string; hint: string }
 export const CODES: Record<Code, CodeInfo> = {

@@ -41,6 +41,8 @@ class ConstellationRow(TypedDict):
     """It succeeded, and its answer tells of trouble."""
     waited_ms: int
     """Of an ended one, the time in which a question to a person was open."""
+    running: int
+    """Its tasks that are at work on a device: not those on one that does not answer, or that wait for a tap."""
 
 
 class AttemptRow(TypedDict):
