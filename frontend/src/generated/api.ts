@@ -1622,6 +1622,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/schedule-notices/seen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Seen
+         * @description Mark the notices of several schedules as seen; if one of these schedules is unknown, none is marked.
+         */
+        post: operations["seen_api_v1_schedule_notices_seen_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/schedule-preview": {
         parameters: {
             query?: never;
@@ -5664,6 +5684,14 @@ export interface components {
             version: number;
         };
         /**
+         * SeenNotices
+         * @description The schedules whose notices a person has seen, by id or name.
+         */
+        SeenNotices: {
+            /** Schedules */
+            schedules: string[];
+        };
+        /**
          * Selector
          * @description The devices that fit: every given field must hold, `any` needs one of its own.
          */
@@ -6572,7 +6600,7 @@ export interface components {
         };
         /**
          * WhyAll
-         * @description The explanations of a constellation; `more` counts the tasks that are left out.
+         * @description The explanations of a constellation; `more` counts the tasks of which no item tells.
          *
          *     `sentence` says how far the whole is; empty where an item explains the whole.
          */
@@ -6592,6 +6620,8 @@ export interface components {
         WhyRow: {
             /** @description Controls or command lines, the most useful first. */
             actions?: string[];
+            /** @description The tasks that are left out of the list and wait as this one does. */
+            alike?: number;
             /** @description The browser tabs for which the task waits, by name. */
             asleep?: string[];
             candidates: components["schemas"]["CandidateRow"][];
@@ -6875,6 +6905,7 @@ export type ScheduleTrend = components['schemas']['ScheduleTrend'];
 export type ScheduledWork = components['schemas']['ScheduledWork'];
 export type SecretNeed = components['schemas']['SecretNeed'];
 export type SecretRow = components['schemas']['SecretRow'];
+export type SeenNotices = components['schemas']['SeenNotices'];
 export type Selector = components['schemas']['Selector'];
 export type SentencePart = components['schemas']['SentencePart'];
 export type SessionRow = components['schemas']['SessionRow'];
@@ -9907,6 +9938,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Items_RecipeVersionRow_"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    seen_api_v1_schedule_notices_seen_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeenNotices"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_ScheduleRow_"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */
