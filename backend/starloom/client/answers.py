@@ -57,6 +57,7 @@ class DeviceWorkJson(TypedDict):
 
     constellations: dict[str, int]
     device: str
+    failed_here: NotRequired[int]
 
 
 class FaultJson(TypedDict):

@@ -3031,6 +3031,11 @@ export interface components {
                 [key: string]: number;
             };
             device: string;
+            /**
+             * @description In how many of the failed ones a task failed whose last attempt was on this device.
+             * @default 0
+             */
+            failed_here?: number;
         };
         /**
          * DraftOf

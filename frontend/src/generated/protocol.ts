@@ -973,6 +973,8 @@ export interface Vitals {
 export interface DeviceWork {
   constellations: Record<string, number>;
   device: string;
+  /** In how many of the failed ones a task failed whose last attempt was on this device. */
+  failed_here?: number;
 }
 
 /** One fault of a simulated device, from the request to its end. */
