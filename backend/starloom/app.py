@@ -50,7 +50,15 @@ from starloom.edge.live.entity_json import iso
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.optional_parts import OptionalParts
 from starloom.edge.live.sketches import Sketches
-from starloom.edge.live.views import ConstellationViews, FleetView, Headlines, QuestionsView, StopRules, fill_views
+from starloom.edge.live.views import (
+    AtWork,
+    ConstellationViews,
+    FleetView,
+    Headlines,
+    QuestionsView,
+    StopRules,
+    fill_views,
+)
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
 from starloom.edge.web.hub_seals import Peers, secret_of
@@ -231,7 +239,9 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
         key=hub_keys.load_or_make(shared / HUB_KEY_FILE),
         access=AccessView(clock.now_ms),
         fleet=fleet,
-        others=ConstellationViews(headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules()),
+        others=ConstellationViews(
+            at_work=AtWork(), headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules()
+        ),
     )
 
 
@@ -356,6 +366,7 @@ def _make_hub(
     return Hub(
         access=access,
         artifacts=parts.blobs,
+        at_work=parts.others.at_work,
         attempt_logs=parts.attempt_logs,
         fanout=parts.fanout,
         fleet=fleet,

@@ -280,6 +280,7 @@ def _sets() -> Iterator[str]:
         "FINAL_CONSTELLATION_STATES",
         "RISKY_EFFECTS",
         "REPEATABLE",
+        "PERSON_ATTENTION",
     ):
         members: frozenset[StrEnum] = getattr(vocabulary, name)
         kind = type(next(iter(members)))

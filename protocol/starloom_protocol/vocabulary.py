@@ -374,6 +374,25 @@ class Attention(StrEnum):
     HISTORY_RESTORED = "history_restored"
 
 
+PERSON_ATTENTION = frozenset(
+    {
+        Attention.QUESTION_OPEN,
+        Attention.TASK_UNKNOWN,
+        Attention.NO_CAPABLE_DEVICE,
+        Attention.WAITS_LONG,
+        Attention.STALLED,
+        Attention.PLANNING_FAILED,
+        Attention.MISSING_GRANT,
+        Attention.MISSING_SECRET,
+        Attention.OWNER_ASKED,
+        Attention.WAITS_FOR_A_TAP,
+        Attention.BUDGET,
+        Attention.HISTORY_RESTORED,
+    }
+)
+"""The attention that a person ends: a constellation that has it waits for somebody, whatever else of it runs."""
+
+
 class ScheduleState(StrEnum):
     """`paused` by a person; `stopped` by the hub, with the reason kept beside it."""
 

@@ -127,6 +127,22 @@ def test_the_list_says_which_one_is_meant_without_an_id(hub: StubHub) -> None:
     assert "without an ID" not in starloom(hub, "ls", "--state", "failed")[1]
 
 
+def test_the_list_says_what_runs_beside_a_question(hub: StubHub) -> None:
+    row = {"state": "active", "version": 1, "created_at": "2026-11-28T09:00:00Z", "request": "", "schedule": None}
+    rows = [
+        {**row, "id": "c-both", "name": "Sweep", "attention": ["task_unknown"], "running": 2},
+        {**row, "id": "c-waits", "name": "Gate", "attention": ["question_open"], "running": 0},
+        {**row, "id": "c-older", "name": "Older", "attention": ["question_open"]},
+        {**row, "id": "c-long", "name": "Long", "attention": ["takes_long"], "running": 1},
+    ]
+    hub.answers[NEWEST] = (200, {"items": rows, "next": None})
+    lines = {line.split()[0]: " ".join(line.split()[1:]) for line in starloom(hub, "ls")[1].splitlines()}
+    assert lines["c-both"].startswith("active, 2 running, waits for you: task unknown ")
+    assert lines["c-waits"].startswith("active, question open ")
+    assert lines["c-older"].startswith("active, question open ")
+    assert lines["c-long"].startswith("active, takes long ")
+
+
 def test_the_list_says_that_a_run_waits_for_a_tap(hub: StubHub) -> None:
     row = {"version": 1, "created_at": "2026-11-28T09:00:00Z", "request": "", "id": "c-1", "name": "Picture"}
     row |= {"state": "active", "attention": ["waits_for_a_tap"]}

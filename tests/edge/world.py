@@ -29,7 +29,15 @@ from starloom.edge.agents.vital_lines import VitalLines
 from starloom.edge.app import Edge, Files, build
 from starloom.edge.hub import Hub, Planner
 from starloom.edge.live.fanout import Fanout
-from starloom.edge.live.views import ConstellationViews, FleetView, Headlines, QuestionsView, StopRules, fill_views
+from starloom.edge.live.views import (
+    AtWork,
+    ConstellationViews,
+    FleetView,
+    Headlines,
+    QuestionsView,
+    StopRules,
+    fill_views,
+)
 from starloom.edge.web.shield import reach_of
 from starloom.edge.web.sockets import HOLD, Ended, Taker
 from starloom.engine.loop import Engine
@@ -526,7 +534,9 @@ async def a_world(
         refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
     )
     access, fleet = AccessView(clock.now_ms), FleetView()
-    others = ConstellationViews(headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules())
+    others = ConstellationViews(
+        at_work=AtWork(), headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules()
+    )
     logs = LogWriter(attempt_logs)
     await engine.start()
     writing = asyncio.create_task(logs.run())
@@ -535,6 +545,7 @@ async def a_world(
         hub = Hub(
             access=access,
             artifacts=blobs,
+            at_work=others.at_work,
             attempt_logs=attempt_logs,
             fanout=fanout,
             fleet=fleet,

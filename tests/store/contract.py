@@ -401,6 +401,9 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
             "d1": {"active": 2},
         }
         assert await store.device_work(["d1"], 3) == {}
+        assert await store.failed_work(["d0", "d1", "d9"], 1) == {"c2": ["d0"]}
+        assert await store.failed_work(["d1"], 1) == {}
+        assert await store.failed_work(["d0"], 3) == {}
 
     # -- the inbox
 

@@ -446,6 +446,15 @@ class MemoryStore:
                 found[device] = dict(states)
         return found
 
+    async def failed_work(self, devices: Sequence[str], since_ms: int) -> dict[str, list[str]]:
+        self.history.reach()
+        rows = [row for row in self.history.rows.values() if row.state == "failed" and row.created_ms >= since_ms]
+        had = {
+            row.id: sorted(one for one in devices if row.id in self.history.devices.get(one, ()))
+            for row in sorted(rows, key=lambda row: (-row.created_ms, row.id))
+        }
+        return {name: found for name, found in had.items() if found}
+
     async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
         self.history.reach()
         return self.history.kept(after, limit)

@@ -57,6 +57,7 @@ class DeviceWorkJson(TypedDict):
 
     constellations: dict[str, int]
     device: str
+    failed_here: NotRequired[int]
 
 
 class FaultJson(TypedDict):
@@ -466,6 +467,7 @@ class SnapshotJson(TypedDict):
     questions: list[QuestionRowJson]
     recipe: str | None
     request: str
+    running: int
     schedule: str | None
     sentence: str
     seq: int

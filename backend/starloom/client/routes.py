@@ -470,6 +470,10 @@ def get_recipe_versions(name: str) -> Get[Items[RecipeVersionRow]]:
     return Get(f"/recipes/{_part(name)}/versions")
 
 
+def post_schedule_notices_seen() -> Post[Items[ScheduleRowJson]]:
+    return Post("/schedule-notices/seen")
+
+
 def post_schedule_preview() -> Post[SchedulePreview]:
     return Post("/schedule-preview")
 

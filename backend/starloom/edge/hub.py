@@ -23,7 +23,7 @@ from starloom.edge.listeners.connections import Places
 from starloom.edge.listeners.local_network import Lan, NoLan
 from starloom.edge.live.endpoint import next_frame
 from starloom.edge.live.fanout import Fanout
-from starloom.edge.live.views import FleetView, Headlines, QuestionsView, StopRules
+from starloom.edge.live.views import AtWork, FleetView, Headlines, QuestionsView, StopRules
 from starloom.edge.peers.neighbours import Ownership
 from starloom.edge.web.computing import Computing
 from starloom.edge.web.hub_seals import Peers
@@ -125,6 +125,7 @@ class Hub:
 
     access: AccessView
     artifacts: Blobs
+    at_work: AtWork
     attempt_logs: AttemptLogs
     fanout: Fanout
     fleet: FleetView

@@ -346,6 +346,10 @@ class ReadPort(Protocol):
         """Count constellations made since a moment that had an attempt on these devices: device -> state -> count."""
         ...
 
+    async def failed_work(self, devices: Sequence[str], since_ms: int) -> dict[str, list[str]]:
+        """Return the failed constellations among these, newest first, each with those of the devices that it had."""
+        ...
+
     async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
         """Return durable commits above a position, whole and in order, for verifying and deciding again."""
         ...

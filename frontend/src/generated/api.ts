@@ -1623,6 +1623,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/schedule-notices/seen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Seen
+         * @description Mark the notices of several schedules as seen; if one of these schedules is unknown, none is marked.
+         */
+        post: operations["seen_api_v1_schedule_notices_seen_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/schedule-preview": {
         parameters: {
             query?: never;
@@ -2724,6 +2744,8 @@ export interface components {
             name: string;
             recipe: string | null;
             request: string;
+            /** @description Its tasks that are at work on a device: not those on one that does not answer, or that wait for a tap. */
+            running: number;
             schedule: string | null;
             sentence: string;
             state: components["schemas"]["ConstellationState"];
@@ -3010,6 +3032,11 @@ export interface components {
                 [key: string]: number;
             };
             device: string;
+            /**
+             * @description In how many of the failed ones a task failed whose last attempt was on this device.
+             * @default 0
+             */
+            failed_here?: number;
         };
         /**
          * DraftOf
@@ -5663,6 +5690,14 @@ export interface components {
             version: number;
         };
         /**
+         * SeenNotices
+         * @description The schedules whose notices a person has seen, by id or name.
+         */
+        SeenNotices: {
+            /** Schedules */
+            schedules: string[];
+        };
+        /**
          * Selector
          * @description The devices that fit: every given field must hold, `any` needs one of its own.
          */
@@ -5892,6 +5927,7 @@ export interface components {
             questions: components["schemas"]["QuestionRow"][];
             recipe: string | null;
             request: string;
+            running: number;
             schedule: string | null;
             sentence: string;
             seq: number;
@@ -6570,7 +6606,7 @@ export interface components {
         };
         /**
          * WhyAll
-         * @description The explanations of a constellation; `more` counts the tasks that are left out.
+         * @description The explanations of a constellation; `more` counts the tasks of which no item tells.
          *
          *     `sentence` says how far the whole is; empty where an item explains the whole.
          */
@@ -6590,6 +6626,8 @@ export interface components {
         WhyRow: {
             /** @description Controls or command lines, the most useful first. */
             actions?: string[];
+            /** @description The tasks that are left out of the list and wait as this one does. */
+            alike?: number;
             /** @description The browser tabs for which the task waits, by name. */
             asleep?: string[];
             candidates: components["schemas"]["CandidateRow"][];
@@ -6873,6 +6911,7 @@ export type ScheduleTrend = components['schemas']['ScheduleTrend'];
 export type ScheduledWork = components['schemas']['ScheduledWork'];
 export type SecretNeed = components['schemas']['SecretNeed'];
 export type SecretRow = components['schemas']['SecretRow'];
+export type SeenNotices = components['schemas']['SeenNotices'];
 export type Selector = components['schemas']['Selector'];
 export type SentencePart = components['schemas']['SentencePart'];
 export type SessionRow = components['schemas']['SessionRow'];
@@ -9905,6 +9944,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Items_RecipeVersionRow_"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    seen_api_v1_schedule_notices_seen_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeenNotices"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_ScheduleRow_"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

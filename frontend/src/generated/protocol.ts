@@ -973,6 +973,8 @@ export interface Vitals {
 export interface DeviceWork {
   constellations: Record<string, number>;
   device: string;
+  /** In how many of the failed ones a task failed whose last attempt was on this device. */
+  failed_here?: number;
 }
 
 /** One fault of a simulated device, from the request to its end. */
@@ -2274,6 +2276,8 @@ export const FINAL_CONSTELLATION_STATES: ReadonlySet<ConstellationState> = new S
 export const RISKY_EFFECTS: ReadonlySet<Effect> = new Set<Effect>(["change", "destroy", "control"]);
 
 export const REPEATABLE: ReadonlySet<Repeatability> = new Set<Repeatability>(["pure", "idempotent"]);
+
+export const PERSON_ATTENTION: ReadonlySet<Attention> = new Set<Attention>(["question_open", "task_unknown", "no_capable_device", "waits_long", "planning_failed", "missing_grant", "missing_secret", "owner_asked", "waits_for_a_tap", "budget", "stalled", "history_restored"]);
 
 /** The meaning of a code wherever it is shown: ladder class, HTTP status, title and remedy. */
 export interface CodeInfo { code_class: CodeClass; status: number; title: string; hint: string }

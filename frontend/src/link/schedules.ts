@@ -30,5 +30,7 @@ export class Schedules {
     this.rest.patch("/schedules/{schedule}", { path: { schedule: id }, body });
   control = (id: string, action: ScheduleAction) =>
     this.rest.post("/schedules/{schedule}/{action}", { path: { schedule: id, action } });
+  /** Marks the notices of several schedules as seen, in one request. */
+  seen = (schedules: string[]) => this.rest.post("/schedule-notices/seen", { body: { schedules } });
   remove = (id: string) => this.rest.delete("/schedules/{schedule}", { path: { schedule: id } });
 }

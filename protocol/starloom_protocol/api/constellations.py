@@ -41,6 +41,8 @@ class ConstellationRow(TypedDict):
     """It succeeded, and its answer tells of trouble."""
     waited_ms: int
     """Of an ended one, the time in which a question to a person was open."""
+    running: int
+    """Its tasks that are at work on a device: not those on one that does not answer, or that wait for a tap."""
 
 
 class AttemptRow(TypedDict):
@@ -337,6 +339,8 @@ class WhyRow(TypedDict):
     """The page that wakes them."""
     questions: NotRequired[list[AskedRow]]
     """The open questions whose answer it waits for."""
+    alike: NotRequired[int]
+    """The tasks that are left out of the list and wait as this one does."""
 
 
 class AttentionRow(TypedDict):
@@ -348,7 +352,7 @@ class AttentionRow(TypedDict):
 
 @final
 class WhyAll(TypedDict):
-    """The explanations of a constellation; `more` counts the tasks that are left out.
+    """The explanations of a constellation; `more` counts the tasks of which no item tells.
 
     `sentence` says how far the whole is; empty where an item explains the whole.
     """

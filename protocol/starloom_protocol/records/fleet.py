@@ -254,3 +254,5 @@ class DeviceWork(msgspec.Struct, frozen=True, kw_only=True):
 
     constellations: dict[ConstellationState, int]
     device: str
+    failed_here: int = 0
+    """In how many of the failed ones a task failed whose last attempt was on this device."""

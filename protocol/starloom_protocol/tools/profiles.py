@@ -4,6 +4,7 @@ a device to the profile that its join code allowed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from starloom_protocol.records.entities import ToolOffer
@@ -47,12 +48,25 @@ def is_within(grant: str, most: Profile) -> bool:
 
 def is_held_back(tool: ToolOffer, most: Profile) -> bool:
     """Whether a join code that allowed `most` forbids a tool, whatever the device's owner grants."""
+    return not _allows(tool, most, tool.effects)
+
+
+def is_held_back_in_part(tool: ToolOffer, most: Profile) -> bool:
+    """Whether a join code forbids a tool for its widest call, and would allow a call that an argument narrows.
+
+    Such a tool is offered by every device of the profile: its owner has granted nothing beyond the join code.
+    """
+    narrowed = [effects for by_value in tool.effects_by.values() for effects in by_value.values()]
+    return is_held_back(tool, most) and any(_allows(tool, most, effects) for effects in narrowed)
+
+
+def _allows(tool: ToolOffer, most: Profile, effects: Iterable[Effect]) -> bool:
     if most is Profile.OPERATE:
-        return False
+        return True
     allowed = tool.grant is None or is_within(tool.grant, most)
     # A look at another host without a grant, such as `net.check`, is allowed in every profile.
-    effects = PROFILE_EFFECTS[most] | (_OF_LOOKS if tool.grant is None else frozenset())
-    return not (allowed and effects.issuperset(tool.effects))
+    within = PROFILE_EFFECTS[most] | (_OF_LOOKS if tool.grant is None else frozenset())
+    return allowed and within.issuperset(effects)
 
 
 def held_back_words(most: Profile, name: str) -> str:

@@ -245,5 +245,8 @@ def test_show_preview_and_controls(hub: StubHub) -> None:
         code, said = starloom(hub, "schedule", action, "Nightly")
         assert code == 0
         assert says in said
+    hub.answers["POST", "/schedule-notices/seen"] = (200, {"items": [shown(), shown(name="Hourly")], "next": None})
+    assert "seen: Nightly and Hourly" in starloom(hub, "schedule", "seen", "Nightly", "Hourly")[1]
+    assert hub.asked[-1] == ("POST", "/schedule-notices/seen", {"schedules": ["Nightly", "Hourly"]})
     hub.answers["DELETE", "/schedules/Nightly"] = (200, {"name": "Nightly", "running": ["c-1"]})
     assert "Nightly is removed; c-1 goes on" in starloom(hub, "schedule", "rm", "Nightly")[1]

@@ -6,6 +6,7 @@ import pytest
 
 from starloom.core.answer import story
 from starloom.core.state.inputs import QuestionAnswered
+from starloom.edge.routes.work.why import explain_all
 from starloom_protocol.records.entities import Choice, ForEach, ResultSpec, Selector, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect, Outcome
@@ -97,6 +98,25 @@ def test_the_first_cause_is_what_failed_first_not_what_stands_first() -> None:
     said = driver.folded["c1"]["answer"].decode()
     assert f"First cause: {second.at.task} - " in said
     assert "the disk is full; 1 more failed" in said
+
+
+def test_many_failures_are_told_by_cause_most_frequent_first() -> None:
+    driver = Driver("one", slots=20)
+    driver.submit(plan(*(task(f"run-{number}", tool="t.never") for number in range(17))))
+    said = {0: "no GPU"} | dict.fromkeys(range(1, 7), "loss is nan at step 7") | {7: "a", 8: "b", 9: "c"}
+    for number, sent in enumerate(driver.take()):
+        driver.now_ms += 10
+        detail = said.get(number, f"{sent.at.task}: out of memory after {number} s\nmore")
+        driver.result(sent, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail=detail)
+    assert (
+        "Causes of 17 failures: the tool failed: run-10: out of memory after 10 s (7, run-10 first); "
+        "the tool failed: loss is nan at step 7 (6, run-1 first); the tool failed: no GPU (run-0); "
+        "the tool failed: a (run-7); 2 more of 2 other causes."
+    ) in driver.folded["c1"]["answer"].decode()
+    items = explain_all(driver.shard, "c1", {})["items"]
+    assert [item["task"] for item in items] == [None, "run-10", "run-1", "run-0"]
+    assert "6 more failed alike: run-11, run-12, run-13, run-14 and 2 more." in items[1]["sentence"]
+    assert items[-1]["sentence"].endswith("3 more failed of 3 other causes.")
 
 
 def test_a_group_that_fails_by_itself_is_the_first_cause() -> None:

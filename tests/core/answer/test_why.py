@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from starloom.cli.constellations.reasons import alike
 from starloom.core.answer import story
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position, position
@@ -427,8 +428,23 @@ def test_a_run_with_an_open_question_names_the_tasks_that_failed_too() -> None:
     for sent in driver.take():
         driver.result(sent, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
     told = explain_all(driver.shard, "c1", {})
-    assert [(item["task"], item["state"]) for item in told["items"]][-2:] == [("a", "failed"), ("b", "failed")]
+    assert [(item["task"], item["state"]) for item in told["items"]] == [("ask", "ready"), ("a", "failed")]
+    assert told["items"][-1]["sentence"].endswith("1 more failed alike: b.")
     assert [question["task"] for question in told["questions"]] == ["ask"]
+
+
+def test_tasks_of_a_list_that_are_left_out_are_counted_where_told() -> None:
+    driver = Driver("one", slots=1)
+    each = ForEach(source="list", output="/rows")
+    driver.submit(plan(task("list"), task("sum", for_each=each), task("end", "x=sum")))
+    driver.result(driver.take()[0], {"rows": list(range(198))})
+    told = explain_all(driver.shard, "c1", {})
+    groups = alike(told["items"])
+    waits = next(group for group in groups if group.first["state"] == "ready")
+    assert (1 + len(waits.others) + waits.unnamed, waits.unnamed) == (197, 98)
+    assert waits.sentence.startswith("197 tasks wait: the only device that can is busy.")
+    assert waits.sentence.endswith("and 194 more.")
+    assert told["more"] == 1
 
 
 def test_a_refusal_that_offers_no_line_names_none_as_the_way_out() -> None:

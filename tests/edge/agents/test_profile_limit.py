@@ -83,6 +83,21 @@ async def test_work_beyond_the_join_code_is_not_given(world: World) -> None:
     assert "join code of this device allowed the profile observe" in str(why)
 
 
+async def test_a_tool_of_the_profile_whose_widest_call_is_beyond_it_is_no_cut(world: World) -> None:
+    clone = msgspec.structs.replace(
+        tool("git.clone", "git:run", Effect.WRITE, Effect.REACH), effects_by={"source": {"folder": [Effect.WRITE]}}
+    )
+    agent = await joined(world, "work")
+    await agent.connect(world, offer=Offer(digest="n", tools=[LOOK]))
+    await claim(agent, world, Offer(digest="c", grants=["git:run"], tools=[LOOK, clone]), Profile.WORK)
+    found = await seen(world)
+    assert (found["profile"], found["over"]) == ("work", "")
+    assert found["tools"] == ["system.info"]
+    wide = msgspec.structs.replace(clone, effects_by={})
+    await claim(agent, world, Offer(digest="d", grants=["git:run"], tools=[LOOK, wide]), Profile.WORK)
+    assert "not taken over: git.clone" in (await seen(world))["over"]
+
+
 async def test_an_owner_may_grant_more_within_the_join_code(world: World) -> None:
     agent = await joined(world, "files")
     await agent.connect(world, offer=Offer(digest="n", tools=[LOOK]))

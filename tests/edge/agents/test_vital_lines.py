@@ -94,9 +94,29 @@ async def test_what_devices_worked_at_is_counted_by_state(world: World) -> None:
     await settle()
     async with world.client() as http:
         told = (await http.get("/api/v1/device-work", params={"since_ms": world.clock.ms})).json()
-        assert told["items"] == [{"constellations": {"succeeded": 1, "failed": 1}, "device": agent.id}]
+        assert told["items"] == [
+            {"constellations": {"succeeded": 1, "failed": 1}, "device": agent.id, "failed_here": 1}
+        ]
         later = (await http.get("/api/v1/device-work", params={"since_ms": world.clock.ms + 1})).json()
-    assert later["items"] == [{"constellations": {}, "device": agent.id}]
+    assert later["items"] == [{"constellations": {}, "device": agent.id, "failed_here": 0}]
+
+
+async def test_a_failure_counts_for_the_device_of_its_last_attempt(world: World) -> None:
+    sound, broken = await world.join("sound"), await world.join("broken")
+    for agent in (sound, broken):
+        await agent.connect(world)
+    tasks = [{"id": agent.name, "tool": "t.one", "device": {"name": agent.name}} for agent in (sound, broken)]
+    tasks.append({"id": "after", "tool": "t.one", "device": {"name": "sound"}})
+    order = [{"from": "broken", "to": "after"}]
+    made = await world.submit({"starloom": 1, "name": "both", "tasks": tasks, "dependencies": order})
+    await sound.done(await sound.next(f.Dispatch))
+    await broken.done(await broken.next(f.Dispatch), outcome="error")
+    await settle()
+    async with world.client() as http:
+        assert (await http.get(f"/api/v1/constellations/{made['id']}")).json()["state"] == "failed"
+        told = (await http.get("/api/v1/device-work", params={"since_ms": 0})).json()["items"]
+    found = {item["device"]: (item["constellations"], item["failed_here"]) for item in told}
+    assert found == {sound.id: ({"failed": 1}, 0), broken.id: ({"failed": 1}, 1)}
 
 
 def test_a_time_at_which_nothing_was_heard_stays_empty() -> None:

@@ -77,14 +77,14 @@ async def test_large_answers_leave_first_come_first_gone() -> None:
 def test_a_request_that_could_not_be_planned_has_its_reason_in_the_list() -> None:
     why = Fault(code=Code.MODEL_ANSWER, reason="the model gave no plan three times")
     failed = Head(author="a", created_ms=1, id="c1", name="n", state=ConstellationState.FAILED, fault=why)
-    assert entity_json.row(failed, None)["sentence"] == "the model gave no plan three times"
-    assert entity_json.row(failed, Answer(sentence="Half.", state="final"))["sentence"] == "Half."
+    assert entity_json.row(failed, None, 0)["sentence"] == "the model gave no plan three times"
+    assert entity_json.row(failed, Answer(sentence="Half.", state="final"), 0)["sentence"] == "Half."
 
 
 def test_a_row_tells_that_the_answer_of_a_success_is_an_alarm() -> None:
     def alarm(state: ConstellationState, *, tells: bool) -> bool:
         head = Head(author="a", created_ms=1, id="c1", name="n", state=state)
-        return entity_json.row(head, Answer(alarm=tells, sentence="A disk is full.", state="final"))["alarm"]
+        return entity_json.row(head, Answer(alarm=tells, sentence="A disk is full.", state="final"), 0)["alarm"]
 
     assert alarm(ConstellationState.SUCCEEDED, tells=True)
     assert not alarm(ConstellationState.SUCCEEDED, tells=False)

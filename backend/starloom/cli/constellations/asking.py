@@ -29,6 +29,7 @@ from starloom.client.terminal.typed import say, typed
 from starloom.client.terminal.values import duration_s, parameters
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
+    PERSON_ATTENTION,
     Attention,
     Code,
     ConstellationState,
@@ -326,8 +327,7 @@ def list_constellations(
         begun, by = clock(item["created_at"]), " (by a schedule)" if item.get("schedule") else ""
         name = (item["name"] or item["request"]) + by
         state_shown = state_text(item["state"], alarm=bool(item.get("alarm")))
-        if item.get("attention") and item["state"] not in FINAL_CONSTELLATION_STATES:
-            state_shown.append(f", {item['attention'][0].replace('_', ' ')}", style="magenta")
+        state_shown.append(_asked_beside(item), style="magenta")
         author = (shown_name(item["author"]),) if several else ()
         table.add_row(item["id"], state_shown, str(item["version"]), begun, *author, name)
     _print(Fitted(table, spared=("version", "begun")))
@@ -336,6 +336,18 @@ def list_constellations(
         meant, first = run.meant()
         if not first:
             say(f"Commands without an ID mean {meant['id']}, the newest that no schedule began.")
+
+
+def _asked_beside(item: ConstellationRow) -> str:
+    """Return the words behind the state of one that asks for a person, with the tasks that run meanwhile."""
+    if not item.get("attention") or item["state"] in FINAL_CONSTELLATION_STATES:
+        return ""
+    asked = item["attention"][0].replace("_", " ")
+    # A hub of before does not count them.
+    running = item.get("running", 0)
+    if not running or PERSON_ATTENTION.isdisjoint(item["attention"]):
+        return f", {asked}"
+    return f", {running} running, waits for you: {asked}"
 
 
 def _tell_taps(run: Invocation, items: list[ConstellationRow]) -> None:

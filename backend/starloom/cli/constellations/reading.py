@@ -192,7 +192,8 @@ def _tell_whole(
     """Print the sentence of a constellation, then why its tasks do not move, then its questions."""
     told = [found.get("sentence") or ""]
     told += [attention["sentence"] for attention in found["attention"] if attention["reason"] in _OF_THE_WHOLE]
-    groups = [AlikeTasks(item) for item in found["items"]] if every else alike(found["items"])
+    each = (AlikeTasks(item, unnamed=item.get("alike", 0)) for item in found["items"])
+    groups = list(each) if every else alike(found["items"])
     lines = [line for text in told for line in text.splitlines()]
     lines += [line for group in groups for line in _lines_of_task(group, chosen, names, behind)]
     shown = lines if every or len(lines) <= LINES_MOST else lines[: LINES_MOST - 1]

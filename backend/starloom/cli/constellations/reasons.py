@@ -26,22 +26,26 @@ class AlikeTasks:
 
     first: WhyRow
     others: list[str] = field(default_factory=list)
+    unnamed: int = 0
+    """The tasks alike that the hub has counted without a name."""
 
     @property
     def sentence(self) -> str:
         """Return the reason of one task, or of them all with their number."""
-        if not self.others:
+        if not self.others and not self.unnamed:
             return self.first["sentence"]
-        count = 1 + len(self.others)
+        others = len(self.others) + self.unnamed
+        count = 1 + others
         busy = [item for item in self.first["candidates"] if item["code"] == Reason.BUSY]
         if self.first.get("reason") == Reason.BUSY and busy:
             which = "the only device that can is" if len(busy) == 1 else f"all {len(busy)} devices that can are"
             return f"{count} tasks wait: {which} busy. They are {self._named([str(self.first['task']), *self.others])}."
-        return f"{self.first['sentence']} So it is with {counted(len(self.others), 'more task')}: {self._named()}."
+        named = f": {self._named()}" if self.others else ""
+        return f"{self.first['sentence']} So it is with {counted(others, 'more task')}{named}."
 
     def _named(self, names: Sequence[str] | None = None) -> str:
         names = self.others if names is None else names
-        more = len(names) - _NAMED_MOST
+        more = max(len(names) - _NAMED_MOST, 0) + self.unnamed
         return ", ".join(names[:_NAMED_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
@@ -54,6 +58,7 @@ def alike(items: Iterable[WhyRow]) -> list[AlikeTasks]:
             found[key].others.append(str(item["task"]))
         else:
             found[key] = AlikeTasks(item)
+        found[key].unnamed += item.get("alike", 0)
     return list(found.values())
 
 

@@ -23,6 +23,7 @@ from starloom.client.routes import (
     get_schedules,
     patch_schedule,
     post_schedule_action,
+    post_schedule_notices_seen,
     post_schedule_preview,
     post_schedules,
 )
@@ -30,6 +31,7 @@ from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.stream.authors import name_of
+from starloom_protocol.text.wording import listed
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap, ScheduleState
 
 if TYPE_CHECKING:
@@ -358,9 +360,21 @@ def run_now(run: Invocation, schedule: ScheduleArgument) -> None:
     )
 
 
-def seen(run: Invocation, schedule: ScheduleArgument) -> None:
-    """Mark the notice of a schedule as seen."""
-    _told(run, run.client.post(post_schedule_action(schedule, "seen"), {}), "{name}: seen")
+def seen(
+    run: Invocation,
+    schedules: Annotated[
+        list[str], typer.Argument(metavar="SCHEDULE...", help="Their names or ids, as `schedule ls` has them.")
+    ],
+) -> None:
+    """Mark the notices of schedules as seen, all in one request."""
+    if len(schedules) == 1:
+        _told(run, run.client.post(post_schedule_action(schedules[0], "seen"), {}), "{name}: seen")
+        return
+    made = run.client.post(post_schedule_notices_seen(), {"schedules": schedules})
+    if run.as_json:
+        run.emit(made)
+    else:
+        say(f"seen: {listed([str(item['name']) for item in made['items']])}")
 
 
 def remove(run: Invocation, schedule: ScheduleArgument) -> None:

@@ -5,6 +5,7 @@ Owns the words and their order. It reads the constellation as it stands: `outcom
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from starloom.core.answer import goal_story, undone_files
@@ -25,12 +26,16 @@ from starloom.core.state.tasks.roles import (
     successor,
 )
 from starloom_protocol.records.entities import Finding, TaskRecord
-from starloom_protocol.text.wording import few, found_by, listed, quoted
+from starloom_protocol.text.wording import counted, few, found_by, listed, quoted
 from starloom_protocol.values import MISSING, parse, point
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
 _FINDINGS_NAMED = 3
 _FOLDERS_NAMED = 3
+_CAUSES_NAMED = 4
+_GROUPED_FROM = 3
+"""Of two failures the first is named, since it is often the cause of the other; more are told by cause."""
+_NUMBER = re.compile(r"\d+")
 _NOTICE = "notify"
 # Bound once, because an answer compares them with every task.
 _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
@@ -362,17 +367,43 @@ def _failed_group(constellation: Constellation) -> list[str]:
 def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> list[str]:
     if not failed:
         return []
-    first = failed[0]
-    attempt = constellation.last_attempt(first)
-    record = constellation.tasks[first]
+    causes = by_cause(constellation, failed) if len(failed) >= _GROUPED_FROM else []
+    if len(causes) < 2:
+        more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
+        said = f"First cause: {called(constellation, fleet, failed[0])} - {_cause(constellation, failed[0])}{more}"
+        return [said if said.endswith(" ...") else f"{said}."]
+    told = []
+    for tasks in causes[:_CAUSES_NAMED]:
+        first = called(constellation, fleet, tasks[0])
+        count = f"{len(tasks)}, {first} first" if len(tasks) > 1 else first
+        told.append(f"{_cause(constellation, tasks[0])} ({count})")
+    rest = causes[_CAUSES_NAMED:]
+    if rest:
+        told.append(f"{sum(map(len, rest))} more of {counted(len(rest), 'other cause')}")
+    return [f"Causes of {len(failed)} failures: {'; '.join(told)}."]
+
+
+def by_cause(constellation: Constellation, failed: list[str]) -> list[list[str]]:
+    """Return failed tasks by their cause, the most frequent cause first; of equals the one that came first.
+
+    Tasks fail alike where the code and the first line of the detail are the same, but for numbers and their own names.
+    """
+    found: dict[tuple[Code | None, str], list[str]] = {}
+    for task in failed:
+        attempt = constellation.last_attempt(task)
+        detail = _first_line(attempt.detail) if attempt is not None else ""
+        plain = _NUMBER.sub("#", re.sub(rf"(?<![\w.-]){re.escape(task)}(?![\w-])", "~", detail))
+        found.setdefault((constellation.tasks[task].code, plain), []).append(task)
+    return sorted(found.values(), key=len, reverse=True)
+
+
+def _cause(constellation: Constellation, task: str) -> str:
+    record, attempt = constellation.tasks[task], constellation.last_attempt(task)
     title = CODES[record.code].title.lower() if record.code else "failed"
     detail = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
-    more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
     # A device that says why a tool cannot be used does offer it: *there is no program print* is all that failed.
     alone = record.code is Code.TOOL_UNAVAILABLE or is_word_of_person(record, attempt)
-    cause = detail.removeprefix(": ") if alone and detail else title + detail
-    said = f"First cause: {called(constellation, fleet, first)} - {cause}{more}"
-    return [said if said.endswith(" ...") else f"{said}."]
+    return detail.removeprefix(": ") if alone and detail else title + detail
 
 
 def _is_a_courtesy(constellation: Constellation, task: str) -> bool:
@@ -392,9 +423,13 @@ def _unseen_notices(constellation: Constellation, fleet: Fleet, tasks: list[str]
     return said
 
 
+def _first_line(detail: str) -> str:
+    return detail.partition("\n")[0].strip()
+
+
 def _shortened(detail: str, most: int = 160) -> str:
     """Return the first line without its full stop; a long one is cut after a whole sentence, else after a word."""
-    line = detail.splitlines()[0].strip()
+    line = _first_line(detail)
     if len(line) > most:
         head = line[:most]
         sentence_end = head.rfind(". ")

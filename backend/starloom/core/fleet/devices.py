@@ -37,7 +37,7 @@ from starloom_protocol.stream.authors import ENGINE, author_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.look_alikes import device_name_fault, look_of
 from starloom_protocol.text.wording import few
-from starloom_protocol.tools.profiles import exceeds, held_back_words, is_held_back, is_within
+from starloom_protocol.tools.profiles import exceeds, held_back_words, is_held_back, is_held_back_in_part, is_within
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -373,7 +373,8 @@ def on_offer(work: Work, item: OfferReceived) -> None:
 def _within_join_code(most: Profile, name: str, profile: Profile, offer: Offer) -> tuple[Profile, Offer, str]:
     """Return profile and offer of a device within `most`, the profile of its join code, and a sentence about the cuts.
 
-    The sentence is empty if nothing was cut. The device's own policy is not changed.
+    The sentence is empty if nothing was cut but a tool of the profile whose widest call is beyond it. The device's own
+    policy is not changed.
     """
     if most is Profile.OPERATE:
         return profile, offer, ""
@@ -383,9 +384,13 @@ def _within_join_code(most: Profile, name: str, profile: Profile, offer: Offer) 
     ]
     over = [f"the profile {profile}"] if exceeds(profile, most) else []
     over += sorted(set(offer.grants) - set(grants))
-    over += [before.name for before, after in zip(offer.tools, tools, strict=True) if before is not after]
+    over += [
+        before.name
+        for before, after in zip(offer.tools, tools, strict=True)
+        if before is not after and not is_held_back_in_part(before, most)
+    ]
     if not over:
-        return profile, offer, ""
+        return profile, replace(offer, tools=tools), ""
     held = most if exceeds(profile, most) else profile
     return held, replace(offer, grants=grants, tools=tools), f"{_listed(over)}: {held_back_words(most, name)}"
 

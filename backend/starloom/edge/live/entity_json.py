@@ -6,7 +6,7 @@ Entities themselves keep hub time in milliseconds; only the log and the live str
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -49,12 +49,20 @@ from starloom_protocol.records.entities import (
     dependency_id,
 )
 from starloom_protocol.records.fleet import Health, Stopping
-from starloom_protocol.text.presentation import presentation
+from starloom_protocol.text.presentation import Tone, presentation
 from starloom_protocol.text.wording import moment
 from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, ConstellationState, Reason, TaskState
 from starloom_protocol.wire.version import is_older
+
+_AT_WORK: Final = frozenset(
+    (state, reason)
+    for state in TaskState
+    for reason in (None, *Reason)
+    if presentation(state, reason).tone is Tone.BLUE
+)
+"""The states and reasons of tasks that are shown at work, as the page counts them: all that are blue."""
 
 
 def iso(at_ms: int) -> str | None:
@@ -106,7 +114,7 @@ class Constellation:
         return sorted(numbered)
 
 
-def row(head: Head, answer: Answer | None) -> ConstellationRow:
+def row(head: Head, answer: Answer | None, running: int) -> ConstellationRow:
     """Return a line of the list of constellations; what could not be planned has its reason for an answer."""
     reason = head.fault.reason if head.fault else ""
     return {
@@ -126,7 +134,13 @@ def row(head: Head, answer: Answer | None) -> ConstellationRow:
         "sentence": answer.sentence if answer else reason,
         "alarm": head.state is ConstellationState.SUCCEEDED and answer is not None and answer.alarm,
         "waited_ms": answer.waited_ms if answer else 0,
+        "running": running,
     }
+
+
+def is_at_work(state: str | None, reason: str | None) -> bool:
+    """Tell whether a task is at work on a device: not on one that does not answer, and not before a tap."""
+    return (state, reason) in _AT_WORK
 
 
 def snapshot(found: Constellation, devices: Mapping[str, Device]) -> Snapshot:
@@ -134,7 +148,7 @@ def snapshot(found: Constellation, devices: Mapping[str, Device]) -> Snapshot:
     head = found.head
     tasks = [task_shape(found, name, devices) for name in found.table("spec")]
     return {
-        **row(head, found.answer),
+        **row(head, found.answer, sum(is_at_work(task["state"], task["reason"]) for task in tasks)),
         "seq": found.seq,
         "origin": head.origin,
         "params": value_of(head.params),

@@ -1,4 +1,4 @@
-"""Read models of the edge: the fleet, open questions, a headline of each constellation, rules on progress.
+"""Read models of the edge: the fleet, open questions, a headline of each constellation, its work, rules on progress.
 
 Fed by events only and never change anything. They hold committed state for quick answers, and are filled again after a
 restart; everything else is read through the store's `ReadPort`. `agents.progress_lines` reads the output that a rule is
@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import msgspec
+
 from starloom.core.state.model import ToolSets
 from starloom.edge.access.callers import AccessView
+from starloom.edge.live import entity_json
 from starloom.edge.live.fanout import Fanout
 from starloom.planner.equivalents import Equivalents, equivalents
 from starloom.store.port import ReadPort
@@ -56,7 +59,8 @@ ANSWERED_MAX = 50
 _PAGE = 200
 _RULE_MARK: Final = b'"stop_when"'
 """Only the encoded spec of a task with a rule on progress has these bytes, so that no other is decoded."""
-_NOT_KEPT: Final = ("task/", "attempt/")
+_TASK: Final = "task/"
+_NOT_KEPT: Final = (_TASK, "attempt/")
 
 
 class StopRules:
@@ -98,6 +102,52 @@ class StopRules:
         spec = decode_entity(key, raw)
         if isinstance(spec, TaskSpec) and spec.stop_when is not None:
             self._names.setdefault(stream, {})[task] = spec.stop_when.name
+
+
+class _Placed(msgspec.Struct):
+    """The part of a task's record that says whether it runs: nearly every event has a task, so no more is decoded."""
+
+    state: str
+    reason: str | None = None
+
+
+class AtWork:
+    """The tasks of each constellation that are on a device now: constellation -> tasks."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, set[str]] = {}
+        self._decoder = msgspec.json.Decoder(_Placed)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._tasks.clear()
+
+    def take(self, stream: str, entities: Mapping[str, bytes]) -> None:
+        """Take the tasks of one constellation as committed."""
+        for key, raw in entities.items():
+            if key.startswith(_TASK):
+                self._put(stream, key, raw)
+
+    def apply(self, event: Event) -> None:
+        for key, raw in event.puts.items():
+            if key.startswith(_TASK):
+                self._put(event.stream, key, raw)
+
+    def of(self, stream: str) -> int:
+        """Return the number of a constellation's tasks that are on a device now."""
+        return len(self._tasks.get(stream, ()))
+
+    def _put(self, stream: str, key: str, raw: bytes | msgspec.Raw | None) -> None:
+        tasks = self._tasks.get(stream)
+        placed = None if raw is None else self._decoder.decode(raw)
+        if placed is not None and entity_json.is_at_work(placed.state, placed.reason):
+            if tasks is None:
+                tasks = self._tasks[stream] = set()
+            tasks.add(key)
+        elif tasks is not None:
+            tasks.discard(key)
+            if not tasks:
+                del self._tasks[stream]
 
 
 class FleetView:
@@ -473,12 +523,14 @@ async def live_constellations(reads: ReadPort) -> list[str]:
 class ConstellationViews:
     """The read models over all constellations; those of the streams `fleet` and `access` are apart."""
 
+    at_work: AtWork
     headlines: Headlines
     questions: QuestionsView
     stop_rules: StopRules
 
     def apply(self, event: Event) -> None:
-        """Take one event; most have only tasks and attempts, which none of these models keeps."""
+        """Take one event; most have only tasks and attempts, of which only `at_work` takes the tasks."""
+        self.at_work.apply(event)
         for key in event.puts:
             if not key.startswith(_NOT_KEPT):
                 break
@@ -496,7 +548,7 @@ async def fill_views(
 
     It may be called again after the log went back: then the models are reset.
     """
-    kept = (others.questions, others.stop_rules, others.headlines)
+    kept = (others.at_work, others.questions, others.stop_rules, others.headlines)
     hear = (access.apply, fleet.apply, others.apply)
     for apply in hear:
         if apply in fanout.listeners:
@@ -521,6 +573,7 @@ async def fill_views(
     fleet.reset(*read.get(FLEET, (0, {})))
     for stream, (_, entities) in read.items():
         if stream not in (ACCESS, FLEET):
+            others.at_work.take(stream, entities)
             others.questions.take(stream, entities)
             others.stop_rules.take(stream, entities)
     for event in early:

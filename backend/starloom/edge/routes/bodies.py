@@ -194,6 +194,12 @@ class Reasoned(Body):
     reason: Reason = ""
 
 
+class SeenNotices(Body):
+    """The schedules whose notices a person has seen, by id or name."""
+
+    schedules: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=500)]
+
+
 class Judged(Body):
     """`action` identifies the question that the caller saw; an answer to another one is refused."""
 

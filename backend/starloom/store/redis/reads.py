@@ -154,6 +154,9 @@ class Reads:
     async def device_work(self, devices: Sequence[str], since_ms: int) -> dict[str, dict[str, int]]:
         return await self._database.read(history.count_device_work, devices, since_ms)
 
+    async def failed_work(self, devices: Sequence[str], since_ms: int) -> dict[str, list[str]]:
+        return await self._database.read(history.list_failed_work, devices, since_ms)
+
     async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
         return await self._database.read(audit.read_kept, after, limit)
 

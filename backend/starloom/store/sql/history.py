@@ -527,3 +527,18 @@ def count_device_work(connection: Connection, devices: Sequence[str], since_ms: 
     for device, state, count in connection.execute(query):
         found.setdefault(device, {})[state] = count
     return found
+
+
+def list_failed_work(connection: Connection, devices: Sequence[str], since_ms: int) -> dict[str, list[str]]:
+    """Return the failed constellations made since a moment, newest first, with those of these devices that each had."""
+    table = CONSTELLATIONS
+    query = (
+        select(table.c.id, DEVICES.c.device)
+        .join(DEVICES, table.c.id == DEVICES.c.constellation)
+        .where(table.c.created_ms >= since_ms, table.c.state == "failed", DEVICES.c.device.in_(devices))
+        .order_by(table.c.created_ms.desc(), table.c.id, DEVICES.c.device)
+    )
+    found: dict[str, list[str]] = {}
+    for constellation, device in connection.execute(query):
+        found.setdefault(constellation, []).append(device)
+    return found

@@ -15,16 +15,7 @@ import { allViews, answer, counted, head, inTrouble } from "../../model/tasks/se
 import { Tally } from "../../model/tasks/tally.ts";
 import type { ConstellationRow } from "../../model/types.ts";
 import { createdMs, endedMs } from "../../model/words/times.ts";
-import {
-  ATTENTION,
-  age,
-  clock,
-  constellationShown,
-  FINAL,
-  partOf,
-  plural,
-  waitsForYou,
-} from "../../model/words/words.ts";
+import { ATTENTION, age, clock, constellationShown, FINAL, goesOn, partOf, plural } from "../../model/words/words.ts";
 import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
@@ -50,6 +41,8 @@ const ASKED_MAX = 2;
 const FAILED_MAX = 3;
 const SINCE_MAX = 4;
 const FLEET_MAX = 12;
+/** The rows count the tasks at work, and a busy hub changes tasks all the time. */
+const LIST_PAUSE_MS = 2000;
 const DAY_MS = 24 * 3600 * 1000;
 
 export function HomePage() {
@@ -59,11 +52,16 @@ export function HomePage() {
   const needs = useNeeds();
   const waiting = useWaiting();
   const mine = useMine();
-  const list = useResource("home", (signal) => hub.constellations({}, signal), ["constellations"]);
+  const list = useResource(
+    "home",
+    (signal) => hub.constellations({}, signal),
+    ["constellations", "tasks"],
+    LIST_PAUSE_MS,
+  );
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const rows = list.value?.items ?? [];
   const running = rows.filter((row) => !FINAL.has(row.state));
-  const begun = running.filter((row) => !waitsForYou(row));
+  const begun = running.filter(goesOn);
   const asked = new Set(needs.items.map((need) => need.constellation));
   const shown = beyondQuestions(running, asked);
   const failed = rows.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
@@ -322,6 +320,7 @@ function Running({ row, nowMs }: { row: ConstellationRow; nowMs: number }) {
       {attention ? (
         <span className="row small word tone-violet">
           <Glyph name="hand" />
+          {now.working > 0 && `${now.working} running. `}
           {ATTENTION[attention]}
         </span>
       ) : trouble ? (

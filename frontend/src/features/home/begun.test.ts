@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import type { ConstellationRow } from "../../model/types.ts";
 import { beyondQuestions } from "./begun.ts";
 
-const row = (id: string, state: string, attention: string[] = []) => ({ id, state, attention }) as ConstellationRow;
+const row = (id: string, state: string, attention: string[] = [], running = 0) =>
+  ({ id, state, attention, running }) as ConstellationRow;
 const WAIT = [
   row("plan", "awaiting_approval"),
   row("gate", "active", ["question_open"]),
@@ -18,4 +19,9 @@ it("lists nothing that only repeats a question, where all wait", () => {
 
 it("lists what has begun with how far it is, where something runs", () => {
   expect(listed([...WAIT, row("works", "active")])).toEqual(["gate", "lacks", "unread", "works"]);
+});
+
+it("lists the one that runs beside its question", () => {
+  expect(listed([row("gate", "active", ["question_open"], 2)])).toEqual(["gate"]);
+  expect(listed([row("gate", "active", ["question_open"])])).toEqual([]);
 });

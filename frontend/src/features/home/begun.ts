@@ -1,11 +1,11 @@
 /** The constellations that Home lists as running: none that only repeats a question which is shown above. */
 import type { ConstellationRow } from "../../model/types.ts";
-import { waitsForYou } from "../../model/words/words.ts";
+import { goesOn } from "../../model/words/words.ts";
 
 /** Those to list; `asked` are the constellations of all open questions. */
 export function beyondQuestions(running: readonly ConstellationRow[], asked: ReadonlySet<string>): ConstellationRow[] {
   // In a list of what runs, one that waits for a question shows how far its other tasks are.
-  const lists = running.some((row) => !waitsForYou(row));
+  const lists = running.some(goesOn);
   return running.filter((row) => {
     if (!asked.has(row.id)) return true;
     return row.state !== "awaiting_approval" && (lists || !waitsForItsQuestion(row));

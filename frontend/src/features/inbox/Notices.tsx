@@ -44,7 +44,7 @@ export function Notices() {
   );
 }
 
-/** Marks notices as seen one after the other; the first that is refused ends it and is shown. */
+/** Marks notices as seen, all in one request. */
 function SeenButton({ schedules, label }: { schedules: readonly Schedule[]; label: string }) {
   const { hub } = useWorkspace();
   const { report } = useDoing();
@@ -52,8 +52,7 @@ function SeenButton({ schedules, label }: { schedules: readonly Schedule[]; labe
   const seen = async () => {
     setBusy(true);
     try {
-      const calls = new Schedules(hub.rest);
-      for (const { id } of schedules) await calls.control(id, "seen");
+      await new Schedules(hub.rest).seen(schedules.map(({ id }) => id));
     } catch (error) {
       report(error);
     } finally {

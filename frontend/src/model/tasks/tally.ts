@@ -55,7 +55,14 @@ export class Tally {
 
   /** Whether a task is at work. */
   get works(): boolean {
-    return this.some((shown) => shown.tone === "blue");
+    return this.some(atWork);
+  }
+
+  /** How many tasks are at work. */
+  get working(): number {
+    let count = 0;
+    for (const one of this.shown.values()) if (atWork(one.shown)) count += one.count;
+    return count;
   }
 
   /** The first task that is stuck, as it is shown. */
@@ -131,7 +138,7 @@ export class Tally {
     }
     if (record?.device) more(this.hadBy, record.device, by);
     if (isFailing(view)) this.failing += by;
-    if (view.device) this.place(view.device, shown.tone === "blue" ? by : 0, by);
+    if (view.device) this.place(view.device, atWork(shown) ? by : 0, by);
   }
 
   private place(device: string, working: number, by: number): void {
@@ -143,6 +150,9 @@ export class Tally {
 }
 
 const NONE: readonly TaskView[] = [];
+
+/** The hub counts the same in a row of the list (`entity_json.is_at_work`). */
+const atWork = (shown: Shown): boolean => shown.tone === "blue";
 
 const isFailing = (view: TaskView): boolean => view.record?.state === "failed" && !view.spec.superseded_by;
 

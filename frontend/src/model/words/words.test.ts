@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { countdown, doneShown, partOf, rowShown } from "./words.ts";
+import { bothWords, countdown, doneShown, goesOn, partOf, rowShown } from "./words.ts";
 
 it("gives work that was undone no tick in a list", () => {
   expect(rowShown({ state: "succeeded", undone_from: null }).glyph).toBe("tick");
@@ -26,4 +26,18 @@ it("says which part of done work was checked", () => {
   expect(doneShown(0, 4)).toMatchObject({ word: "Done", glyph: "tick" });
   expect(doneShown(1, 4)).toMatchObject({ word: "Done, 1 of 4 checked", glyph: "tick" });
   expect(doneShown(4, 4)).toMatchObject({ word: "Done, checked", glyph: "double_tick" });
+});
+
+it("says of a constellation that it runs and waits for a person", () => {
+  const both = { state: "active", attention: ["task_unknown"], running: 2 } as const;
+  expect(rowShown(both)).toMatchObject({ word: "2 running, waits for you", glyph: "hand" });
+  expect(goesOn(both)).toBe(true);
+  expect(goesOn({ ...both, running: 0 })).toBe(false);
+  expect(rowShown({ ...both, attention: ["takes_long"] }).word).toBe("Running");
+  expect(bothWords({ ...both, state: "paused" })).toBe("");
+});
+
+it("reads a row that an older hub gave or that was kept", () => {
+  const older = { state: "active", attention: ["question_open"] } as const;
+  expect([goesOn(older), rowShown(older).word]).toEqual([false, "Needs you"]);
 });

@@ -3,7 +3,7 @@
  * versions. A task's words come from the vocabulary's table (`presentation`).
  */
 
-import { CODES } from "../../generated/protocol.ts";
+import { CODES, PERSON_ATTENTION } from "../../generated/protocol.ts";
 import type { Attention, Code, Head, Version } from "../types.ts";
 import { known } from "./known.ts";
 import { presentation, type Shown } from "./presentation.ts";
@@ -41,29 +41,25 @@ export const partOf = (most: number, all: number): string => (all > most ? `${mo
 /** The state of a constellation that succeeded, whose answer tells of trouble. */
 export const alarmShown = (): Shown => ALARM;
 
-/** What a person ends: a constellation that stops for it does not run. */
-const FOR_YOU: ReadonlySet<Attention> = new Set<Attention>([
-  "question_open",
-  "task_unknown",
-  "no_capable_device",
-  "waits_long",
-  "stalled",
-  "planning_failed",
-  "missing_grant",
-  "missing_secret",
-  "owner_asked",
-  "waits_for_a_tap",
-  "budget",
-  "history_restored",
-]);
-
-/** Whether a constellation of a list waits for a person, as far as its row tells. */
-export const waitsForYou = (row: { state: Head["state"]; attention?: readonly Attention[] }): boolean =>
-  row.state === "awaiting_approval" || (row.attention ?? []).some((one) => FOR_YOU.has(one));
-
-interface StateOfRow {
+/** The part of a row that says whether it waits and works; a list that was kept by an older page has no `running`. */
+interface WorkOfRow {
   state: Head["state"];
   attention?: readonly Attention[];
+  running?: number;
+}
+
+/** Whether a constellation of a list waits for a person, as far as its row tells. */
+export const waitsForYou = (row: WorkOfRow): boolean =>
+  row.state === "awaiting_approval" || (row.attention ?? []).some((one) => PERSON_ATTENTION.has(one));
+
+/** Whether work of a constellation goes on: one that waits for a person may have tasks on devices beside that. */
+export const goesOn = (row: WorkOfRow): boolean => !FINAL.has(row.state) && (!waitsForYou(row) || !!row.running);
+
+/** `2 running, waits for you` of an active constellation that does both; empty for any other. */
+export const bothWords = (row: WorkOfRow): string =>
+  row.running && row.state === "active" && waitsForYou(row) ? `${row.running} running, waits for you` : "";
+
+interface StateOfRow extends WorkOfRow {
   undone_from?: Head["state"] | null;
   alarm?: boolean;
 }
@@ -75,6 +71,8 @@ const UNDONE: Shown = { ...presentation("cancelled", null), word: "Taken back, i
 export function rowShown(row: StateOfRow): Shown {
   if (row.state === "succeeded" && row.undone_from) return UNDONE;
   if (row.state === "succeeded" && row.alarm) return ALARM;
+  const both = bothWords(row);
+  if (both) return { ...presentation("ready", "person"), word: both };
   if (row.state !== "active" || !waitsForYou(row)) return constellationShown(row.state);
   const byTap = row.attention?.includes("waits_for_a_tap") && row.attention.length === 1;
   return byTap ? presentation("running", "tap") : presentation("ready", "person");

@@ -129,6 +129,25 @@ async def test_a_firing_that_ends_is_shown_with_its_moment(world: World) -> None
     await agent.ws.leave()
 
 
+async def test_many_notices_are_seen_by_one_request(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    made = [await make(world, name=name, notify="always") for name in ("Hourly", "Daily")]
+    await turn_to(world, made[0]["next"][0])
+    for _ in made:
+        await agent.done(await agent.next(Dispatch), "1")
+    await settle()
+    assert all(item["notice"] for item in (await read(world, "/schedules"))["items"])
+    status, refused = await post(world, "/schedule-notices/seen", {"schedules": ["Hourly", "Never"]})
+    assert (status, refused["code"]) == (404, "not_found")
+    assert all(item["notice"] for item in (await read(world, "/schedules"))["items"])
+    status, seen = await post(world, "/schedule-notices/seen", {"schedules": ["Hourly", made[1]["id"]]})
+    assert (status, [item["notice"] for item in seen["items"]]) == (200, [None, None])
+    assert not any(item["notice"] for item in (await read(world, "/schedules"))["items"])
+    assert agent.ws is not None
+    await agent.ws.leave()
+
+
 async def test_a_preview_shows_times_and_plan_and_saves_nothing(world: World) -> None:
     body = {"plan": PLAN, "cron": "30 2 * * *", "zone": "America/New_York"}
     status, shown = await post(world, "/schedule-preview", body)

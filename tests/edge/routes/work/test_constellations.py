@@ -651,3 +651,17 @@ async def test_why_of_one_that_succeeded_is_its_answer(world: World) -> None:
     await settle()
     (whole,) = (await get(world, f"{C}/{made['id']}/why"))["items"]
     assert whole["sentence"].endswith("is done: 1 task on one.")
+
+
+async def test_a_row_counts_the_tasks_that_are_on_a_device_now(world: World) -> None:
+    agent = await ready_agent(world)
+    tasks = [{"id": f"t{number}", "tool": "t.one"} for number in range(3)]
+    made = await world.submit({"starloom": 1, "name": "sweep", "tasks": tasks})
+    first = await agent.next(f.Dispatch)
+    assert [row["running"] for row in (await get(world, C))["items"]] == [2]
+    assert (await get(world, f"{C}/{made['id']}"))["running"] == 2
+    await agent.done(first)
+    for _ in range(2):
+        await agent.done(await agent.next(f.Dispatch))
+    await settle()
+    assert [row["running"] for row in (await get(world, C))["items"]] == [0]

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from starloom.edge.access.guard import V1
 from starloom.edge.agents.vital_lines import ASKED_MAX
 from starloom.edge.hub import Hub
+from starloom.edge.live.failed_work import FailedWork
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.api.service import Items
@@ -25,6 +26,7 @@ class VitalRoutes:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
+        self._failed = FailedWork(hub.reads, hub.headlines)
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(V1 + "/vitals", self.vitals, methods=["GET"])
@@ -54,10 +56,13 @@ class VitalRoutes:
         """Count the constellations asked for since a moment that had work on each device, by their state now."""
         asked = self._asked(device)[:ASKED_MAX]
         found = await self._hub.reads.device_work(asked, since_ms)
+        failing = [one for one, states in found.items() if states.get(ConstellationState.FAILED)]
+        failed = await self._failed.count(failing, since_ms) if failing else {}
         items = [
             DeviceWork(
                 constellations={ConstellationState(state): count for state, count in found.get(one, {}).items()},
                 device=one,
+                failed_here=failed.get(one, 0),
             )
             for one in asked
         ]

@@ -6,6 +6,7 @@ its `plan_hash` approves every firing that reaches no further.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.live.entity_json import Constellation
-from starloom.edge.routes.bodies import Asked, ClockAsked, NewSchedule, PatchSchedule, Reasoned
+from starloom.edge.routes.bodies import Asked, ClockAsked, NewSchedule, PatchSchedule, Reasoned, SeenNotices
 from starloom.edge.routes.requests.schedule_json import clock_fault, clock_shape, schedule_shape
 from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.routes.work.constellations import Constellations
@@ -79,6 +80,7 @@ class Schedules:
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(_S, self.page, methods=["GET"])
         router.add_api_route(_S, self.create, methods=["POST"], status_code=201)
+        router.add_api_route(V1 + "/schedule-notices/seen", self.seen, methods=["POST"])
         router.add_api_route(V1 + "/schedule-preview", self.preview, methods=["POST"])
         router.add_api_route(_S + "/{schedule}", self.show, methods=["GET"])
         router.add_api_route(V1 + "/schedule-runs/{schedule}", self.runs, methods=["GET"])
@@ -230,6 +232,14 @@ class Schedules:
         found = self._find(schedule)
         await self._control(request, found.id, action, body.reason if body else "")
         return json_reply(self._shape(self._hub.fleet.schedules.get(found.id, found)))
+
+    async def seen(self, request: Request, body: SeenNotices) -> JsonReply[Items[ScheduleRow]]:
+        """Mark the notices of several schedules as seen; if one of these schedules is unknown, none is marked."""
+        found = {item.id: item for item in map(self._find, body.schedules)}
+        await asyncio.gather(*(self._control(request, identity, "seen", "") for identity in found))
+        schedules = self._hub.fleet.schedules
+        rows = [self._shape(schedules.get(identity, item)) for identity, item in found.items()]
+        return json_reply({"items": rows, "next": None})
 
     async def remove(self, request: Request, schedule: str) -> JsonReply[RemovedSchedule]:
         """Remove a schedule; a firing that is still running is named in the answer and goes on."""

@@ -85,8 +85,9 @@ class Constellations:
 
     async def _row(self, row: StreamRow) -> ConstellationRow:
         found = await self._hub.headlines.of(row.id)
+        running = self._hub.at_work.of(row.id)
         if found is not None:
-            return entity_json.row(*found)
+            return entity_json.row(*found, running)
         return {
             "id": row.id,
             "name": row.name,
@@ -104,6 +105,7 @@ class Constellations:
             "sentence": "",
             "alarm": False,
             "waited_ms": 0,
+            "running": running,
         }
 
     async def snapshot(

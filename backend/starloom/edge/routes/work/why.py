@@ -31,7 +31,7 @@ from starloom.process.program import line_giving, on_device
 from starloom_protocol.api.constellations import AskedRow, WhyAll, WhyRow
 from starloom_protocol.records.entities import GroupRecord, Selector
 from starloom_protocol.stream.feed import FLEET
-from starloom_protocol.text.wording import counted, listed
+from starloom_protocol.text.wording import counted, few, listed
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
@@ -45,7 +45,7 @@ from starloom_protocol.vocabulary import (
 
 ITEMS_MAX = 100
 FAILED_MOST = 3
-"""The most failed tasks whose ways out are listed beside the answer, which names the first cause."""
+"""The most causes of failures whose first task is listed with its way out."""
 QUEUED_MAX = 10
 """The most ready tasks for which the answer lists the work ahead of them in the queue."""
 NAMED_MOST = 4
@@ -143,6 +143,7 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
     of_groups = {task for tasks in doubted.values() for task in tasks}
     names = [*doubted, *(name for name in names if name not in of_groups)]
     items = [_one(shard, constellation, name, queued.get(name)) for name in names[:ITEMS_MAX]]
+    left_out = _count_alike(found, items, names[ITEMS_MAX:])
     whole = _progress(constellation, found) if items else ""
     if not items:
         answer = found.tables["answer"].get("")
@@ -152,15 +153,56 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
             sentence += f" {head.fault.reason}. {head.fault.hint}"
         items = [{"sentence": sentence, "task": None, "state": head.state, "candidates": [], "fix": None}]
     # A run that goes on names what has failed in it, too: an open question is not all that a person should know.
-    items += [_one(shard, constellation, name) for name in story.failed_first(found)[:FAILED_MOST]]
+    items += _failures(shard, constellation)
     return {
         "state": head.state,
         "sentence": whole,
         "attention": [{"reason": reason, "sentence": _attention(shard, found, reason)} for reason in head.attention],
         "questions": [_asked(constellation, question) for question in open_questions(found)],
         "items": items,
-        "more": max(0, len(names) - ITEMS_MAX),
+        "more": left_out,
     }
+
+
+def _failures(shard: Shard, constellation: str) -> list[WhyRow]:
+    """Return the explanation of the first failed task of each cause, the most frequent first, with how many it is."""
+    found = shard.constellations[constellation]
+    causes = story.by_cause(found, story.failed_first(found))
+    items = []
+    for tasks in causes[:FAILED_MOST]:
+        item = _one(shard, constellation, tasks[0])
+        if len(tasks) > 1:
+            named = few([called(found, shard.fleet, task) for task in tasks[1:]], NAMED_MOST)
+            item["sentence"] += f" {len(tasks) - 1} more failed alike: {named}."
+        items.append(item)
+    rest = causes[FAILED_MOST:]
+    if rest:
+        items[-1]["sentence"] += f" {sum(map(len, rest))} more failed of {counted(len(rest), 'other cause')}."
+    return items
+
+
+def _count_alike(found: Constellation, items: list[WhyRow], left_out: list[str]) -> int:
+    """Count the tasks that are left out at the item that tells of them as well; return how many no item tells of."""
+    first: dict[object, WhyRow] = {}
+    for item in items if left_out else ():
+        if item["task"] is not None and (kind := _kind(found, item["task"])) is not None:
+            first.setdefault(kind, item)
+    untold = 0
+    for name in left_out:
+        told = first.get(_kind(found, name))
+        if told is None:
+            untold += 1
+        else:
+            told["alike"] = told.get("alike", 0) + 1
+    return untold
+
+
+def _kind(found: Constellation, name: str) -> object:
+    """Return what tasks have in common that wait for the same, as far as it shows without an explanation."""
+    record, spec = found.tasks.get(name), found.specs[name]
+    if record is None or (spec.group is None and record.state is not TaskState.READY):
+        return None
+    return record.state, record.reason, spec.group, spec.tool, repr(spec.device)
 
 
 def _progress(name: str, found: Constellation) -> str:

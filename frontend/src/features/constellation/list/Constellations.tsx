@@ -23,6 +23,9 @@ const STATES = [
   "cancelled",
 ] as const;
 
+/** The rows count the tasks at work, and a busy hub changes tasks all the time. */
+const LIST_PAUSE_MS = 2000;
+
 export function ConstellationsPage() {
   const { hub } = useWorkspace();
   const now = useNow(5000);
@@ -31,9 +34,12 @@ export function ConstellationsPage() {
   const [state, setState] = useState<(typeof STATES)[number]>(STATES.find((one) => one === asked) ?? "");
   const [more, setMore] = useState<{ rows: ConstellationRow[]; next: string | null }>({ rows: [], next: null });
   const key = `${state}/${words}`;
-  const first = useResource(key, (signal) => hub.constellations({ q: words, state: state || undefined }, signal), [
-    "constellations",
-  ]);
+  const first = useResource(
+    key,
+    (signal) => hub.constellations({ q: words, state: state || undefined }, signal),
+    ["constellations", "tasks"],
+    LIST_PAUSE_MS,
+  );
   // biome-ignore lint/correctness/useExhaustiveDependencies: another search begins at its first page again.
   useEffect(() => setMore({ rows: [], next: null }), [key]);
   const rows = [...(first.value?.items ?? []), ...more.rows];

@@ -2,12 +2,13 @@
 import { Link } from "wouter";
 import type { ConstellationRow } from "../../../model/types.ts";
 import { createdMs, endedMs, tookWords, workedMs } from "../../../model/words/times.ts";
-import { age, duration, rowShown } from "../../../model/words/words.ts";
+import { age, bothWords, duration, rowShown } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 
 export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) {
   const shown = rowShown(row);
   const end = endedMs(row);
+  const both = bothWords(row);
   return (
     <Link className="recent" href={`/constellations/${row.id}`}>
       <Glyph name={shown.glyph} tone={shown.tone} />
@@ -18,7 +19,8 @@ export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) 
       </span>
       <span className="dim cut sentence">
         {shown.glyph === "alarm" && <b className={`word tone-${shown.tone}`}>Alarm: </b>}
-        {row.sentence || (end ? row.request : shown.word)}
+        {both && <b className={`word tone-${shown.tone}`}>{both}. </b>}
+        {row.sentence || (end ? row.request : !both && shown.word)}
       </span>
       <span className="small dim num nowrap took" title={tookWords(row)}>
         {end ? duration(workedMs(row)) : ""}

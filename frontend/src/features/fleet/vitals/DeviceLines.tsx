@@ -143,18 +143,25 @@ export function workWordsOf(work: DeviceWork | undefined): string {
   const counts = work?.constellations ?? {};
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   if (!all) return "";
-  const failed = counts.failed ?? 0;
+  const failed = failedHere(work);
   return `${all} today${failed ? `, ${failed} failed` : ""}`;
 }
 
-/** Every state with its count, in words: `5 done, 1 failed`. */
+/** The constellations of which a task failed on the device; the others failed elsewhere. */
+const failedHere = (work: DeviceWork | undefined): number => work?.failed_here ?? work?.constellations.failed ?? 0;
+
+/** Every state with its count, in words: `5 done, 1 failed, 2 failed elsewhere`. */
 export function workParts(work: DeviceWork | undefined): { word: string; count: number }[] {
-  return Object.entries(work?.constellations ?? {}).map(([state, count]) => ({
+  const here = failedHere(work);
+  const parts = Object.entries(work?.constellations ?? {}).flatMap(([state, count]) => {
+    if (state === "failed")
+      return [
+        { word: "failed", count: here },
+        { word: "failed elsewhere", count: count - here },
+      ];
     // The counts do not tell those that wait for a person from those at work.
-    word:
-      state === "active"
-        ? "not ended"
-        : constellationShown(state as Parameters<typeof constellationShown>[0]).word.toLowerCase(),
-    count,
-  }));
+    const shown = constellationShown(state as Parameters<typeof constellationShown>[0]).word.toLowerCase();
+    return [{ word: state === "active" ? "not ended" : shown, count }];
+  });
+  return parts.filter(({ count }) => count > 0);
 }
