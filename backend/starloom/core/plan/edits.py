@@ -7,6 +7,7 @@ the current version.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -119,8 +120,12 @@ def apply_edit(
     return draft.number
 
 
-def on_edit(work: Work, item: EditProposed) -> None:
-    """Apply an edit that a person or the planner proposes."""
+def on_edit(work: Work, item: EditProposed, *, open_rounds: Callable[[Constellation], None] | None = None) -> None:
+    """Apply an edit that a person or the planner proposes.
+
+    `open_rounds` gives the tasks that the edit retries their new round, so that they may be edited; it comes before the
+    check of the state, since it opens a constellation that has ended. An edit that only retries makes no version.
+    """
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
@@ -129,17 +134,22 @@ def on_edit(work: Work, item: EditProposed) -> None:
     if made is not None:
         work.answer({"version": int(made)})
         return
+    if open_rounds is not None:
+        open_rounds(constellation)
     if constellation.name not in work.shard.live or constellation.head.state is ConstellationState.CANCELLING:
         state = constellation.head.state
-        raise Refusal(
-            fault(Code.ILLEGAL_CONTROL, f"the constellation is {state}", "", "Fork it, or retry a task first.")
-        )
+        hint = f"Retry tasks in the same edit: starloom edit {constellation.name} -f EDIT --retry TASK. Or fork it."
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the constellation is {state}", "", hint))
     if not constellation.head.version:
         reason = f"the constellation is {constellation.head.state}, and its plan is not made yet"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", "Wait for the plan, or cancel it and submit your own."))
     if item.base_version > constellation.head.version:
         reason = f"version {item.base_version} does not exist; the newest is {constellation.head.version}"
         raise Refusal(fault(Code.EDIT_CONFLICT, reason, "base_version"))
+    if open_rounds is not None and not item.operations:
+        note_made(work, item.caller, scope, item.idempotency, str(constellation.head.version))
+        work.answer({"version": constellation.head.version})
+        return
     free = is_free(work.by, approves=item.approves)
     before, flows = ({}, {}) if free else (dict(constellation.specs), dict(constellation.deps))
     number = apply_edit(
