@@ -3034,10 +3034,18 @@ export interface components {
         /**
          * Edit
          * @description A batch of operations; `{undo: {version: n}}` stands alone and takes back that version.
+         *
+         *     The tasks of `retry` run again as the operations leave them, also where the constellation has ended; `confirm` names
+         *     those that may run again although they are not safe to repeat.
          */
         Edit: {
             /** Base Version */
             base_version: number;
+            /**
+             * Confirm
+             * @default []
+             */
+            confirm?: string[];
             /** Operations */
             operations: unknown[];
             /**
@@ -3045,6 +3053,11 @@ export interface components {
              * @default
              */
             reason?: string;
+            /**
+             * Retry
+             * @default []
+             */
+            retry?: string[];
         };
         /**
          * EditAsked

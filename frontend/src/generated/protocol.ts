@@ -1693,6 +1693,13 @@ export interface Expand {
   id: string;
 }
 
+/** `items` is canonical text: the values that the list `to` gets behind its own. For people only. */
+export interface AddItems {
+  op: "add_items";
+  items: string;
+  to: string;
+}
+
 /** `keys` is canonical text: a list of keys or positions, or in a rule an output node. */
 export interface DropItems {
   op: "drop_items";
@@ -2220,7 +2227,7 @@ export type HubFrame = Challenge | Welcome | Refuse | Dispatch | Cancel | Renew 
 
 export type ReportFrame = Started | ResultFrame | Receipt;
 
-export type EditOperation = AddTask | RemoveTask | UpdateTask | Reassign | AddDependency | RemoveDependency | UpdateDependency | Expand | DropItems | SetPolicy | Supersede;
+export type EditOperation = AddTask | RemoveTask | UpdateTask | Reassign | AddDependency | RemoveDependency | UpdateDependency | Expand | AddItems | DropItems | SetPolicy | Supersede;
 
 /** The record of each kind of key, by the part before its first slash. */
 export interface EntityByKind {

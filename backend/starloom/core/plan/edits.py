@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from starloom.core.plan.batches.added_items import add_items
 from starloom.core.plan.batches.batch import Draft, started
 from starloom.core.plan.batches.flows import flow_faults
 from starloom.core.plan.batches.superseding import supersede
@@ -30,6 +31,7 @@ from starloom.core.state.tasks.graph import find_cycle, raise_ranks
 from starloom.core.state.work import Put, Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.records.edits import (
     AddDependency,
+    AddItems,
     AddTask,
     DropItems,
     EditOperation,
@@ -401,6 +403,7 @@ _OPERATIONS: dict[type, Any] = {
     RemoveDependency: _remove_dependency,
     UpdateDependency: _update_dependency,
     Expand: _expand,
+    AddItems: add_items,
     DropItems: _drop_items,
     SetPolicy: _set_policy,
     Supersede: supersede,
@@ -465,6 +468,7 @@ def _commit(
     constellation, work = draft.constellation, draft.work
     puts: list[Put] = [("dep", key, None) for key, item in draft.deps.items() if item is None]
     puts.extend(("item", key, replace(constellation.items[key], dropped=True)) for key in draft.items)
+    puts.extend(("item", key, item) for key, item in draft.new_items.items())
     for task in draft.removed:
         kind = "group" if task in constellation.groups else "task"
         puts.append((kind, task, None))
@@ -476,6 +480,7 @@ def _commit(
         if task in draft.added:
             puts.append(first_record(constellation, spec, work.at_ms))
     puts.extend(("dep", key, item) for key, item in draft.deps.items() if item is not None)
+    puts.extend(("group", group, grown) for group, grown in draft.grown.items())
     version = Version(
         added=list(draft.added),
         at_ms=work.at_ms,

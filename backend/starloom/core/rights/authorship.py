@@ -20,7 +20,7 @@ from starloom.core.rights.edit_scope import same_work, wider_than_approved
 from starloom.core.rights.reserved import edited
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
-from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
+from starloom_protocol.records.edits import AddItems, AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
 from starloom_protocol.records.entities import Dependency, Fault, Policy, RuleRecord, TaskSpec
 from starloom_protocol.stream.authors import is_model, who
 from starloom_protocol.tools.hub_tools import controls_devices
@@ -149,6 +149,7 @@ def check_edit(
         if (old := before.get(name)) is not spec and (old is None or not same_work(old, spec))
     ]
     if is_model(author):
+        faults += [_adds_items(author) for one in operations if isinstance(one, AddItems)]
         faults += [_names_secret(author, name) for name in _secrets_touched(constellation, before, flows, changed)]
         faults += edited(fleet, constellation, before, changed)
     if not approves and constellation.head.state is not ConstellationState.AWAITING_APPROVAL:
@@ -221,6 +222,11 @@ def _asking(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:
             tools = spec.tool or ", ".join(spec.goal.tools if spec.goal is not None else ())
             found.append(f"{spec.id} calls {tools}, which may {', '.join(asking)}")
     return found
+
+
+def _adds_items(author: str) -> Fault:
+    reason = f"{who(author)} adds no items to a list: a model chose these values"
+    return fault(Code.FORBIDDEN, reason, "operations", "Propose a task of its own, or let a person add them.")
 
 
 def _weakens(operation: EditOperation, author: str, *, approves: bool) -> bool:

@@ -26,7 +26,15 @@ from starloom_protocol.plan.lowering.records import record
 from starloom_protocol.plan.lowering.tasks import Lowering, judge_of, policy_of
 from starloom_protocol.plan.types.flow import Flow
 from starloom_protocol.plan.types.signatures import Signature
-from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan, Supersede
+from starloom_protocol.records.edits import (
+    AddDependency,
+    AddItems,
+    AddTask,
+    DropItems,
+    EditOperation,
+    LoweredPlan,
+    Supersede,
+)
 from starloom_protocol.records.entities import (
     Condition,
     Fault,
@@ -163,6 +171,8 @@ def _references(
         elif isinstance(operation, AddDependency):
             gate = operation.dependency
             named = [(joined(place, "from"), gate.source), (joined(place, "to"), gate.target)]
+        elif isinstance(operation, AddItems):
+            named = [(joined(place, "to"), operation.to)]
         elif isinstance(operation, DropItems):
             named = [(joined(place, "of"), operation.of)]
         elif isinstance(operation, Supersede):

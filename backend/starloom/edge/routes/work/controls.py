@@ -69,6 +69,9 @@ class Controls:
             large = len(await request.body()) > LARGE_BYTES
             tasks = await self._tasks_changed(constellation, body.operations)
             devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
+            if body.retry and not body.operations:
+                asked = body.base_version, body.reason, "edit"
+                return await self._propose(request, constellation, [], *asked, body.retry, body.confirm)
             faults, operations = await hub.computing.run(
                 request,
                 large,

@@ -197,6 +197,8 @@ function operationDoc(operation: Fields): Fields {
       return { add_dependency: gateDoc(body.dependency as unknown as Dependency) };
     case "reassign":
       return { reassign: { id: body.id ?? "", device: selectorDoc(body.device as unknown as Selector) } };
+    case "add_items":
+      return { add_items: { to: body.to ?? "", items: parsed(String(body.items)) } };
     case "drop_items":
       return { drop_items: { of: body.of ?? "", keys: parsed(String(body.keys)) } };
     default:
