@@ -56,6 +56,7 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
+    REPEATABLE,
     Code,
     ConstellationState,
     Gate,
@@ -227,7 +228,8 @@ def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
     changed = replace(spec, **fields)
     if changed.judge is not None and (changed.verify is not None or changed.for_each is not None):
         draft.refuse(Code.PLAN_INVALID, f"{spec.id} is judged, so it has no list and no verify", place)
-    alone = changed.undo is not None or changed.verify is not None or changed.repeatability is not None
+    alone = changed.undo is not None or changed.verify is not None
+    alone |= changed.repeatability not in (None, *REPEATABLE)
     if changed.any_of and (changed.tool is None or changed.for_each is not None or alone):
         draft.refuse(Code.PLAN_INVALID, f"{spec.id} takes other calls, so it is one call without what is of one", place)
         return

@@ -219,6 +219,7 @@ class TimeoutsDoc(Doc):
 class RetryDoc(Doc):
     max_attempts: Annotated[int, Field(ge=1, le=100)] | None = None
     on_check: bool = False
+    on_exit: bool = False
 
 
 def _absence(value: Any) -> Any:

@@ -169,7 +169,10 @@ class Lowering(Parts):
         if doc.plan is not None:
             made["nested"] = True
         if "retry" in given:
-            made["retry"] = record(Retry, max_attempts=doc.retry.max_attempts or 0, on_check=doc.retry.on_check)
+            again = doc.retry
+            made["retry"] = record(
+                Retry, max_attempts=again.max_attempts or 0, on_check=again.on_check, on_exit=again.on_exit
+            )
         if "timeouts" in given:
             made["timeouts"] = record(Timeouts, **doc.timeouts.model_dump())
         if "judge" in given:

@@ -149,7 +149,11 @@ export function taskDoc(spec: TaskSpec): Fields {
     args: isFields(args) ? args : {},
     files_out: spec.files_out?.map((one) => ({ output: one.output, to: one.to })),
     timeouts: trimmed({ ...timeouts }),
-    retry: trimmed({ max_attempts: retry.max_attempts || undefined, on_check: retry.on_check || undefined }),
+    retry: trimmed({
+      max_attempts: retry.max_attempts || undefined,
+      on_check: retry.on_check || undefined,
+      on_exit: retry.on_exit || undefined,
+    }),
     on_absence: absence.then ? trimmed({ ...absence, after_s: absence.after_s || undefined }) : undefined,
     not_before: momentDoc(spec.not_before),
     reuse: reuseDoc(spec.reuse),
