@@ -5304,6 +5304,11 @@ export interface components {
             max_attempts?: number;
             /** @default false */
             on_check?: boolean;
+            /**
+             * @description A program that ends with an error is tried again; without it such an end is for good.
+             * @default false
+             */
+            on_exit?: boolean;
         };
         /**
          * Reuse
@@ -6101,6 +6106,11 @@ export interface components {
              * @default {}
              */
             args?: string;
+            /**
+             * @description The names of the people who alone answer its question; empty: all who may answer.
+             * @default []
+             */
+            ask?: string[];
             /** @description The version of the plan that changed it last. */
             changed_in: number;
             /** @default [] */

@@ -636,6 +636,8 @@ export interface Timeouts {
 export interface Retry {
   max_attempts?: number;
   on_check?: boolean;
+  /** A program that ends with an error is tried again; without it such an end is for good. */
+  on_exit?: boolean;
 }
 
 /** A question about a result, which a model in the role of judge answers after the checks by code. */
@@ -1166,6 +1168,8 @@ export interface TaskSpec {
   any_of?: OtherCall[];
   /** The arguments as canonical text. */
   args?: string;
+  /** The names of the people who alone answer its question; empty: all who may answer. */
+  ask?: string[];
   /** The version of the plan that changed it last. */
   changed_in: number;
   checks?: Check[];
@@ -1247,7 +1251,6 @@ export interface TaskRecord {
   refusals?: number;
   /** The job whose review holds it. */
   review?: string | null;
-  /** The number of its reviews. */
   reviews?: number;
   round?: number;
   since_ms: number;
@@ -1420,7 +1423,6 @@ export interface Question {
   text: string;
   /** The choice that a planner would take; a planner's question takes other words as well. */
   usual?: string;
-  /** The version of the plan that it is about. */
   version?: number;
   /** The ways in which a wish is wider than what was approved, in words. */
   wider?: string[];

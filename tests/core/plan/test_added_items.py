@@ -85,9 +85,7 @@ def test_an_item_of_a_list_in_turn_waits_for_the_one_before_it() -> None:
 def test_an_item_without_a_field_that_the_calls_read_is_refused() -> None:
     driver = family()
     refused = edit(driver, more({"rate": 1}, {"rat": 2}))
-    assert [(item.code, item.place) for item in refused.faults] == [
-        (Code.NO_VALUE, "operations[0].add_items.items[1]")
-    ]
+    assert [(item.code, item.place) for item in refused.faults] == [(Code.NO_VALUE, "operations[0].add_items.items[1]")]
     assert "/rate" in refused.faults[0].reason
     assert driver.shard.constellations["c1"].head.version == 2
 

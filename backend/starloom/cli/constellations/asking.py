@@ -106,7 +106,9 @@ def read_rows(path: str) -> list[Any]:
     elif text.lstrip().startswith("["):
         rows = _json_value(text, path)
     else:
-        rows = [_json_value(line, f"line {at} of {path}") for at, line in enumerate(text.splitlines(), 1) if line.strip()]
+        rows = [
+            _json_value(line, f"line {at} of {path}") for at, line in enumerate(text.splitlines(), 1) if line.strip()
+        ]
     if not rows:
         raise usage(f"{path} has no rows", "Write a CSV table, a JSON list, or a JSON value a line.")
     return rows

@@ -39,7 +39,7 @@ from starloom_protocol.vocabulary import Code, Priority, TaskState
 
 if TYPE_CHECKING:
     from starloom.client.answers import SnapshotJson, TaskRowJson
-    from starloom.client.rest import Post
+    from starloom.client.calls import Post
     from starloom_protocol.api.constellations import Controlled
 
 T = TypeVar("T")
@@ -490,9 +490,7 @@ def _send(
         run.emit(made[0] if len(made) == 1 else made)
 
 
-def _post_confirmed(
-    run: Invocation, asked: Post[Controlled], body: dict[str, Any], confirm: list[str]
-) -> Controlled:
+def _post_confirmed(run: Invocation, asked: Post[Controlled], body: dict[str, Any], confirm: list[str]) -> Controlled:
     return run.client.post(asked, _given({**body, "confirm": confirm} if confirm else body))
 
 

@@ -515,7 +515,8 @@ def _asks_person(spec: TaskSpec, record: TaskRecord) -> str:
     if spec.person is None:
         title = CODES[record.code].title if record.code else "it failed"
         return f"{spec.id} failed ({title}) and waits for a person to say what becomes of it."
-    return f"{spec.id} waits for a person: {spec.person}"
+    whom = f"the answer of {_listed(spec.ask)}, which alone counts" if spec.ask else "a person"
+    return f"{spec.id} waits for {whom}: {spec.person}"
 
 
 def _without_device(ready: _Ready) -> tuple[str, list[str]]:

@@ -21,7 +21,7 @@ from starloom.core.plan.batches.topics import link_topics, may_publish
 from starloom.core.plan.drafts import close, held_back
 from starloom.core.plan.groups import data_edges
 from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
-from starloom.core.rights.authorship import check_edit, is_free
+from starloom.core.rights.authorship import asked_faults, check_edit, is_free
 from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import EditProposed
@@ -61,6 +61,7 @@ from starloom_protocol.vocabulary import (
     ConstellationState,
     Gate,
     GroupState,
+    Role,
     TaskState,
 )
 
@@ -96,10 +97,12 @@ def apply_edit(
     base_version: int | None = None,
     also: tuple[Put, ...] = (),
     proposed: bool = False,
+    owner: bool = False,
 ) -> int:
     """Apply a batch as one event and return the new version.
 
-    `proposed`: a person or a model wrote it now, so its pointers and arguments are checked against devices' offers.
+    `proposed`: a person or a model wrote it now, so its pointers and arguments are checked against devices' offers, and
+    the questions of named people stay theirs, or an `owner`'s.
 
     Raises:
         Refusal: with every fault; nothing of the batch is applied then.
@@ -112,6 +115,8 @@ def apply_edit(
     _check_edges(draft)
     if proposed and not draft.faults:
         draft.faults.extend(flow_faults(work.shard.fleet, constellation, draft.specs, draft.deps, operations))
+        people, put = work.shard.access.principals, (draft.specs, draft.deps)
+        draft.faults.extend(asked_faults(constellation, *put, people, author=author, owner=owner))
     if constellation.drafts:
         sources = [item.source for item in draft.deps.values() if item is not None]
         named = [*draft.changed, *draft.removed, *sources]
@@ -164,6 +169,7 @@ def on_edit(work: Work, item: EditProposed, *, open_rounds: Callable[[Constellat
         trigger=item.trigger,
         base_version=item.base_version,
         proposed=True,
+        owner=item.scope == Role.OWNER,
     )
     check_edit(work.shard.fleet, constellation, before, flows, item.operations, author=work.by, approves=item.approves)
     note_made(work, item.caller, scope, item.idempotency, str(number))

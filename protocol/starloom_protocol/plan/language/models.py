@@ -316,6 +316,7 @@ class TaskDoc(Doc):
     tool: Name | None = None
     goal: str | None = None
     person: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    ask: Annotated[list[Name], Field(max_length=20)] = Field(default_factory=list)
     plan: dict[str, Any] | None = None
     for_each: ForEachDoc | None = None
     any_of: Annotated[list[OtherCallDoc], Field(max_length=OTHER_CALLS_MAX)] = Field(default_factory=list)
