@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from starloom_protocol.plan.checks.expressions import note_expressions
 from starloom_protocol.plan.checks.graph import Graph
 from starloom_protocol.plan.checks.operations import Operations, operations_text
 from starloom_protocol.plan.checks.reading import Reading
@@ -222,6 +223,7 @@ class _Plan:
         flow = Flow({spec.id: spec for spec in specs}, self._known.signatures, self._found)
         for placed, spec in zip(self._tasks.values(), specs, strict=True):
             flow.task(spec, placed.place)
+            note_expressions(self._found, spec.args, self._tasks, joined(placed.place, "args"))
         for edge in control:
             if edge.gate.condition is not None:
                 flow.gate(edge.gate, edge.where())
