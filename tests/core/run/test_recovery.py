@@ -339,16 +339,16 @@ def test_nobody_is_asked_of_optional_work_nor_where_a_rule_answers() -> None:
     ("code", "tool", "said"),
     [
         (Code.TOOL_FAILED, "t.idem", "an error of this kind would come again"),
-        (Code.EXIT_CODE, "t.idem", "a program that ended with an error is tried again with retry: {on_exit: true}"),
-        (Code.CHECK_FAILED, "t.idem", "a missed check is tried again with retry: {on_check: true}"),
-        (Code.NETWORK, "t.never", "it may have changed something, and the plan does not say repeatability: idempotent"),
+        (Code.EXIT_CODE, "t.idem", "a program that ended with an error needs retry: {on_exit: true}"),
+        (Code.CHECK_FAILED, "t.idem", "a missed check needs retry: {on_check: true}"),
+        (Code.NETWORK, "t.never", "without repeatability: idempotent it does not run twice"),
     ],
 )
 def test_a_failure_says_why_it_was_not_tried_again(code: Code, tool: str, said: str) -> None:
     driver = Driver("one")
     driver.submit(plan(task("a", tool=tool, retry=Retry(max_attempts=3))))
     driver.result(driver.take()[0], outcome=Outcome.ERROR, code=code, detail="it ended", effect=MAYBE)
-    assert "it ended; not tried again, although the plan allows 3 attempts: " in explain_a(driver)
+    assert "it ended; not tried again (of 3 attempts): " in explain_a(driver)
     assert said in explain_a(driver)
 
 
@@ -373,3 +373,10 @@ def test_a_program_that_ends_with_an_error_is_tried_again_where_the_plan_says_so
             driver.fire(driver.timers.pop())
     assert driver.states()["a"] == "failed"
     assert driver.shard.constellations["c1"].tasks["a"].attempt == tries
+
+
+def test_a_task_that_took_too_long_has_the_line_that_gives_it_more_time() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool="t.never")))
+    driver.result(driver.take()[0], outcome=Outcome.TIMEOUT, code=Code.TIMED_OUT, effect=MAYBE)
+    assert explain(driver.shard, "c1", "a").actions[0] == "starloom retry a c1 --confirm a --timeout 1200s"

@@ -183,7 +183,7 @@ def _retry_changed(run: Invocation, chosen: str, name: str | None, seconds: int,
     flags = (" --failed" if name is None else f" {shlex.quote(name)}") + (f" --timeout {seconds}s" if seconds else "")
     made = sure.ask(
         run,
-        lambda confirm: run.client.create(post_constellation_edits(chosen), _given({**document, "confirm": confirm})),
+        lambda confirm: run.client.create(post_constellation_edits(chosen), {**document, "confirm": confirm}),
         f"starloom retry {chosen}{flags}",
     )
     if made is None:

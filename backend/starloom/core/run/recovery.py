@@ -71,7 +71,8 @@ AWAY_MS: Final = 10_000
 WORDS_MOST: Final = 300
 """The characters of the reason for another call."""
 _NAMED_MOST: Final = 3
-_UNSAFE: Final = "it may have changed something, and the plan does not say repeatability: idempotent"
+_UNSAFE: Final = "without repeatability: idempotent it does not run twice"
+"""Said of work that may have had its effect."""
 QUESTION_KIND = "recovery"
 ASK_A_PERSON = "ask"
 """The value of a plan's policy `on_failure` by which a person is asked."""
@@ -132,13 +133,13 @@ def _why_not_again(case: Case, *, may_again: bool, harmless: bool) -> str:
     most = case.spec.retry.max_attempts or 0
     if case.record.started >= most:
         return ""
-    began = f"not tried again, although the plan allows {most} attempts: "
+    began = f"not tried again (of {most} attempts): "
     if may_again:
         return began + _UNSAFE if not harmless else ""
     if case.attempt.code is Code.CHECK_FAILED:
-        return f"{began}a missed check is tried again with retry: {{on_check: true}}"
+        return f"{began}a missed check needs retry: {{on_check: true}}"
     if case.attempt.code is Code.EXIT_CODE:
-        return f"{began}a program that ended with an error is tried again with retry: {{on_exit: true}}"
+        return f"{began}a program that ended with an error needs retry: {{on_exit: true}}"
     return f"{began}an error of this kind would come again"
 
 
