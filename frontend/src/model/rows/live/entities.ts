@@ -141,6 +141,7 @@ export function taskDoc(spec: TaskSpec): Fields {
     repeat: repeatDoc(spec.for_each),
     tool: spec.tool ?? undefined,
     person: spec.person ?? undefined,
+    ask: spec.ask?.length ? spec.ask : undefined,
     choices: spec.choices?.map((one) => trimmed({ value: one.value, label: one.label, fails: one.fails || undefined })),
     shows: spec.shows ? trimmed({ from: spec.shows.source, output: spec.shows.output || undefined }) : undefined,
     device: deviceDoc(spec),
