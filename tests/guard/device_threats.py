@@ -453,4 +453,13 @@ DEVICE_THREATS = (
         "pass, and a batch is left at its limit",
         ("tests/guard/test_costly_plans.py",),
     ),
+    Threat(
+        "T196",
+        "somebody who may answer questions, the starter of a plan among them, answers in place of the people whom a "
+        "question names, or goes round it by a mark, a skip or an edit of the running plan",
+        "only the answer of a named person counts, not that of a program with such a name; nobody else marks or skips "
+        "the question, changes it or a gate that it opens; an owner of the hub may, which is a version with that name",
+        ("tests/guard/test_named_answers.py::test_t196_",),
+        part="an owner can let anybody sign in as anyone; a plan of one's own does not have to ask",
+    ),
 )

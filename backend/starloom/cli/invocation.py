@@ -21,6 +21,7 @@ from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import get_constellations
 from starloom.client.terminal.typed import say
+from starloom_protocol.vocabulary import CODES, Code
 
 if TYPE_CHECKING:
     from starloom.client.rest import Client
@@ -166,6 +167,9 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
         sys.stdout.write(json.dumps({"problem": problem.document}, indent=2, ensure_ascii=False) + "\n")
         return
     lines = [str(problem)]
+    # Several faults have each its own way out beside it; one that they share ends the whole.
+    hints = {place.hint for place in problem.places}
+    apart = len(hints) > 1 and problem.hint in hints
     for place in problem.places:
         at = ", ".join(part for part in (place.code, place.place) if part)
         if place.reason == problem.reason and len(problem.places) == 1:
@@ -173,11 +177,12 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
             lines.extend([f"  {place.where} [{at}]"] if place.place else [])
             continue
         where = f"{place.where}: " if place.where else ""
-        hint = f" - {place.hint}" if place.hint and place.hint != problem.hint else ""
+        own = place.hint not in ("", CODES[Code.PLAN_INVALID].hint) and (apart or place.hint != problem.hint)
+        hint = f" - {place.hint}" if own else ""
         lines.append(f"  {where}{place.reason} [{at}]{hint}")
     for candidate in problem.document.get("candidates") or []:
         title, *rest = candidate_lines(candidate)
         lines.extend([f"  perhaps: {title}", *(f"    {line}" for line in rest)])
-    if problem.hint:
+    if problem.hint and not apart:
         lines.append(f"The way out: {problem.hint}")
     say("\n".join(lines), sys.stderr)

@@ -340,6 +340,7 @@ class RetryJson(TypedDict):
 
     max_attempts: NotRequired[int]
     on_check: NotRequired[bool]
+    on_exit: NotRequired[bool]
 
 
 class ReuseJson(TypedDict):
@@ -538,6 +539,7 @@ class TaskSpecJson(TypedDict):
     again_of: NotRequired[str | None]
     any_of: NotRequired[list[OtherCallJson]]
     args: NotRequired[str]
+    ask: NotRequired[list[str]]
     changed_in: int
     checks: NotRequired[list[CheckJson]]
     choices: NotRequired[list[ChoiceJson]]

@@ -27,7 +27,7 @@ from starloom.core.people import (
 from starloom.core.people.recipes import proposals, runs, saving
 from starloom.core.placement import device_conditions, finish, health, returning, waiting
 from starloom.core.placement.selection import next_lease, requeue
-from starloom.core.plan import drafts, edits, progress_rules, review, verify_tasks
+from starloom.core.plan import drafts, progress_rules, review, verify_tasks
 from starloom.core.plan.goals import asking, conversation, pursuit, steps
 from starloom.core.plan.groups import reconsider_group
 from starloom.core.plan.relisting import expand_again
@@ -403,7 +403,7 @@ _TIMERS: dict[str, Callable[[Work, TimerFired], None]] = {
 def _on_edit(work: Work, item: i.EditProposed) -> None:
     found = work.shard.constellations.get(item.constellation)
     before = found.head.version if found is not None else 0
-    edits.on_edit(work, item)
+    controls.on_edit(work, item)
     if found is not None and found.head.version != before:
         approvals.plan_changed(work, found)
 

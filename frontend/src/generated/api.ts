@@ -3062,10 +3062,18 @@ export interface components {
         /**
          * Edit
          * @description A batch of operations; `{undo: {version: n}}` stands alone and takes back that version.
+         *
+         *     The tasks of `retry` run again as the operations leave them, also where the constellation has ended; `confirm` names
+         *     those that may run again although they are not safe to repeat.
          */
         Edit: {
             /** Base Version */
             base_version: number;
+            /**
+             * Confirm
+             * @default []
+             */
+            confirm?: string[];
             /** Operations */
             operations: unknown[];
             /**
@@ -3073,6 +3081,11 @@ export interface components {
              * @default
              */
             reason?: string;
+            /**
+             * Retry
+             * @default []
+             */
+            retry?: string[];
         };
         /**
          * EditAsked
@@ -5319,6 +5332,11 @@ export interface components {
             max_attempts?: number;
             /** @default false */
             on_check?: boolean;
+            /**
+             * @description A program that ends with an error is tried again; without it such an end is for good.
+             * @default false
+             */
+            on_exit?: boolean;
         };
         /**
          * Reuse
@@ -6125,6 +6143,11 @@ export interface components {
              * @default {}
              */
             args?: string;
+            /**
+             * @description The names of the people who alone answer its question; empty: all who may answer.
+             * @default []
+             */
+            ask?: string[];
             /** @description The version of the plan that changed it last. */
             changed_in: number;
             /** @default [] */

@@ -636,6 +636,8 @@ export interface Timeouts {
 export interface Retry {
   max_attempts?: number;
   on_check?: boolean;
+  /** A program that ends with an error is tried again; without it such an end is for good. */
+  on_exit?: boolean;
 }
 
 /** A question about a result, which a model in the role of judge answers after the checks by code. */
@@ -1168,6 +1170,8 @@ export interface TaskSpec {
   any_of?: OtherCall[];
   /** The arguments as canonical text. */
   args?: string;
+  /** The names of the people who alone answer its question; empty: all who may answer. */
+  ask?: string[];
   /** The version of the plan that changed it last. */
   changed_in: number;
   checks?: Check[];
@@ -1249,7 +1253,6 @@ export interface TaskRecord {
   refusals?: number;
   /** The job whose review holds it. */
   review?: string | null;
-  /** The number of its reviews. */
   reviews?: number;
   round?: number;
   since_ms: number;
@@ -1422,7 +1425,6 @@ export interface Question {
   text: string;
   /** The choice that a planner would take; a planner's question takes other words as well. */
   usual?: string;
-  /** The version of the plan that it is about. */
   version?: number;
   /** The ways in which a wish is wider than what was approved, in words. */
   wider?: string[];
@@ -1693,6 +1695,13 @@ export interface UpdateDependency {
 export interface Expand {
   op: "expand";
   id: string;
+}
+
+/** `items` is canonical text: the values that the list `to` gets behind its own. For people only. */
+export interface AddItems {
+  op: "add_items";
+  items: string;
+  to: string;
 }
 
 /** `keys` is canonical text: a list of keys or positions, or in a rule an output node. */
@@ -2222,7 +2231,7 @@ export type HubFrame = Challenge | Welcome | Refuse | Dispatch | Cancel | Renew 
 
 export type ReportFrame = Started | ResultFrame | Receipt;
 
-export type EditOperation = AddTask | RemoveTask | UpdateTask | Reassign | AddDependency | RemoveDependency | UpdateDependency | Expand | DropItems | SetPolicy | Supersede;
+export type EditOperation = AddTask | RemoveTask | UpdateTask | Reassign | AddDependency | RemoveDependency | UpdateDependency | Expand | AddItems | DropItems | SetPolicy | Supersede;
 
 /** The record of each kind of key, by the part before its first slash. */
 export interface EntityByKind {

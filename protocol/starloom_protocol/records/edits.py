@@ -66,6 +66,13 @@ class Expand(Operation, frozen=True, kw_only=True, tag="expand"):
     id: str
 
 
+class AddItems(Operation, frozen=True, kw_only=True, tag="add_items"):
+    """`items` is canonical text: the values that the list `to` gets behind its own. For people only."""
+
+    items: str
+    to: str
+
+
 class DropItems(Operation, frozen=True, kw_only=True, tag="drop_items"):
     """`keys` is canonical text: a list of keys or positions, or in a rule an output node."""
 
@@ -93,6 +100,7 @@ EditOperation = (
     | RemoveDependency
     | UpdateDependency
     | Expand
+    | AddItems
     | DropItems
     | SetPolicy
     | Supersede

@@ -236,6 +236,8 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     """The calls that are as good and were not taken yet, in their order."""
     args: str = "{}"
     """The arguments as canonical text."""
+    ask: list[str] = []
+    """The names of the people who alone answer its question; empty: all who may answer."""
     changed_in: int
     """The version of the plan that changed it last."""
     checks: list[Check] = []
@@ -319,7 +321,6 @@ class TaskRecord(Record, frozen=True, kw_only=True):
     review: str | None = None
     """The job whose review holds it."""
     reviews: int = 0
-    """The number of its reviews."""
     round: int = 1
     since_ms: int
     started: int = 0
@@ -523,7 +524,6 @@ class Question(Record, frozen=True, kw_only=True):
     usual: str = ""
     """The choice that a planner would take; a planner's question takes other words as well."""
     version: int = 0
-    """The version of the plan that it is about."""
     wider: list[str] = []
     """The ways in which a wish is wider than what was approved, in words."""
 

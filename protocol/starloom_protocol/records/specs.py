@@ -205,6 +205,8 @@ class Retry(Record, frozen=True, kw_only=True):
 
     max_attempts: int = 0
     on_check: bool = False
+    on_exit: bool = False
+    """A program that ends with an error is tried again; without it such an end is for good."""
 
 
 class Judge(Record, frozen=True, kw_only=True):

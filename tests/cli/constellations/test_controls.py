@@ -260,3 +260,82 @@ def test_a_list_names_who_asked_where_there_are_several(hub: StubHub) -> None:
     assert " by " in head
     hub.answers[NEWEST] = (200, {"items": rows[:1], "next": None})
     assert " by " not in starloom(hub, "ls", "--of", "jo")[1].splitlines()[0]
+
+
+SNAPSHOT: dict[str, Any] = {
+    "id": SOME_ID,
+    "version": 4,
+    "tasks": [
+        {"id": "g", "kind": "group", "group": None, "state": "failed", "spec": {"for_each": {"source": "list"}}},
+        {"id": "g.0", "kind": "task", "group": "g", "state": "failed", "spec": {"timeouts": {"heartbeat_s": 5}}},
+        {"id": "g.1", "kind": "task", "group": "g", "state": "succeeded", "spec": {}},
+        {"id": "ok", "kind": "question", "group": None, "state": "failed", "spec": {}},
+        {"id": "late", "kind": "task", "group": None, "state": "failed", "spec": {"superseded_by": "g.1"}},
+    ],
+}
+MORE_TIME = {"heartbeat_s": 5, "schedule_to_close_s": 7200, "start_to_close_s": 7200}
+EDITS = f"/constellations/{SOME_ID}/edits"
+
+
+@pytest.fixture
+def ended(hub: StubHub) -> StubHub:
+    hub.answers["GET", f"/constellations/{SOME_ID}"] = (200, SNAPSHOT)
+    hub.answers["POST", EDITS] = (200, {"version": 5})
+    return hub
+
+
+@pytest.mark.parametrize(
+    ("words", "retried"),
+    [(["--failed"], ["g.0", "ok"]), (["g"], ["g.0"]), (["g.0"], ["g.0"]), ([SOME_ID, "--failed"], ["g.0", "ok"])],
+)
+def test_failed_tasks_get_more_time_in_one_step(ended: StubHub, words: list[str], retried: list[str]) -> None:
+    code, said = starloom(ended, "retry", *words, "--timeout", "2h")
+    assert (code, "tried again with 7200 s for each attempt" in said) == (0, True)
+    sent = ended.asked[-1][2]
+    assert sent["retry"] == retried
+    assert sent["operations"] == [{"update_task": {"id": "g.0", "timeouts": MORE_TIME}}]
+    assert sent["base_version"] == 4
+
+
+def test_failed_tasks_alone_are_retried_without_a_change(ended: StubHub) -> None:
+    assert starloom(ended, "retry", "--failed")[0] == 0
+    assert "operations" in ended.asked[-1][2]
+    assert ended.asked[-1][2]["operations"] == []
+    assert starloom(ended, "retry", "g.0", "--failed")[0] == 2
+    assert starloom(ended, "retry", "g.1x", "--timeout", "5s")[0] == 2
+
+
+@pytest.mark.parametrize("word", ["all", "g"])
+def test_one_word_confirms_all_that_would_run_twice(ended: StubHub, word: str) -> None:
+    names = [f"g.{number}" for number in range(5)]
+    fault = {"code": "needs_confirm", "place": "confirm", "reason": "g.0 and more have begun before", "hint": ""}
+    ended.answers["POST", EDITS] = (409, {"title": "T", **fault, "errors": [fault], "repeats": names})
+    code, said = starloom(ended, "retry", "--failed")
+    assert code != 0
+    assert "--confirm all" in said
+    code, said = starloom(ended, "retry", "--failed", "--confirm", word)
+    assert code == 2
+    assert "5 tasks would do once more what may have been done already: g.0, g.1, g.2 and 2 more" in said
+    starloom(ended, "retry", "--failed", "--confirm", word, "--yes")
+    assert ended.asked[-1][2]["confirm"][-5:] == names
+
+
+def test_rows_of_a_file_are_added_to_the_only_list(ended: StubHub, tmp_path: Path) -> None:
+    table, lines, wrong = tmp_path / "more.csv", tmp_path / "more.jsonl", tmp_path / "more.txt"
+    table.write_text("rate,name\n0.1,a\n3,007\n")
+    lines.write_text('{"rate": 1}\n\n2\n')
+    wrong.write_text("rate 1\n")
+    for path, rows in ((table, [{"rate": 0.1, "name": "a"}, {"rate": 3, "name": "007"}]), (lines, [{"rate": 1}, 2])):
+        assert starloom(ended, "edit", "--add-rows", str(path))[0] == 0
+        assert ended.asked[-1][2]["operations"] == [{"add_items": {"to": "g", "items": rows}}]
+    assert starloom(ended, "edit", "--add-rows", str(wrong))[0] == 2
+    assert starloom(ended, "edit", "--add-rows", str(table), "--editor")[0] == 2
+    assert starloom(ended, "edit", "--to", "g", "--editor")[0] == 2
+
+
+def test_an_edit_of_what_has_ended_names_the_tasks_that_run_again(ended: StubHub, tmp_path: Path) -> None:
+    file = tmp_path / "edit.yaml"
+    file.write_text("operations: [{update_task: {id: g.0, args: {x: 1}}}]\n")
+    assert starloom(ended, "edit", "-f", str(file), "--retry", "g.0", "--confirm", "g.0")[0] == 0
+    sent = ended.asked[-1][2]
+    assert (sent["retry"], sent["confirm"]) == (["g.0"], ["g.0"])

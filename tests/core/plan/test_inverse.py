@@ -15,6 +15,7 @@ from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import (
     AddDependency,
+    AddItems,
     AddTask,
     EditOperation,
     Reassign,
@@ -140,3 +141,16 @@ def test_an_edit_that_was_taken_back_dropped_nothing_in_the_answer() -> None:
     assert not undo(driver, 2).faults
     said = story.sentence(found, driver.shard.fleet, found.head.state, driver.now_ms)
     assert "dropped" not in said
+
+
+def test_items_that_an_edit_added_are_taken_back_until_one_has_begun() -> None:
+    driver = Driver("one", slots=1)
+    driver.submit(plan(task("list"), task("g", for_each=ForEach(source="list", output="/l")), task("end", "rows=g")))
+    driver.result(driver.take()[0], {"l": [1, 2]})
+    assert edit(driver, AddItems(items="[3,4]", to="g")).value == {"version": 3}
+    assert not undo(driver, 3).faults
+    assert list(driver.shard.constellations["c1"].children["g"]) == ["g.0", "g.1"]
+    assert edit(driver, AddItems(items="[5]", to="g")).value == {"version": 5}
+    assert driver.run() == "succeeded"
+    assert [item.code for item in undo(driver, 5).faults][:1] == [Code.ILLEGAL_CONTROL]
+    assert driver.states()["g.4"] == "succeeded"

@@ -8,7 +8,7 @@ from starloom.core.answer.why import explain
 from starloom.core.run.recovery import AWAY_MS
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import OtherCall, Selector
-from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatability
 from tests.builders import MAYBE, NONE, TOOLS, Driver, plan, task
 
 PURE, NEVER = [TOOLS[0]], [TOOLS[1]]
@@ -139,3 +139,29 @@ def test_a_paused_plan_and_a_held_task_wait() -> None:
     driver.add_device("one", tools=NEVER)
     driver.submit(plan(task("a", any_of=[OtherCall(tool="t.never")])), hold=True)
     assert not rerouted(driver)
+
+
+def test_work_that_the_plan_calls_repeatable_is_followed_by_another_call() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool="t.never", repeatability=Repeatability.IDEMPOTENT, any_of=[IDEM])))
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.EXIT_CODE, effect=MAYBE)
+    assert driver.take()[-1].tool == "t.idem"
+
+
+def test_a_failure_says_why_no_other_call_was_taken() -> None:
+    driver = Driver("one")
+    away = OtherCall(tool="t.pure", device=Selector(name="gone"))
+    driver.submit(plan(task("a", tool="t.never", any_of=[IDEM]), task("b", any_of=[away])))
+    for dispatch in driver.take():
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="code 1", effect=MAYBE)
+    assert "code 1; no other call was taken: without repeatability" in explain(driver.shard, "c1", "a").sentence
+    assert "code 1; no other call was taken: no device can do one now" in explain(driver.shard, "c1", "b").sentence
+
+
+def test_a_cancelled_task_says_nothing_of_other_calls() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool="t.never", any_of=[IDEM])))
+    (dispatch,) = driver.take()
+    driver.control("cancel", "a")
+    driver.result(dispatch, outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="code 1", effect=MAYBE)
+    assert "other call" not in explain(driver.shard, "c1", "a").sentence

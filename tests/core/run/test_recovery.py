@@ -333,3 +333,50 @@ def test_nobody_is_asked_of_optional_work_nor_where_a_rule_answers() -> None:
     driver.control("cancel", "a")
     driver.receipt(driver.take()[-1])
     assert driver.states()["a"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("code", "tool", "said"),
+    [
+        (Code.TOOL_FAILED, "t.idem", "an error of this kind would come again"),
+        (Code.EXIT_CODE, "t.idem", "a program that ended with an error needs retry: {on_exit: true}"),
+        (Code.CHECK_FAILED, "t.idem", "a missed check needs retry: {on_check: true}"),
+        (Code.NETWORK, "t.never", "without repeatability: idempotent it does not run twice"),
+    ],
+)
+def test_a_failure_says_why_it_was_not_tried_again(code: Code, tool: str, said: str) -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool=tool, retry=Retry(max_attempts=3))))
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=code, detail="it ended", effect=MAYBE)
+    assert "it ended; not tried again (of 3 attempts): " in explain_a(driver)
+    assert said in explain_a(driver)
+
+
+def test_a_failure_within_what_the_plan_allows_says_nothing_of_attempts() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a")))
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="it ended")
+    assert "tried again" not in explain_a(driver)
+
+
+def explain_a(driver: Driver) -> str:
+    return explain(driver.shard, "c1", "a").sentence
+
+
+@pytest.mark.parametrize(("tool", "tries"), [("t.idem", 3), ("t.never", 1)])
+def test_a_program_that_ends_with_an_error_is_tried_again_where_the_plan_says_so(tool: str, tries: int) -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool=tool, retry=Retry(max_attempts=3, on_exit=True))))
+    for _ in range(tries):
+        driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.EXIT_CODE, effect=MAYBE)
+        if driver.states()["a"] == "ready":
+            driver.fire(driver.timers.pop())
+    assert driver.states()["a"] == "failed"
+    assert driver.shard.constellations["c1"].tasks["a"].attempt == tries
+
+
+def test_a_task_that_took_too_long_has_the_line_that_gives_it_more_time() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool="t.never")))
+    driver.result(driver.take()[0], outcome=Outcome.TIMEOUT, code=Code.TIMED_OUT, effect=MAYBE)
+    assert explain(driver.shard, "c1", "a").actions[0] == "starloom retry a c1 --confirm a --timeout 1200s"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +29,7 @@ from starloom.client.routes import (
 )
 from starloom.client.terminal.escaping import escaped_text
 from starloom.client.terminal.typed import say, typed
-from starloom.client.terminal.values import duration_s, parameters
+from starloom.client.terminal.values import duration_s, json_or_text, parameters
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     PERSON_ATTENTION,
@@ -86,6 +89,38 @@ def read_plan(path: str) -> str:
         raise usage(
             f"the plan {path} cannot be read: {why}", "Check the path; a plan is YAML or JSON in UTF-8."
         ) from error
+
+
+def read_rows(path: str) -> list[Any]:
+    """Return the rows of a file: those of a CSV table by its titles, the list of a JSON file, or a value a line.
+
+    Raises:
+        Problem: it cannot be read, or holds no rows.
+    """
+    text = read_plan(path)
+    if path.lower().endswith(".csv"):
+        table = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
+        try:
+            rows = [{name: json_or_text(value or "") for name, value in row.items() if name} for row in table]
+        except csv.Error as error:
+            raise usage(f"{path} is no CSV table: {error}", "Its first line has the titles.") from error
+    elif text.lstrip().startswith("["):
+        rows = _json_value(text, path)
+    else:
+        rows = [
+            _json_value(line, f"line {at} of {path}") for at, line in enumerate(text.splitlines(), 1) if line.strip()
+        ]
+    if not rows:
+        raise usage(f"{path} has no rows", "Write a CSV table, a JSON list, or a JSON value a line.")
+    return rows
+
+
+def _json_value(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        hint = "Write a CSV table (FILE.csv), a JSON list, or a JSON value a line."
+        raise usage(f"{where} is no JSON: {error}", hint) from error
 
 
 _FORM_OF_AN_EDIT = (

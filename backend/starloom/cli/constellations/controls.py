@@ -9,14 +9,16 @@ import dataclasses
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from starloom.cli.constellations.asking import edit_document, read_plan
+from starloom.cli.constellations.asking import edit_document, read_plan, read_rows
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.constellations.stopping import stop_all_of
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
@@ -31,12 +33,16 @@ from starloom.client.routes import (
     post_constellation_resume,
     post_constellation_task_action,
 )
-from starloom.client.terminal.values import json_or_text
+from starloom.client.terminal.values import duration_s, json_or_text
+from starloom_protocol.text.wording import counted, few
 from starloom_protocol.vocabulary import Code, Priority, TaskState
 
 if TYPE_CHECKING:
-    from starloom.client.answers import SnapshotJson
+    from starloom.client.answers import SnapshotJson, TaskRowJson
+    from starloom.client.calls import Post
     from starloom_protocol.api.constellations import Controlled
+
+T = TypeVar("T")
 
 TASK_ID = "[TASK] [ID]"
 TaskWords = Annotated[
@@ -46,12 +52,22 @@ TaskOption = Annotated[str | None, typer.Option("--task", "-t", help="The task's
 ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 ConfirmOption = Annotated[
     list[str] | None,
-    typer.Option("--confirm", help="A task that is not safe to repeat and may run again."),
+    typer.Option(
+        "--confirm", help="A task that is not safe to repeat and may run again; a list by its name, or `all` of them."
+    ),
 ]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="With --confirm all or a list: do not ask.")]
+CONFIRM_ALL = "all"
+"""The word of `--confirm` for all work that would run a second time."""
+_WHOLE_S = 3600
+"""The time of all attempts of a task whose plan says none."""
+_CONFIRMS_MOST = 3
+"""More tasks than these are confirmed in the line to type by one word."""
 
 TEMPLATE = """\
 # An edit of {name} ({id}), version {version}. Its operations (docs/plans.md): add_task, remove_task, update_task,
-# reassign, add_dependency, remove_dependency, update_dependency, expand, drop_items, set_policy, supersede.
+# reassign, add_dependency, remove_dependency, update_dependency, expand, add_items, drop_items, set_policy,
+# supersede.
 # Save to send it; leave `operations` empty to change nothing. The tasks that have not begun:
 {tasks}
 base_version: {version}
@@ -115,11 +131,76 @@ def retry(
     run: Invocation,
     words: TaskWords = None,
     task: TaskOption = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Every task that failed, in one step.")] = False,
+    timeout: Annotated[
+        str | None, typer.Option("--timeout", metavar="TIME", help="Give each attempt so much time: 60s, 20m, 2h.")
+    ] = None,
     confirm: ConfirmOption = None,
+    yes: YesOption = False,
     reason: ReasonOption = "",
 ) -> None:
-    """Retry a task that failed, was cancelled or skipped, or is unknown."""
-    _task(run, words, task, "retry", {"reason": reason}, confirm)
+    """Retry a task that failed, was cancelled or skipped, or is unknown; with --failed all that failed.
+
+    With --timeout the tasks get more time in the same step, also where the constellation has ended.
+    """
+    sure = Sure(confirm or [], yes=yes)
+    if not failed and timeout is None:
+        _task(run, words, task, "retry", {"reason": reason}, sure)
+        return
+    if failed:
+        ids = [word for word in words or [] if is_constellation(word)]
+        if task is not None or len(ids) != len(words or []):
+            raise usage("--failed names the tasks", "Give a constellation alone, or a task without --failed.")
+        name, identity = None, ids[0] if ids else None
+    else:
+        name, identity = _named("retry", words, task)
+        name = task_id(name, run.client.names() if is_display_name(name) else {})
+    _retry_changed(run, run.newest(identity), name, duration_s(timeout) if timeout else 0, sure, reason)
+
+
+def _retry_changed(run: Invocation, chosen: str, name: str | None, seconds: int, sure: Sure, reason: str) -> None:
+    """Retry a task, the failed items of a list, or with no name all failed tasks, by one edit."""
+    snapshot = run.client.get(get_constellation(chosen))
+    goals = {row["id"] for row in snapshot["tasks"] if row["spec"].get("goal")}
+    rows = [
+        row
+        for row in snapshot["tasks"]
+        if row["kind"] != "group"
+        and (row["id"] == name or (name in (None, row["group"]) and row["state"] == TaskState.FAILED))
+        and not (row["group"] in goals or row["spec"].get("look") or row["spec"].get("verifies"))
+        and not (name is None and row["spec"].get("superseded_by"))
+    ]
+    if not rows:
+        why = "no task has failed" if name is None else f"there is no task {name}, or no failed task in it"
+        raise usage(f"{why} in {chosen}", f"See: starloom show {chosen}")
+    operations = [_with_time(row, seconds) for row in rows if seconds and row["kind"] == "task"]
+    document = {
+        "base_version": snapshot["version"],
+        "operations": operations,
+        "reason": reason,
+        "retry": [row["id"] for row in rows],
+    }
+    flags = (" --failed" if name is None else f" {shlex.quote(name)}") + (f" --timeout {seconds}s" if seconds else "")
+    made = sure.ask(
+        run,
+        lambda confirm: run.client.create(post_constellation_edits(chosen), {**document, "confirm": confirm}),
+        f"starloom retry {chosen}{flags}",
+    )
+    if made is None:
+        return
+    if run.as_json:
+        run.emit(made)
+        return
+    again = f"{rows[0]['id']} is" if len(rows) == 1 else f"{counted(len(rows), 'task')} are"
+    with_time = f" with {seconds} s for each attempt" if seconds else ""
+    print(f"{again} tried again{with_time}; {chosen} is at version {made['version']}")
+
+
+def _with_time(row: TaskRowJson, seconds: int) -> dict[str, Any]:
+    """Return the operation that gives each attempt of a task so much time; its other times stay."""
+    times: dict[str, Any] = {**(row["spec"].get("timeouts") or {}), "start_to_close_s": seconds}
+    times["schedule_to_close_s"] = max(int(times.get("schedule_to_close_s") or _WHOLE_S), seconds)
+    return {"update_task": {"id": row["id"], "timeouts": times}}
 
 
 def retry_from(
@@ -127,10 +208,11 @@ def retry_from(
     words: TaskWords = None,
     task: TaskOption = None,
     confirm: ConfirmOption = None,
+    yes: YesOption = False,
     reason: ReasonOption = "",
 ) -> None:
     """Run a finished task again, and everything after it."""
-    _task(run, words, task, "retry-from", {"reason": reason}, confirm)
+    _task(run, words, task, "retry-from", {"reason": reason}, Sure(confirm or [], yes=yes))
 
 
 def skip(run: Invocation, words: TaskWords = None, task: TaskOption = None, reason: ReasonOption = "") -> None:
@@ -173,19 +255,21 @@ def mark(
     state: Annotated[str, typer.Option("--state", help="succeeded, failed or skipped.")] = "succeeded",
     value: Annotated[str | None, typer.Option("--value", help="Its output: JSON or text.")] = None,
     confirm: ConfirmOption = None,
+    yes: YesOption = False,
     reason: ReasonOption = "",
 ) -> None:
     """Mark tasks as ended in a state that you know and the log does not."""
-    body: dict[str, Any] = {"state": state, "reason": reason, "confirm": confirm or []}
+    body: dict[str, Any] = {"state": state, "reason": reason}
+    sure = Sure(confirm or [], yes=yes)
     if value is not None:
         body["value"] = json_or_text(value)
     ids = [word for word in words or [] if is_constellation(word)]
     if task is None and not gone and len(words or []) - len(ids) > 1:
         tasks = [word for word in words or [] if word not in ids]
-        _send(run, run.newest(ids[0] if ids else None), tasks, "mark", body)
+        _send(run, run.newest(ids[0] if ids else None), tasks, "mark", body, sure)
         return
     if not gone:
-        _task(run, words, task, "mark", body)
+        _task(run, words, task, "mark", body, sure)
         return
     if task is not None or len(ids) != len(words or []):
         raise usage("--gone names the tasks", "Give a constellation alone, or tasks without --gone.")
@@ -193,7 +277,7 @@ def mark(
     tasks = _doubted_on_gone_devices(run, chosen)
     if not tasks:
         raise usage(f"no call of {chosen} may have happened on a device that is gone", "Nothing was marked.")
-    _send(run, chosen, tasks, "mark", body)
+    _send(run, chosen, tasks, "mark", body, sure)
 
 
 def _doubted_on_gone_devices(run: Invocation, chosen: str) -> list[str]:
@@ -227,21 +311,55 @@ def edit(
     base: Annotated[
         int | None, typer.Option("--base-version", help="The version that it changes, if the edit does not say it.")
     ] = None,
+    add_rows: Annotated[
+        str | None,
+        typer.Option("--add-rows", metavar="FILE", help="Add each row of a CSV or JSON file to a running list."),
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="LIST", help="With --add-rows: the list; absent: the only one.")
+    ] = None,
+    retry: Annotated[
+        list[str] | None,
+        typer.Option("--retry", metavar="TASK", help="A task that has ended and runs again as the edit leaves it."),
+    ] = None,
+    confirm: ConfirmOption = None,
+    yes: YesOption = False,
     reason: ReasonOption = "",
 ) -> None:
-    """Change the plan while it runs: one batch of operations, whole or not at all."""
-    if bool(file) == editor:
-        raise usage("an edit comes from -f edit.yaml or from --editor", "Give one of the two.")
+    """Change the plan while it runs: one batch of operations, whole or not at all.
+
+    20 more rows for a list that runs: `starloom edit ID --add-rows more.csv`. Other operations are in a file:
+    `starloom edit ID -f edit.yaml` (docs/plans.md, Changing it while it runs). With --retry a task that has ended is
+    changed and runs again in one step, also in a constellation that has ended.
+    """
+    if sum(map(bool, (file, editor, add_rows))) != 1:
+        raise usage("an edit comes from -f edit.yaml, --editor or --add-rows rows.csv", "Give one of the three.")
+    if to and not add_rows:
+        raise usage("--to names the list of --add-rows", "Give --add-rows FILE with it.")
     chosen = run.newest(identity)
     snapshot = run.client.get(get_constellation(chosen))
-    text = read_plan(file) if file else _from_editor(_template(snapshot))
-    document = edit_document(text)
+    if add_rows:
+        document = _rows_added(snapshot, add_rows, to)
+    else:
+        document = edit_document(read_plan(file) if file else _from_editor(_template(snapshot)))
     if not document["operations"]:
         raise usage("the edit has no operations", "Nothing was changed.")
     document.setdefault("base_version", base if base is not None else snapshot["version"])
     if reason:
         document["reason"] = reason
-    _send_edit(run, chosen, document)
+    if retry:
+        names = run.client.names() if any(map(is_display_name, retry)) else {}
+        document["retry"] = [task_id(name, names) for name in retry]
+    _send_edit(run, chosen, document, Sure(confirm or [], yes=yes))
+
+
+def _rows_added(snapshot: SnapshotJson, path: str, to: str | None) -> dict[str, Any]:
+    """Return the edit that adds the rows of a file to a list."""
+    lists = [row["id"] for row in snapshot["tasks"] if (row["spec"].get("for_each") or {}).get("source")]
+    if to is None and len(lists) != 1:
+        named = few(lists, 5) if lists else "none"
+        raise usage(f"{snapshot['id']} has {counted(len(lists), 'list')} that take rows: {named}", "Add: --to LIST")
+    return {"operations": [{"add_items": {"to": to or lists[0], "items": read_rows(path)}}]}
 
 
 def priority(
@@ -280,8 +398,16 @@ def _from_editor(template: str) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def _send_edit(run: Invocation, chosen: str, document: dict[str, Any]) -> None:
-    made = run.client.create(post_constellation_edits(chosen), document)
+def _send_edit(run: Invocation, chosen: str, document: dict[str, Any], sure: Sure | None = None) -> None:
+    made = (sure or Sure([])).ask(
+        run,
+        lambda confirm: run.client.create(
+            post_constellation_edits(chosen), {**document, "confirm": confirm} if confirm else document
+        ),
+        f"starloom edit {chosen} -f EDIT",
+    )
+    if made is None:
+        return
     if run.as_json:
         run.emit(made)
     else:
@@ -324,10 +450,10 @@ def _task(
     option: str | None,
     action: str,
     body: dict[str, Any],
-    confirm: list[str] | None = None,
+    sure: Sure | None = None,
 ) -> None:
     task, identity = _named(action, words, option)
-    _send(run, run.newest(identity), [task], action, body, confirm or [])
+    _send(run, run.newest(identity), [task], action, body, sure)
 
 
 _DONE = {
@@ -343,18 +469,20 @@ _DONE = {
 
 
 def _send(
-    run: Invocation, chosen: str, tasks: list[str], action: str, body: dict[str, Any], confirm: Sequence[str] = ()
+    run: Invocation, chosen: str, tasks: list[str], action: str, body: dict[str, Any], sure: Sure | None = None
 ) -> None:
     """Send a control for each of these tasks, and say what became of them and of the constellation."""
     made: list[Controlled] = []
-    names = run.client.names() if any(is_display_name(name) for name in [*tasks, *confirm]) else {}
-    given = {**body, "confirm": [task_id(name, names) for name in confirm]}
+    given_by = sure or Sure([])
+    names = run.client.names() if any(is_display_name(name) for name in [*tasks, *given_by.names]) else {}
+    words = Sure([task_id(name, names) for name in given_by.names], yes=given_by.yes)
     for task in tasks:
         asked = post_constellation_task_action(chosen, task_id(task, names), action)
-        try:
-            made.append(run.client.post(asked, _given(given)))
-        except Problem as problem:
-            raise to_confirm(problem, f"starloom {action} {shlex.quote(task)} {chosen}") from problem
+        line = f"starloom {action} {shlex.quote(task)} {chosen}"
+        done = words.ask(run, partial(_post_confirmed, run, asked, body), line)
+        if done is None:
+            return
+        made.append(done)
         if not run.as_json:
             state = f"; {chosen} is {made[-1]['state']}" if made[-1].get("state") else ""
             print(_DONE[action].format(task=task, **body) + state)
@@ -362,12 +490,59 @@ def _send(
         run.emit(made[0] if len(made) == 1 else made)
 
 
+def _post_confirmed(run: Invocation, asked: Post[Controlled], body: dict[str, Any], confirm: list[str]) -> Controlled:
+    return run.client.post(asked, _given({**body, "confirm": confirm} if confirm else body))
+
+
+@dataclasses.dataclass(frozen=True)
+class Sure:
+    """The words of `--confirm`: tasks, lists by their names, or all work that would run a second time."""
+
+    names: Sequence[str]
+    yes: bool = False
+
+    def ask(self, run: Invocation, send: Callable[[list[str]], T], line: str) -> T | None:
+        """Send what may repeat work; lists and `all` are asked about with their count. None: nothing was sent.
+
+        Raises:
+            Problem: the hub refuses, work is not confirmed, or nobody can answer the question.
+        """
+        given = [name for name in self.names if name != CONFIRM_ALL]
+        try:
+            return send(given)
+        except Problem as problem:
+            tasks = _repeats(problem)
+            if not tasks or not all(self._covers(name) for name in tasks):
+                raise to_confirm(problem, line) from problem
+        count = counted(len(tasks), "task")
+        if not self.yes:
+            if not sys.stdin.isatty() or run.as_json:
+                hint = "Add --yes to the line to do it without the question."
+                raise usage(f"{count} would do once more what may have been done already: {few(tasks, 3)}", hint)
+            print(f"{count} would do once more what may have been done already: {few(tasks, 20)}")
+            if not typer.confirm(f"Run {'it' if len(tasks) == 1 else f'all {len(tasks)}'} again?", default=False):
+                print("Nothing was run again.")
+                return None
+        return send(list(dict.fromkeys([*given, *tasks])))
+
+    def _covers(self, task: str) -> bool:
+        return any(name == CONFIRM_ALL or task == name or task.startswith(f"{name}.") for name in self.names)
+
+
+def _repeats(problem: Problem) -> list[str]:
+    """Return the tasks that a refusal wants to be confirmed; none for any other refusal."""
+    tasks = problem.document.get("repeats")
+    named = problem.code == Code.NEEDS_CONFIRM and isinstance(tasks, list)
+    return [str(name) for name in tasks] if named and tasks else []
+
+
 def to_confirm(problem: Problem, line: str) -> Problem:
     """Return a refusal with the line that confirms the work which may not be repeated; others stay as they are."""
-    tasks = problem.document.get("repeats")
-    if problem.code != Code.NEEDS_CONFIRM or not isinstance(tasks, list):
+    tasks = _repeats(problem)
+    if not tasks:
         return problem
-    confirm = "".join(f" --confirm {shlex.quote(str(name))}" for name in tasks)
+    named = tasks if len(tasks) <= _CONFIRMS_MOST else [CONFIRM_ALL]
+    confirm = "".join(f" --confirm {shlex.quote(name)}" for name in named)
     places = [dataclasses.replace(place, hint="") for place in problem.places]
     return dataclasses.replace(problem, hint=f"{line}{confirm}", places=places)
 

@@ -515,7 +515,8 @@ def _asks_person(spec: TaskSpec, record: TaskRecord) -> str:
     if spec.person is None:
         title = CODES[record.code].title if record.code else "it failed"
         return f"{spec.id} failed ({title}) and waits for a person to say what becomes of it."
-    return f"{spec.id} waits for a person: {spec.person}"
+    whom = f"the answer of {_listed(spec.ask)}, which alone counts" if spec.ask else "a person"
+    return f"{spec.id} waits for {whom}: {spec.person}"
 
 
 def _without_device(ready: _Ready) -> tuple[str, list[str]]:
@@ -692,6 +693,9 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             says = any(check.says for check in constellation.specs[task].checks)
             needs_retry = record.code in _NOTHING_DONE or (record.code is Code.CHECK_FAILED and says)
             ways = ["retry"] if needs_retry else ["retry", "mark"]
+            if record.code is Code.TIMED_OUT and "retry" in controls.possible(constellation, task):
+                longer_s = 2 * constellation.specs[task].timeouts.start_to_close_s
+                ways.insert(0, f"{controls.retry_line(constellation, task)} --timeout {longer_s}s")
             alone = record.code is Code.TOOL_UNAVAILABLE or controls.is_word_of_person(record, attempt)
             cause = detail.removeprefix(": ") if alone and detail else title + detail
             without = _without(constellation, task)

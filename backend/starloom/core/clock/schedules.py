@@ -21,7 +21,7 @@ from starloom.core.people.controls import on_control
 from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
 from starloom.core.placement.selection import NOTIFY
-from starloom.core.rights.authorship import check_plan
+from starloom.core.rights.authorship import check_asked, check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.rights.reserved import check_devices
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
@@ -459,6 +459,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     if faults:
         raise Refusal(*faults)
     check_plan(work.by, item.plan, approves=item.approves)
+    check_asked(work.shard.access.principals, item.plan.specs)
     if is_model(work.by):
         check_devices(work.shard.fleet, item.plan)
     consent = _consent(work, item, known)

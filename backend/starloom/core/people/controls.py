@@ -11,14 +11,15 @@ from shlex import quote
 
 from msgspec.structs import replace
 
+from starloom.core.plan import edits
 from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
 from starloom.core.plan.starting import activate
 from starloom.core.rights import budgets
-from starloom.core.rights.authorship import check_control
+from starloom.core.rights.authorship import check_control, check_word
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.run.judgement import branches
-from starloom.core.state.inputs import ControlRequested
+from starloom.core.state.inputs import ControlRequested, EditProposed
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, SendHint
 from starloom.core.state.tasks.gates import shut_cause
@@ -85,6 +86,51 @@ def on_control(work: Work, item: ControlRequested) -> None:
         check_control(work.shard.fleet, constellation, item.action, approves=item.approves)
         _on_task(work, constellation, item, item.task)
     work.answer({"seq": constellation.seq})
+
+
+def on_edit(work: Work, item: EditProposed) -> None:
+    """Carry out an edit; the tasks that it retries get their new round in the same step, so none runs as it was."""
+    edits.on_edit(work, item, open_rounds=(lambda found: _retry_all(work, found, item)) if item.retry else None)
+
+
+def _retry_all(work: Work, constellation: Constellation, item: EditProposed) -> None:
+    """Open one round for all tasks that an edit retries, with the checks of a retry of each."""
+    check_control(work.shard.fleet, constellation, "retry", approves=item.approves)
+    starts: dict[str, None] = {}
+    for name in item.retry:
+        if name not in constellation.specs:
+            raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {name}", "retry"))
+        _refuse_shut(constellation, name)
+        if name in constellation.groups and constellation.specs[name].goal is None:
+            found = _ended_badly(constellation, name)
+            if not found:
+                raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {name} has ended without success", "retry"))
+            starts.update(dict.fromkeys(found))
+        elif name in constellation.groups:
+            raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{name} is a goal, and no edit retries that", "retry"))
+        elif "retry" not in possible(constellation, name) and not _is_closed(constellation):
+            raise _not_possible(constellation, name, "it cannot be retried now")
+        elif not _is_final(constellation, name):
+            raise _not_possible(constellation, name, "an edit retries a task that has ended")
+        else:
+            starts[name] = None
+    control = ControlRequested(
+        action="retry",
+        approves=item.approves,
+        by=item.by,
+        confirm=item.confirm,
+        constellation=constellation.name,
+        id=item.id,
+        reason=item.reason,
+        scope=item.scope,
+    )
+    open_round(work, constellation, list(starts), control)
+
+
+def _ended_badly(constellation: Constellation, group: str) -> list[str]:
+    """Return the children of a group that have ended without success."""
+    records = ((child, constellation.tasks[child].state) for child in constellation.leaves(group))
+    return [child for child, state in records if state in FINAL_TASK_STATES and state is not TaskState.SUCCEEDED]
 
 
 # -- of the constellation
@@ -295,6 +341,7 @@ def _clear_unknown(work: Work, constellation: Constellation) -> None:
 
 
 def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
+    check_word(constellation.specs[task], work.by)
     if record.state is TaskState.FAILED:
         # The work goes on without it: what its failure ended is decided again.
         _mark(work, constellation, task, record, replace(item, action="mark", state=str(TaskState.SKIPPED)))
@@ -305,6 +352,7 @@ def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecor
 
 
 def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
+    check_word(constellation.specs[task], work.by)
     wanted = {"succeeded": TaskState.SUCCEEDED, "failed": TaskState.FAILED, "skipped": TaskState.SKIPPED}.get(
         item.state
     )
@@ -411,12 +459,9 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
     children = constellation.leaves(group)
     if item.action in ("retry", "retry_from"):
         _refuse_shut(constellation, group)
-        wanted = [
-            child
-            for child in children
-            if constellation.tasks[child].state in FINAL_TASK_STATES
-            and (item.action == "retry_from" or constellation.tasks[child].state is not TaskState.SUCCEEDED)
-        ]
+        wanted = _ended_badly(constellation, group)
+        if item.action == "retry_from":
+            wanted = [child for child in children if _is_final(constellation, child)]
         if not wanted and constellation.groups[group].code is Code.CONDITION_UNMET:
             # All its turns succeeded and did not meet the condition: the last one looks again.
             wanted = turns_of(constellation, group)[-1:]
@@ -442,6 +487,8 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         found = constellation.groups.get(name)
         if found is None or found.state is not GroupState.WAITING:
             continue
+        if item.action == "skip":
+            check_word(constellation.specs[name], work.by)
         state = GroupState.SKIPPED if item.action == "skip" else GroupState.CANCELLED
         reason = Reason.SKIPPED_BY_PERSON if item.action == "skip" else None
         ended = replace(found, state=state, reason=reason, cause="not_chosen", since_ms=work.at_ms)

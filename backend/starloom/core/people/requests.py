@@ -16,7 +16,7 @@ from starloom.core.people.recipes.runs import version_now
 from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
 from starloom.core.plan.starting import install_plan
-from starloom.core.rights.authorship import check_plan
+from starloom.core.rights.authorship import check_asked, check_plan, check_word
 from starloom.core.rights.reserved import check_devices, check_planned
 from starloom.core.run import judgement, recovery
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
@@ -39,6 +39,7 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
 from starloom_protocol.stream.authors import ENGINE, MODEL, is_model, may_decide, name_of, who
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.text.wording import listed
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     Attention,
@@ -105,6 +106,7 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
         work.emit(shard.access, EventKind.KEY_USED, item.constellation, [("idem", f"{item.caller}/{key}", entry)])
     if item.plan is not None:
         check_plan(author, item.plan, approves=item.approves, controls=head.controls)
+        check_asked(work.shard.access.principals, item.plan.specs)
         if is_model(author):
             check_devices(shard.fleet, item.plan)
         _install(work, constellation, item.plan, item.plan_hash, author=author, asked_in_words=False)
@@ -217,6 +219,7 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
         author = MODEL if item.by_model else "planner"
         if item.by_model:
             check_plan(author, item.plan, approves=False, controls=head.controls)
+            check_asked(work.shard.access.principals, item.plan.specs)
         check_planned(work.shard.fleet, constellation, item.plan, by_model=item.by_model)
         try:
             _install(work, constellation, item.plan, head.plan_hash, author=author, asked_in_words=words)
@@ -276,7 +279,7 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
         opened_ms=work.at_ms,
         shown=shown,
         task=spec.id,
-        text=spec.person or "",
+        text=f"{spec.person} (for {listed(spec.ask)})" if spec.ask else spec.person or "",
         version=constellation.head.version,
     )
     ready = moved(work, record, TaskState.READY, reason=Reason.PERSON)
@@ -333,6 +336,7 @@ def _decide_person(work: Work, constellation: Constellation, question: Question,
     record = constellation.tasks.get(task)
     if record is None or record.reason is not Reason.PERSON:
         raise Refusal(fault(Code.CONFLICT, f"{task} does not wait for an answer any more"))
+    check_word(constellation.specs[task], work.by)
     choices = {choice.value: choice for choice in question.choices}
     choice = choices.get(item.value)
     if choice is None:

@@ -7,11 +7,13 @@ the current version.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from starloom.core.plan.batches.added_items import add_items
 from starloom.core.plan.batches.batch import Draft, started
 from starloom.core.plan.batches.flows import flow_faults
 from starloom.core.plan.batches.superseding import supersede
@@ -19,7 +21,7 @@ from starloom.core.plan.batches.topics import link_topics, may_publish
 from starloom.core.plan.drafts import close, held_back
 from starloom.core.plan.groups import data_edges
 from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
-from starloom.core.rights.authorship import check_edit, is_free
+from starloom.core.rights.authorship import asked_faults, check_edit, is_free
 from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import EditProposed
@@ -29,6 +31,7 @@ from starloom.core.state.tasks.graph import find_cycle, raise_ranks
 from starloom.core.state.work import Put, Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.records.edits import (
     AddDependency,
+    AddItems,
     AddTask,
     DropItems,
     EditOperation,
@@ -53,10 +56,12 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
+    REPEATABLE,
     Code,
     ConstellationState,
     Gate,
     GroupState,
+    Role,
     TaskState,
 )
 
@@ -94,10 +99,12 @@ def apply_edit(
     base_version: int | None = None,
     also: tuple[Put, ...] = (),
     proposed: bool = False,
+    owner: bool = False,
 ) -> int:
     """Apply a batch as one event and return the new version.
 
-    `proposed`: a person or a model wrote it now, so its pointers and arguments are checked against devices' offers.
+    `proposed`: a person or a model wrote it now, so its pointers and arguments are checked against devices' offers, and
+    the questions of named people stay theirs, or an `owner`'s.
 
     Raises:
         Refusal: with every fault; nothing of the batch is applied then.
@@ -112,6 +119,8 @@ def apply_edit(
     _check_edges(draft)
     if proposed and not draft.faults:
         draft.faults.extend(flow_faults(work.shard.fleet, constellation, draft.specs, draft.deps, operations))
+        people, put = work.shard.access.principals, (draft.specs, draft.deps)
+        draft.faults.extend(asked_faults(constellation, *put, people, author=author, owner=owner))
     if constellation.drafts:
         sources = [item.source for item in draft.deps.values() if item is not None]
         named = [*draft.changed, *draft.removed, *sources]
@@ -123,8 +132,12 @@ def apply_edit(
     return draft.number
 
 
-def on_edit(work: Work, item: EditProposed) -> None:
-    """Apply an edit that a person or the planner proposes."""
+def on_edit(work: Work, item: EditProposed, *, open_rounds: Callable[[Constellation], None] | None = None) -> None:
+    """Apply an edit that a person or the planner proposes.
+
+    `open_rounds` gives the tasks that the edit retries their new round, so that they may be edited; it comes before the
+    check of the state, since it opens a constellation that has ended. An edit that only retries makes no version.
+    """
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
@@ -133,17 +146,22 @@ def on_edit(work: Work, item: EditProposed) -> None:
     if made is not None:
         work.answer({"version": int(made)})
         return
+    if open_rounds is not None:
+        open_rounds(constellation)
     if constellation.name not in work.shard.live or constellation.head.state is ConstellationState.CANCELLING:
         state = constellation.head.state
-        raise Refusal(
-            fault(Code.ILLEGAL_CONTROL, f"the constellation is {state}", "", "Fork it, or retry a task first.")
-        )
+        hint = f"Retry tasks in the same edit: starloom edit {constellation.name} -f EDIT --retry TASK. Or fork it."
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the constellation is {state}", "", hint))
     if not constellation.head.version:
         reason = f"the constellation is {constellation.head.state}, and its plan is not made yet"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", "Wait for the plan, or cancel it and submit your own."))
     if item.base_version > constellation.head.version:
         reason = f"version {item.base_version} does not exist; the newest is {constellation.head.version}"
         raise Refusal(fault(Code.EDIT_CONFLICT, reason, "base_version"))
+    if open_rounds is not None and not item.operations:
+        note_made(work, item.caller, scope, item.idempotency, str(constellation.head.version))
+        work.answer({"version": constellation.head.version})
+        return
     free = is_free(work.by, approves=item.approves)
     before, flows = ({}, {}) if free else (dict(constellation.specs), dict(constellation.deps))
     number = apply_edit(
@@ -155,6 +173,7 @@ def on_edit(work: Work, item: EditProposed) -> None:
         trigger=item.trigger,
         base_version=item.base_version,
         proposed=True,
+        owner=item.scope == Role.OWNER,
     )
     check_edit(work.shard.fleet, constellation, before, flows, item.operations, author=work.by, approves=item.approves)
     note_made(work, item.caller, scope, item.idempotency, str(number))
@@ -219,7 +238,8 @@ def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
     changed = replace(spec, **fields)
     if changed.judge is not None and (changed.verify is not None or changed.for_each is not None):
         draft.refuse(Code.PLAN_INVALID, f"{spec.id} is judged, so it has no list and no verify", place)
-    alone = changed.undo is not None or changed.verify is not None or changed.repeatability is not None
+    alone = changed.undo is not None or changed.verify is not None
+    alone |= changed.repeatability not in (None, *REPEATABLE)
     if changed.any_of and (changed.tool is None or changed.for_each is not None or alone):
         draft.refuse(Code.PLAN_INVALID, f"{spec.id} takes other calls, so it is one call without what is of one", place)
         return
@@ -396,6 +416,7 @@ _OPERATIONS: dict[type, Any] = {
     RemoveDependency: _remove_dependency,
     UpdateDependency: _update_dependency,
     Expand: _expand,
+    AddItems: add_items,
     DropItems: _drop_items,
     SetPolicy: _set_policy,
     Supersede: supersede,
@@ -460,6 +481,7 @@ def _commit(
     constellation, work = draft.constellation, draft.work
     puts: list[Put] = [("dep", key, None) for key, item in draft.deps.items() if item is None]
     puts.extend(("item", key, replace(constellation.items[key], dropped=True)) for key in draft.items)
+    puts.extend(("item", key, item) for key, item in draft.new_items.items())
     for task in draft.removed:
         kind = "group" if task in constellation.groups else "task"
         puts.append((kind, task, None))
@@ -471,6 +493,7 @@ def _commit(
         if task in draft.added:
             puts.append(first_record(constellation, spec, work.at_ms))
     puts.extend(("dep", key, item) for key, item in draft.deps.items() if item is not None)
+    puts.extend(("group", group, grown) for group, grown in draft.grown.items())
     version = Version(
         added=list(draft.added),
         at_ms=work.at_ms,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from starloom.core.rights.call_effects import (
     ASKING,
     EVERY,
@@ -20,12 +22,24 @@ from starloom.core.rights.edit_scope import same_work, wider_than_approved
 from starloom.core.rights.reserved import edited
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
-from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
+from starloom_protocol.records.access import Principal
+from starloom_protocol.records.edits import AddItems, AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
 from starloom_protocol.records.entities import Dependency, Fault, Policy, RuleRecord, TaskSpec
-from starloom_protocol.stream.authors import is_model, who
+from starloom_protocol.stream.authors import is_model, is_person, name_of, who
+from starloom_protocol.text.wording import listed
 from starloom_protocol.tools.hub_tools import controls_devices
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Approval, Code, ConstellationState, Effect, Gate
+from starloom_protocol.vocabulary import (
+    FINAL_TASK_STATES,
+    ROLE_RANK,
+    Approval,
+    Code,
+    ConstellationState,
+    Effect,
+    Gate,
+    PrincipalKind,
+    Role,
+)
 
 _NEEDS = "It needs the scope approve. Submit it as a plan of its own, which waits for a person, or ask one to do this."
 _NEVER = "Leave policy.approval out: the plan then waits for a person where it needs one."
@@ -149,6 +163,7 @@ def check_edit(
         if (old := before.get(name)) is not spec and (old is None or not same_work(old, spec))
     ]
     if is_model(author):
+        faults += [_adds_items(author) for one in operations if isinstance(one, AddItems)]
         faults += [_names_secret(author, name) for name in _secrets_touched(constellation, before, flows, changed)]
         faults += edited(fleet, constellation, before, changed)
     if not approves and constellation.head.state is not ConstellationState.AWAITING_APPROVAL:
@@ -169,6 +184,81 @@ def _controlling(constellation: Constellation, operations: Iterable[EditOperatio
         spec = constellation.specs.get(name) if name is not None else None
         if spec is not None and isinstance(operation, AddTask | UpdateTask) and controls_devices(spec.tool):
             yield spec.id, spec
+
+
+# -- the people whom a question names
+
+
+def check_asked(principals: Mapping[str, Principal], specs: Iterable[TaskSpec]) -> None:
+    """Refuse questions to people who are not known here, or whose role does not let them answer.
+
+    Raises:
+        Refusal: with every fault.
+    """
+    faults = list(_unknown(principals, (spec for spec in specs if spec.ask)))
+    if faults:
+        raise Refusal(*faults)
+
+
+def _unknown(principals: Mapping[str, Principal], asking: Iterable[TaskSpec]) -> Iterator[Fault]:
+    for spec in asking:
+        people = {one.name: one for one in principals.values() if one.kind is PrincipalKind.PERSON}
+        able = sorted(name for name, one in people.items() if ROLE_RANK[one.role] >= ROLE_RANK[Role.APPROVER])
+        for name in spec.ask:
+            if name in able:
+                continue
+            why = f"has the role {people[name].role} and may not answer" if name in people else "is not known here"
+            hint = f"Those who may answer: {', '.join(able)}."
+            yield fault(Code.PLAN_INVALID, f"{name} {why}", f"tasks.{spec.id}.ask", hint)
+
+
+def is_asked(spec: TaskSpec, author: str) -> bool:
+    """Tell whether the word of an author counts for a question: it names nobody, or this very person."""
+    return not spec.ask or (is_person(author) and name_of(author) in spec.ask)
+
+
+def check_word(spec: TaskSpec, author: str) -> None:
+    """Refuse the word of anyone else about a question that names who answers it.
+
+    Raises:
+        Refusal: `forbidden`, with the names.
+    """
+    if not is_asked(spec, author):
+        raise Refusal(_not_asked(spec, author))
+
+
+def _not_asked(spec: TaskSpec, author: str) -> Fault:
+    hint = f"Only the answer of {listed(spec.ask)} counts; they, or an owner, change the names by an edit."
+    return fault(Code.FORBIDDEN, f"{spec.id} asks {listed(spec.ask)}, not {who(author)}", "", hint)
+
+
+def asked_faults(
+    constellation: Constellation,
+    specs: Mapping[str, TaskSpec | None],
+    gates: Mapping[str, Dependency | None],
+    principals: Mapping[str, Principal],
+    *,
+    author: str,
+    owner: bool,
+) -> list[Fault]:
+    """Return the faults of an edit by which anyone else changes a question of named people or a gate that it opens.
+
+    `specs` and `gates` are the puts of the edit, None for a removal. An owner may change them, and the names with them.
+    """
+    touched: dict[str, TaskSpec] = {}
+    for name, new in specs.items():
+        old = constellation.specs.get(name)
+        if old is not None and old.ask and (new is None or replace(new, changed_in=old.changed_in) != old):
+            touched[name] = old
+    for key, gate in gates.items():
+        was = constellation.deps.get(key)
+        source = constellation.specs.get(was.source) if was is not None else None
+        if was is None or source is None or not source.ask or (was.target in specs and specs[was.target] is None):
+            continue
+        if gate is None or replace(gate, changed_in=was.changed_in) != was:
+            touched[was.source] = source
+    faults = [_not_asked(spec, author) for spec in touched.values() if not (owner or is_asked(spec, author))]
+    return faults or list(_unknown(principals, (spec for spec in specs.values() if spec is not None and spec.ask)))
 
 
 def check_control(fleet: Fleet, constellation: Constellation, action: str, *, approves: bool) -> None:
@@ -221,6 +311,11 @@ def _asking(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:
             tools = spec.tool or ", ".join(spec.goal.tools if spec.goal is not None else ())
             found.append(f"{spec.id} calls {tools}, which may {', '.join(asking)}")
     return found
+
+
+def _adds_items(author: str) -> Fault:
+    reason = f"{who(author)} adds no items to a list: a model chose these values"
+    return fault(Code.FORBIDDEN, reason, "operations", "Propose a task of its own, or let a person add them.")
 
 
 def _weakens(operation: EditOperation, author: str, *, approves: bool) -> bool:

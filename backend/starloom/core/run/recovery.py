@@ -70,6 +70,8 @@ AWAY_MS: Final = 10_000
 WORDS_MOST: Final = 300
 """The characters of the reason for another call."""
 _NAMED_MOST: Final = 3
+_UNSAFE: Final = "without repeatability: idempotent it does not run twice"
+"""Said of work that may have had its effect."""
 QUESTION_KIND = "recovery"
 ASK_A_PERSON = "ask"
 """The value of a plan's policy `on_failure` by which a person is asked."""
@@ -112,7 +114,8 @@ def broke(case: Case, *, last: bool = False) -> None:
         return
     code_class = CODES[code].code_class
     on_check = code is Code.CHECK_FAILED and spec.retry.on_check
-    may_again = end in _AT_ONCE or on_check or code_class is not CodeClass.PERMANENT
+    on_exit = code is Code.EXIT_CODE and spec.retry.on_exit
+    may_again = end in _AT_ONCE or on_check or on_exit or code_class is not CodeClass.PERMANENT
     if _kills_agents(case):
         _fail(case.with_attempt(code=Code.QUARANTINED))
     elif may_again and harmless and _budget_is_spent(case.constellation, ended):
@@ -121,7 +124,22 @@ def broke(case: Case, *, last: bool = False) -> None:
     elif may_again and harmless and record.started < attempts_most(spec, ended):
         _again(case, at_once=end in _AT_ONCE)
     else:
-        _end(case)
+        _end(case, _why_not_again(case, may_again=may_again, harmless=harmless))
+
+
+def _why_not_again(case: Case, *, may_again: bool, harmless: bool) -> str:
+    """Return why an attempt is the last one although the plan allows more; empty where the plan allows no more."""
+    most = case.spec.retry.max_attempts or 0
+    if case.record.started >= most:
+        return ""
+    began = f"not tried again (of {most} attempts): "
+    if may_again:
+        return began + _UNSAFE if not harmless else ""
+    if case.attempt.code is Code.CHECK_FAILED:
+        return f"{began}a missed check needs retry: {{on_check: true}}"
+    if case.attempt.code is Code.EXIT_CODE:
+        return f"{began}a program that ended with an error needs retry: {{on_exit: true}}"
+    return f"{began}an error of this kind would come again"
 
 
 def timed_out(case: Case, detail: str = "") -> None:
@@ -263,10 +281,21 @@ def _again(case: Case, *, at_once: bool) -> None:
     case.due("attempt_ended")
 
 
-def _end(case: Case) -> None:
-    """Take another call that is as good, or fail."""
-    if not _took_other_call(case):
-        _fail(case)
+def _end(case: Case, why_not_again: str = "") -> None:
+    """Take another call that is as good, or fail and say why nothing else was tried."""
+    if _took_other_call(case):
+        return
+    told = [case.attempt.detail, why_not_again]
+    if case.spec.any_of and case.record.state is not TaskState.CANCELLING:
+        safe = _may_be_followed(case)
+        told.append(f"no other call was taken: {'no device can do one now' if safe else _UNSAFE}")
+    detail = "; ".join(part.removesuffix(".") for part in told if part)
+    _fail(case if detail == case.attempt.detail.removesuffix(".") else case.with_attempt(detail=detail))
+
+
+def _may_be_followed(case: Case) -> bool:
+    """Tell whether no attempt of the round can have had an effect that another call would repeat."""
+    return all(map(_harmless, [case.attempt, *_earlier(case.constellation, case.spec.id, case.record)]))
 
 
 def _fail(case: Case) -> None:
@@ -285,7 +314,7 @@ def _took_other_call(case: Case) -> bool:
     work, spec, ended = case.work, case.spec, case.attempt
     if not spec.any_of or case.record.state in (TaskState.CANCELLING, TaskState.UNKNOWN):
         return False
-    if not all(map(_harmless, [ended, *_earlier(case.constellation, spec.id, case.record)])):
+    if not _may_be_followed(case):
         return False
     at = _first_able(work, spec)
     if at is None:

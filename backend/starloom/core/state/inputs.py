@@ -224,13 +224,17 @@ class ReviewProposed(Input, frozen=True, kw_only=True, tag="review_proposed"):
 
 
 class EditProposed(Input, frozen=True, kw_only=True, tag="edit"):
+    """A batch of operations. The tasks of `retry` get a new round first; `confirm` names work that may run again."""
+
     approves: bool = True
     base_version: int
     caller: str = msgspec.field(default="", name=CALLER)
+    confirm: list[str] = []
     constellation: str
     idempotency: tuple[str, str] | None = None
     operations: list[EditOperation]
     reason: str = ""
+    retry: list[str] = []
     trigger: str = "edit"
 
 

@@ -126,11 +126,17 @@ class Create(Asked):
 
 
 class Edit(Body):
-    """A batch of operations; `{undo: {version: n}}` stands alone and takes back that version."""
+    """A batch of operations; `{undo: {version: n}}` stands alone and takes back that version.
+
+    The tasks of `retry` run again as the operations leave them, also where the constellation has ended; `confirm` names
+    those that may run again although they are not safe to repeat.
+    """
 
     base_version: Annotated[int, Field(ge=0)]
     operations: list[Any]
     reason: Reason = ""
+    retry: Annotated[list[Name], Field(max_length=10_000)] = []
+    confirm: Annotated[list[Name], Field(max_length=10_000)] = []
 
     @property
     def undone_version(self) -> int | None:

@@ -106,6 +106,7 @@ _JUDGE: Final = {
 _TASK_FIELDS: Final[dict[str, Schema]] = {
     "tool": TEXT,
     "person": TEXT,
+    "ask": _list(TEXT),
     "plan": _ANY_OBJECT,
     "for_each": _FOR_EACH,
     "any_of": _list(_object(("tool",), tool=TEXT, args=_ANY_OBJECT, device=_SELECTOR)),
@@ -115,7 +116,7 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
     "device": _PLACE,
     "repeatability": TEXT,
     "timeouts": _map(_COUNT),
-    "retry": _object(max_attempts=_COUNT, on_check=_YES),
+    "retry": _object(max_attempts=_COUNT, on_check=_YES, on_exit=_YES),
     "on_absence": _ABSENCE,
     "optional": _YES,
     "checks": _list(_CHECK),

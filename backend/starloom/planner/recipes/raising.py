@@ -241,6 +241,7 @@ def task_document(spec: TaskSpec) -> Doc:
             **_lists(spec),
             "tool": spec.tool,
             "person": spec.person,
+            "ask": spec.ask,
             "choices": [_short({"value": one.value, "label": one.label, "fails": one.fails}) for one in spec.choices],
             "shows": _short({"from": spec.shows.source, "output": spec.shows.output}) if spec.shows else None,
             "device": _where(spec),

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from starloom_protocol.plan.checks.expressions import note_expressions
 from starloom_protocol.plan.checks.graph import Graph
 from starloom_protocol.plan.checks.operations import Operations, operations_text
 from starloom_protocol.plan.checks.reading import Reading
@@ -26,7 +27,15 @@ from starloom_protocol.plan.lowering.records import record
 from starloom_protocol.plan.lowering.tasks import Lowering, judge_of, policy_of
 from starloom_protocol.plan.types.flow import Flow
 from starloom_protocol.plan.types.signatures import Signature
-from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan, Supersede
+from starloom_protocol.records.edits import (
+    AddDependency,
+    AddItems,
+    AddTask,
+    DropItems,
+    EditOperation,
+    LoweredPlan,
+    Supersede,
+)
 from starloom_protocol.records.entities import (
     Condition,
     Fault,
@@ -163,6 +172,8 @@ def _references(
         elif isinstance(operation, AddDependency):
             gate = operation.dependency
             named = [(joined(place, "from"), gate.source), (joined(place, "to"), gate.target)]
+        elif isinstance(operation, AddItems):
+            named = [(joined(place, "to"), operation.to)]
         elif isinstance(operation, DropItems):
             named = [(joined(place, "of"), operation.of)]
         elif isinstance(operation, Supersede):
@@ -212,6 +223,7 @@ class _Plan:
         flow = Flow({spec.id: spec for spec in specs}, self._known.signatures, self._found)
         for placed, spec in zip(self._tasks.values(), specs, strict=True):
             flow.task(spec, placed.place)
+            note_expressions(self._found, spec.args, self._tasks, joined(placed.place, "args"))
         for edge in control:
             if edge.gate.condition is not None:
                 flow.gate(edge.gate, edge.where())

@@ -38,6 +38,10 @@ OPERATIONS_MAX: Final = 10_000
 """As many as a plan has tasks: an edit may touch each of them, and is one event."""
 
 
+_OWN_FORM: Final = ("add_items", "add_task")
+"""Operations in whose body no parameter is put: a task does it by itself, and items are data."""
+
+
 class _IdDoc(Doc):
     id: NodeId
 
@@ -66,6 +70,11 @@ class _SupersedeDoc(Doc):
     by: NodeId | None
 
 
+class _AddItemsDoc(Doc):
+    to: NodeId
+    items: Annotated[list[Any], Field(min_length=1, max_length=10_000)]
+
+
 class _DropItemsDoc(Doc):
     of: NodeId
     keys: Any
@@ -87,6 +96,7 @@ class Operations:
             "remove_dependency": self._remove_dependency,
             "update_dependency": self._update_dependency,
             "expand": self._expand,
+            "add_items": self._add_items,
             "drop_items": self._drop_items,
             "set_policy": self._set_policy,
             "supersede": self._supersede,
@@ -141,7 +151,7 @@ class Operations:
                 hint = self._found.near(word, self._words)
                 self._found.add(Code.UNKNOWN_FIELD, place, f"there is no operation `{word}`", hint)
             return None
-        if word != "add_task" and isinstance(body, dict):
+        if word not in _OWN_FORM and isinstance(body, dict):
             body = self._params.put_in_fields(body, place)
         return known(body, place)
 
@@ -269,6 +279,14 @@ class Operations:
     def _expand(self, body: Any, place: str) -> edits.EditOperation | None:
         doc = self._found.validate(_IdDoc, body, place)
         return None if doc is None else edits.Expand(id=doc.id)
+
+    def _add_items(self, body: Any, place: str) -> edits.EditOperation | None:
+        if self._lowering.in_rule:
+            hint = "Let the task that makes the list give more items; a person adds items in an edit."
+            self._found.add(Code.PLAN_INVALID, place, "a rule adds no items to a list", hint)
+            return None
+        doc = self._found.validate(_AddItemsDoc, body, place)
+        return None if doc is None else edits.AddItems(items=canonical(doc.items), to=doc.to)
 
     def _drop_items(self, body: Any, place: str) -> edits.EditOperation | None:
         doc = self._found.validate(_DropItemsDoc, body, place)

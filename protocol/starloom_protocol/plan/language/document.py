@@ -164,7 +164,10 @@ def _read_yaml(source: str) -> Any:
         return yaml.load(source, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
     except yaml.MarkedYAMLError as error:
         what = " ".join(part for part in (error.context, error.problem) if part)
-        raise DocumentRefused(f"this is not YAML: {what}", _line(error.problem_mark)) from error
+        mark = error.problem_mark
+        at_tab = mark is not None and source[mark.index : mark.index + 1] == "\t"
+        hint = "A tab stands there: YAML indents by spaces." if at_tab else ""
+        raise DocumentRefused(f"this is not YAML: {what}", _line(mark), hint=hint) from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise DocumentRefused(f"this is not YAML: {error}") from error
 

@@ -161,7 +161,7 @@ class Found:
             elif kind in _NUMBERS and isinstance(found, str):
                 form = number_instead(str(loc[-1]), found)
             else:
-                form = map_here(str(loc[-1]))
+                form = map_here(str(loc[-1])) or _as_needed(kind, found)
             self.add(Code.PLAN_INVALID, where, reason, form)
         elif kind == "enum":
             words = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
@@ -185,10 +185,24 @@ _BOUNDS: Final = {
 """The kinds of a number outside its bounds, with the name of the bound and the words before it."""
 
 
+def _as_needed(kind: str, found: object) -> str:
+    """Return the written value in the kind that is needed; empty where there is no such form."""
+    if kind == "list_type" and isinstance(found, (str, int, float)) and not isinstance(found, bool):
+        return f"Write `[{found}]`." if len(str(found)) <= _NAME_CHARS_MOST else ""
+    if kind == "list_type" and isinstance(found, dict):
+        return "Write a list: each entry begins with `- ` in YAML and stands in `[...]` in JSON."
+    if kind == "string_type" and isinstance(found, (int, float)):
+        return f'Write it in quotes: `"{str(found).lower()}"`.'
+    return ""
+
+
 def _map_of(fields: Sequence[str], found: object) -> str:
     """Return the form of the map where another value was written, by what was most likely meant with it."""
     if isinstance(found, str) and found.strip().casefold() in _EVERY and "labels" in fields:
         return "`{}` is every device that can: `for_each: {devices: {}}`. A task without `device` goes to one of them."
+    if {"value", "label"} <= set(fields) and isinstance(found, (str, int)) and len(str(found)) <= _NAME_CHARS_MOST:
+        word = str(found).lower() if isinstance(found, bool) else str(found)
+        return f'Write `{{value: "{word}", label: {word}}}`; one that ends the task without success has `fails: true`.'
     if isinstance(found, str) and len(found) <= _NAME_CHARS_MOST and "name" in fields:
         return f"Write `{{name: {found}}}`."
     if isinstance(found, list) and {"from", "output", "times"} <= set(fields):

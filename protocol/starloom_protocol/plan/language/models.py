@@ -219,6 +219,7 @@ class TimeoutsDoc(Doc):
 class RetryDoc(Doc):
     max_attempts: Annotated[int, Field(ge=1, le=100)] | None = None
     on_check: bool = False
+    on_exit: bool = False
 
 
 def _absence(value: Any) -> Any:
@@ -315,6 +316,7 @@ class TaskDoc(Doc):
     tool: Name | None = None
     goal: str | None = None
     person: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    ask: Annotated[list[Name], Field(max_length=20)] = Field(default_factory=list)
     plan: dict[str, Any] | None = None
     for_each: ForEachDoc | None = None
     any_of: Annotated[list[OtherCallDoc], Field(max_length=OTHER_CALLS_MAX)] = Field(default_factory=list)

@@ -24,6 +24,7 @@ from starloom_protocol.plan.language.models import (
     SelectorDoc,
     SentenceDoc,
     TaskDoc,
+    TaskPatchDoc,
     UndoDoc,
     VerifyDoc,
 )
@@ -138,6 +139,8 @@ class Lowering(Parts):
             made["inputs"] = self._inputs(doc, place)
         if "choices" in given or doc.person is not None:
             made["choices"] = self._choices(doc, place)
+        if "ask" in given:
+            made["ask"] = list(dict.fromkeys(doc.ask))
         if "checks" in given:
             made["checks"] = [self.check(item, joined(place, "checks", at)) for at, item in enumerate(doc.checks)]
         if doc.device is not None and doc.device.source is not None:
@@ -169,7 +172,10 @@ class Lowering(Parts):
         if doc.plan is not None:
             made["nested"] = True
         if "retry" in given:
-            made["retry"] = record(Retry, max_attempts=doc.retry.max_attempts or 0, on_check=doc.retry.on_check)
+            again = doc.retry
+            made["retry"] = record(
+                Retry, max_attempts=again.max_attempts or 0, on_check=again.on_check, on_exit=again.on_exit
+            )
         if "timeouts" in given:
             made["timeouts"] = record(Timeouts, **doc.timeouts.model_dump())
         if "judge" in given:
@@ -302,8 +308,12 @@ class Lowering(Parts):
             if doc.device is not None:
                 reason = "a question to a person has no device"
                 self.found.add(Code.PLAN_INVALID, joined(place, "device"), reason, "Leave `device` out.")
-        elif doc.choices:
+            return
+        if doc.choices:
             self.found.add(Code.PLAN_INVALID, joined(place, "choices"), "only a question to a person has choices")
+        if doc.ask and not isinstance(doc, TaskPatchDoc):
+            reason = "only a question to a person names who answers it"
+            self.found.add(Code.PLAN_INVALID, joined(place, "ask"), reason, "Add `person`, or remove `ask`.")
 
     def _judged(self, doc: TaskDoc, place: str) -> None:
         if doc.tool is None:

@@ -325,6 +325,7 @@ RULE: dict[str, Any] = {
         ({"edit": []}, "rules[0].edit"),
         ({"edit": [{"remove_task": {"id": "zz"}}]}, "rules[0].edit[0].remove_task.id"),
         ({"edit": [{"drop_items": {"of": "a", "keys": {"output": "x"}}}]}, "rules[0].edit[0].drop_items.keys"),
+        ({"edit": [{"add_items": {"to": "a", "items": [1]}}]}, "rules[0].edit[0].add_items"),
         ({"edit": [{"add_task": {"id": "n", "tool": "t", "args": {"x": {"output": "y"}}}}]}, None),
     ],
 )

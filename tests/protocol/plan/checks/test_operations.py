@@ -37,6 +37,7 @@ def test_every_operation() -> None:
         {"set_policy": {"approval": "always", "partial": True}},
         {"supersede": {"task": "a", "by": "n"}},
         {"supersede": {"task": "a", "by": None}},
+        {"add_items": {"to": "g", "items": [{"rate": 1}, {"param": "no parameter"}]}},
     )
     assert [type(item).__name__ for item in lowered[:5]] == [
         "AddTask", "RemoveTask", "UpdateTask", "Reassign", "AddDependency",
@@ -63,7 +64,8 @@ def test_every_operation() -> None:
     assert (changed.dependency.source, changed.dependency.target, changed.dependency.gate) == ("a", "b", Gate.FAILURE)
     assert lowered[11] == edits.DropItems(keys='[1,"d-1"]', of="g")
     assert lowered[12] == edits.SetPolicy(policy=Policy(approval=Approval.ALWAYS, partial=True))
-    assert lowered[13:] == [edits.Supersede(by="n", task="a"), edits.Supersede(by=None, task="a")]
+    assert lowered[15] == edits.AddItems(items='[{"rate":1},{"param":"no parameter"}]', to="g")
+    assert lowered[13:15] == [edits.Supersede(by="n", task="a"), edits.Supersede(by=None, task="a")]
 
 
 @pytest.mark.parametrize(
@@ -89,6 +91,8 @@ def test_every_operation() -> None:
         ({"expand": {}}, "operations[0].expand.id"),
         ({"drop_items": {"of": "g", "keys": {"output": "/x"}}}, "operations[0].drop_items.keys"),
         ({"drop_items": {"of": "g", "keys": [True]}}, "operations[0].drop_items.keys"),
+        ({"add_items": {"to": "g", "items": []}}, "operations[0].add_items.items"),
+        ({"add_items": {"to": "g", "items": {"output": "/x"}}}, "operations[0].add_items.items"),
         ({"drop_items": {"of": "g"}}, "operations[0].drop_items.keys"),
         ({"set_policy": {"approval": "maybe"}}, "operations[0].set_policy.approval"),
         ({"supersede": {"task": "a"}}, "operations[0].supersede.by"),

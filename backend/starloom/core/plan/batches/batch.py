@@ -10,7 +10,15 @@ from msgspec.structs import replace
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Work, fault
-from starloom_protocol.records.entities import Dependency, Fault, Policy, TaskSpec, dependency_id
+from starloom_protocol.records.entities import (
+    Dependency,
+    Fault,
+    GroupRecord,
+    Item,
+    Policy,
+    TaskSpec,
+    dependency_id,
+)
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, GroupState, TaskState
 
 FAULTS_MOST = 1_000
@@ -34,8 +42,13 @@ class Draft:
         self.opened: dict[str, None] = {}
         self.repointed: dict[str, None] = {}
         self.items: list[str] = []
+        self.new_items: dict[str, Item] = {}
+        self.grown: dict[str, GroupRecord] = {}
         self.faults: list[Fault] = []
         self.notes: list[str] = []
+
+    def new_items_of(self, root: str) -> list[Item]:
+        return [item for key, item in self.new_items.items() if key.startswith(f"{root}/")]
 
     def spec(self, task: str) -> TaskSpec | None:
         return self.specs[task] if task in self.specs else self.constellation.specs.get(task)

@@ -23,7 +23,7 @@ from starloom_protocol.records.edits import (
     Supersede,
     UpdateTask,
 )
-from starloom_protocol.records.entities import Dependency, Head, Record, TaskSpec, dependency_id
+from starloom_protocol.records.entities import Dependency, Head, Record, TaskSpec, Version, dependency_id
 from starloom_protocol.vocabulary import Gate
 
 _NOT_COMPARED = ("id", "changed_in", "family", "group", "key", "superseded_by")
@@ -43,7 +43,7 @@ def undoing(before: Mapping[str, Record], after: Mapping[str, Record], number: i
         raise NotUndoable("version 1 is the plan itself: cancel the constellation, or fork it")
     old, new = _specs(before), _specs(after)
     for spec in (*(new[task] for task in new.keys() - old.keys()), *(old[task] for task in old.keys() - new.keys())):
-        if spec.key is not None:
+        if spec.key is not None and not _by_an_edit(after, number, spec):
             raise NotUndoable(f"{spec.id} is an item of a list: lists are expanded and shortened once")
     gone = [task for task in new if task not in old]
     operations: list[EditOperation] = [RemoveTask(id=task) for task in gone if new[task].group not in gone]
@@ -58,6 +58,12 @@ def undoing(before: Mapping[str, Record], after: Mapping[str, Record], number: i
     if isinstance(first, Head) and isinstance(last, Head) and first.policy != last.policy:
         operations.append(SetPolicy(policy=first.policy))
     return operations
+
+
+def _by_an_edit(after: Mapping[str, Record], number: int, spec: TaskSpec) -> bool:
+    """Tell whether an edit, and no list, added this task for an item."""
+    version = after.get(f"version/{number}")
+    return isinstance(version, Version) and version.author != "expand" and spec.id in version.added
 
 
 def _specs(state: Mapping[str, Record]) -> dict[str, TaskSpec]:

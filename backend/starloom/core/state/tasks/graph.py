@@ -19,7 +19,7 @@ END_RANK: Final = 8
 """The rank of a task without followers, beside its own time: so many tasks may be put one behind the other at one
 place before the tasks above them are ranked again, and by so many edges may the rank of those be too low until then.
 """
-_STEPS_A_PART = 4
+_STEPS_A_PART: Final = 4
 """The steps that raising the ranks may take for each task and dependency of a plan; all in one pass take two."""
 
 

@@ -5,6 +5,7 @@ Translates and passes on; the core decides what is possible in which state, and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
@@ -68,6 +69,9 @@ class Controls:
             large = len(await request.body()) > LARGE_BYTES
             tasks = await self._tasks_changed(constellation, body.operations)
             devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
+            if body.retry and not body.operations:
+                asked = body.base_version, body.reason, "edit"
+                return await self._propose(request, constellation, [], *asked, body.retry, body.confirm)
             faults, operations = await hub.computing.run(
                 request,
                 large,
@@ -81,7 +85,8 @@ class Controls:
             )
             if faults:
                 raise problem_of_faults(faults, more=await self._current(constellation))
-            return await self._propose(request, constellation, operations, body.base_version, body.reason, "edit")
+            asked = body.base_version, body.reason, "edit"
+            return await self._propose(request, constellation, operations, *asked, body.retry, body.confirm)
 
         return await self._repeats.once(request, make)
 
@@ -110,6 +115,8 @@ class Controls:
         base_version: int,
         reason: str,
         trigger: str,
+        retry: Sequence[str] = (),
+        confirm: Sequence[str] = (),
     ) -> JsonReply[Edited]:
         caller = caller_of(request)
         proposed = inputs.EditProposed(
@@ -117,17 +124,19 @@ class Controls:
             base_version=base_version,
             by=caller.by,
             caller=caller.token,
+            confirm=list(confirm),
             constellation=constellation,
             id=new_id(),
             idempotency=await asked_once(request),
             operations=operations,
             reason=reason,
+            retry=list(retry),
             scope=caller.role,
             trigger=trigger,
         )
         reply = await self._hub.inbox.ask(proposed)
         if reply.faults:
-            raise problem_of_faults(reply.faults, more=await self._current(constellation))
+            raise problem_of_faults(reply.faults, more={**await self._current(constellation), **(reply.value or {})})
         return json_reply({"version": reply.value["version"]})
 
     async def draft(self, request: Request, constellation: str, body: DraftOf) -> JsonReply[DraftRow]:

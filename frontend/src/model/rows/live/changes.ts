@@ -19,6 +19,7 @@ const ABSENT: { [field: string]: Json } = {
   inputs: {},
   files_out: [],
   checks: [],
+  ask: [],
   choices: [],
   optional: false,
   retry: {},

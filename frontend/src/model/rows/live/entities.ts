@@ -141,6 +141,7 @@ export function taskDoc(spec: TaskSpec): Fields {
     repeat: repeatDoc(spec.for_each),
     tool: spec.tool ?? undefined,
     person: spec.person ?? undefined,
+    ask: spec.ask?.length ? spec.ask : undefined,
     choices: spec.choices?.map((one) => trimmed({ value: one.value, label: one.label, fails: one.fails || undefined })),
     shows: spec.shows ? trimmed({ from: spec.shows.source, output: spec.shows.output || undefined }) : undefined,
     device: deviceDoc(spec),
@@ -149,7 +150,11 @@ export function taskDoc(spec: TaskSpec): Fields {
     args: isFields(args) ? args : {},
     files_out: spec.files_out?.map((one) => ({ output: one.output, to: one.to })),
     timeouts: trimmed({ ...timeouts }),
-    retry: trimmed({ max_attempts: retry.max_attempts || undefined, on_check: retry.on_check || undefined }),
+    retry: trimmed({
+      max_attempts: retry.max_attempts || undefined,
+      on_check: retry.on_check || undefined,
+      on_exit: retry.on_exit || undefined,
+    }),
     on_absence: absence.then ? trimmed({ ...absence, after_s: absence.after_s || undefined }) : undefined,
     not_before: momentDoc(spec.not_before),
     reuse: reuseDoc(spec.reuse),
@@ -197,6 +202,8 @@ function operationDoc(operation: Fields): Fields {
       return { add_dependency: gateDoc(body.dependency as unknown as Dependency) };
     case "reassign":
       return { reassign: { id: body.id ?? "", device: selectorDoc(body.device as unknown as Selector) } };
+    case "add_items":
+      return { add_items: { to: body.to ?? "", items: parsed(String(body.items)) } };
     case "drop_items":
       return { drop_items: { of: body.of ?? "", keys: parsed(String(body.keys)) } };
     default:

@@ -46,7 +46,7 @@ tasks:
   - {id: taker, tool: notify, inputs: {text: {finding: its system, fresh_s: 60, else: unknown}}}
   - {id: j, tool: data.vote, inputs: {ballots: {from: g, output: /os}, voters: {from: g, who: true}}}
   - {id: d, for_each: {same: b}, tool: fs.stat, inputs: {paths: {from: b, output: /files, flatten: true}}}
-  - {id: e, person: Go on?, choices: [{value: y, label: Yes}, {value: n, label: No, fails: true}]}
+  - {id: e, person: Go on?, ask: [ann], choices: [{value: y, label: Yes}, {value: n, label: No, fails: true}]}
   - {id: f, tool: shell.run, device: {any: [{name: x}, {os: linux}]}, args: {argv: [uptime]}, on_absence: wait}
 dependencies:
   - {from: a, to: e, when: {output: /count, op: gt, value: 3}}

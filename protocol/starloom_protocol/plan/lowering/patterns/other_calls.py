@@ -14,12 +14,12 @@ from starloom_protocol.plan.lowering.parts import Parts, secrets_of
 from starloom_protocol.plan.lowering.records import record
 from starloom_protocol.records.specs import OtherCall
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import REPEATABLE, Code
 
 NOT_BESIDE: Final = {
     "for_each": "a group has one call for each child",
     "repeat": "turns are one call",
-    "repeatability": "each call has that of its tool",
+    "repeatability": "that of several calls is pure or idempotent, or that of each tool",
     "undo": "it takes back one call",
     "verify": "it looks for the effect of one call",
     "vote": "it compares results of one call",
@@ -34,6 +34,9 @@ def other_calls(parts: Parts, task: TaskDoc, place: str) -> list[OtherCall]:
         found.add(Code.PLAN_INVALID, joined(place, "any_of"), "only a call of a tool has others", "Remove it.")
         return []
     given = {name: getattr(task, name, None) for name in NOT_BESIDE}
+    if given["repeatability"] in REPEATABLE:
+        # The author says it of each call, so that another one may follow a failed one.
+        del given["repeatability"]
     for name in sorted(name for name, value in given.items() if value is not None):
         reason = f"`{name}` does not go with `any_of`: {NOT_BESIDE[name]}"
         found.add(Code.PLAN_INVALID, joined(place, "any_of"), reason, "Remove one of them.")

@@ -76,7 +76,7 @@ def test_the_same_call_twice_and_more_than_four_are_refused() -> None:
 def test_what_belongs_to_one_call_does_not_go_with_several() -> None:
     other = [{"tool": "db.read"}]
     for name, value in (
-        ("repeatability", "pure"),
+        ("repeatability", "never"),
         ("undo", {"tool": "db.read"}),
         ("verify", {"tool": "db.read", "expect": [{"output": "/rows", "op": "exists"}]}),
         ("for_each", {"times": 2}),

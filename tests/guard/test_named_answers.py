@@ -1,0 +1,137 @@
+"""T196: someone who was not asked answers a question that names its people, or goes round it in the running plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from starloom.core.answer.why import explain
+from starloom.core.state import inputs as i
+from starloom.core.state.orders import Answer
+from starloom_protocol.records.access import Principal
+from starloom_protocol.records.edits import (
+    AddDependency,
+    AddTask,
+    EditOperation,
+    RemoveDependency,
+    RemoveTask,
+    UpdateDependency,
+    UpdateTask,
+)
+from starloom_protocol.records.entities import Choice
+from starloom_protocol.vocabulary import Code, Gate, PrincipalKind, Role
+from tests.builders import edge, plan, task
+from tests.core.watched import WatchedDriver
+
+CHOICES = [Choice(value="go", label="Go"), Choice(value="no", label="No", fails=True)]
+PEOPLE = {"ann": Role.OPERATOR, "jonas": Role.APPROVER, "pia": Role.VIEWER, "eva": Role.OWNER}
+STARTER, NAMED, OWNER = "person:ann", "person:jonas#t-1", "person:eva"
+
+
+def asked(*names: str) -> WatchedDriver:
+    """A plan that asks these people before it goes on; it was started by somebody else."""
+    driver = WatchedDriver("one")
+    kinds = {**dict.fromkeys(PEOPLE, PrincipalKind.PERSON), "bot": PrincipalKind.PROGRAM}
+    for name, kind in kinds.items():
+        role = PEOPLE.get(name, Role.OPERATOR)
+        known = Principal(created_ms=1, id=f"p-{name}", kind=kind, name=name, role=role)
+        driver.do(i.PrincipalAdded(id=driver.ident(), by="engine", principal=known))
+    driver.submit(
+        plan(task("ok", tool=None, person="Go on?", ask=list(names), choices=CHOICES), task("do"), edge("ok>do"))
+    )
+    return driver
+
+
+def answer(driver: WatchedDriver, by: str) -> Answer:
+    return driver.do(
+        i.QuestionAnswered(id=driver.ident(), by=by, constellation="c1", question="ok-1", value="go", reason="")
+    )
+
+
+def edit(driver: WatchedDriver, *operations: EditOperation, by: str, **fields: Any) -> Answer:
+    version = driver.shard.constellations["c1"].head.version
+    return driver.do(
+        i.EditProposed(
+            id=driver.ident(), by=by, constellation="c1", base_version=version, operations=list(operations), **fields
+        )
+    )
+
+
+def codes(found: Answer) -> list[Code]:
+    return [item.code for item in found.faults]
+
+
+def asks(*names: str) -> UpdateTask:
+    return UpdateTask(id="ok", changes={"ask": msgspec.Raw(msgspec.json.encode(list(names)))})
+
+
+@pytest.mark.parametrize("by", [STARTER, "person:eva", "program:jonas", "program:bot", "assistant:jonas", "model"])
+def test_t196_only_the_answer_of_a_named_person_counts(by: str) -> None:
+    driver = asked("jonas")
+    assert codes(answer(driver, by)) == [Code.FORBIDDEN]
+    assert driver.states()["ok"] == "ready"
+    assert not answer(driver, NAMED).faults
+    assert driver.run() == "succeeded"
+
+
+def test_t196_nobody_else_marks_or_skips_the_question() -> None:
+    driver = asked("jonas")
+    assert codes(driver.control("skip", "ok", by=STARTER)) == [Code.FORBIDDEN]
+    assert codes(driver.control("mark", "ok", by=STARTER, state="succeeded", value='"go"')) == [Code.ILLEGAL_CONTROL]
+    driver.do(
+        i.QuestionAnswered(id=driver.ident(), by=NAMED, constellation="c1", question="ok-1", value="no", reason="")
+    )
+    assert codes(driver.control("mark", "ok", by=STARTER, state="succeeded", value='"go"')) == [Code.FORBIDDEN]
+    assert codes(driver.control("skip", "ok", by=STARTER)) == [Code.FORBIDDEN]
+    assert driver.states() == {"ok": "failed", "do": "skipped"}
+
+
+GOING_ROUND: list[list[EditOperation]] = [
+    [asks("ann")],
+    [asks()],
+    [UpdateTask(id="ok", changes={"person": msgspec.Raw(b'"Is it Monday?"')})],
+    [RemoveTask(id="ok"), RemoveDependency(id="ok>do:success")],
+    [RemoveDependency(id="ok>do:success")],
+    [UpdateDependency(id="ok>do:success", dependency=edge("ok>do", Gate.FINISH))],
+]
+
+
+@pytest.mark.parametrize("operations", GOING_ROUND, ids=str)
+def test_t196_no_edit_of_anybody_else_goes_round_the_question(operations: list[EditOperation]) -> None:
+    driver = asked("jonas")
+    assert Code.FORBIDDEN in codes(edit(driver, *operations, by=STARTER))
+    assert driver.shard.constellations["c1"].head.version == 1
+    assert not edit(driver, *operations, by=OWNER, scope="owner").faults
+
+
+def test_t196_other_edits_stay_free_and_the_question_is_handed_over_by_those_named() -> None:
+    driver = asked("jonas")
+    assert not edit(driver, AddTask(spec=task("more")), AddDependency(dependency=edge("ok>more")), by=STARTER).faults
+    assert not edit(driver, asks("eva"), by=NAMED).faults
+    assert codes(driver.do(
+        i.QuestionAnswered(id=driver.ident(), by=NAMED, constellation="c1", question="ok-1", value="go", reason="")
+    )) != []  # fmt: skip
+    assert driver.shard.constellations["c1"].specs["ok"].ask == ["eva"]
+    open_now = list(driver.shard.constellations["c1"].open_questions)
+    sent = i.QuestionAnswered(
+        id=driver.ident(), by=OWNER, constellation="c1", question=open_now[0], value="go", reason=""
+    )
+    assert not driver.do(sent).faults
+
+
+@pytest.mark.parametrize(("name", "said"), [("nobody", "not known"), ("pia", "may not answer"), ("bot", "not known")])
+def test_t196_a_plan_asks_only_people_who_may_answer(name: str, said: str) -> None:
+    driver = asked("jonas")
+    spec = task("ok", tool=None, person="Go on?", ask=["jonas", name], choices=CHOICES)
+    refused = driver.do(i.RequestReceived(id=driver.ident(), by=STARTER, constellation="c2", plan=plan(spec)))
+    assert [(item.code, item.place) for item in refused.faults] == [(Code.PLAN_INVALID, "tasks.ok.ask")]
+    assert said in refused.faults[0].reason
+    assert codes(edit(driver, asks(name), by=OWNER, scope="owner")) == [Code.PLAN_INVALID]
+
+
+def test_everybody_reads_who_is_asked() -> None:
+    driver = asked("jonas")
+    assert driver.shard.constellations["c1"].questions["ok-1"].text == "Go on? (for jonas)"
+    assert "the answer of jonas, which alone counts" in explain(driver.shard, "c1", "ok").sentence
