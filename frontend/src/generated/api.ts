@@ -2773,11 +2773,14 @@ export interface components {
         /**
          * Course
          * @description An estimate with its chance to end within the time that was asked for; null if none was.
+         *
+         *     `left_out` are tasks whose tools ran too seldom for a figure: their time is not in it, and there is no chance.
          */
         Course: {
             chance: number | null;
             expected_ms: number;
             high_ms: number;
+            left_out?: string[];
             low_ms: number;
             plays: number;
         };
@@ -5374,12 +5377,14 @@ export interface components {
          * @description The rest of a run; four of five runs should end between `low_ms` and `high_ms`, which are moments.
          *
          *     They and the `chance` to end by the deadline are null where too many tasks are open for more than one play. `tasks`
-         *     is the play in which each call takes its expected time, the first to begin first; `more` of them are left out.
+         *     is the play in which each call takes its expected time, the first to begin first; `more` of them are not listed.
+         *     `left_out` are tasks whose tools ran too seldom for a figure: their time is not in it, and there is no chance.
          */
         RunCourse: {
             chance: number | null;
             end_ms: number;
             high_ms: number | null;
+            left_out?: string[];
             low_ms: number | null;
             more: number;
             plays: number;
