@@ -37,7 +37,7 @@ SKIPS = {
 README_WIDTH = 100
 README_WORDS_LEAST, README_WORDS_MOST = 500, 1_000
 """Tables, links and commands included; a person reads some 400 words a minute and passes over the commands."""
-LANGUAGES = {"sh", "text", "yaml", "json", "toml", "mermaid"}
+LANGUAGES = {"sh", "text", "yaml", "json", "toml", "mermaid", "python"}
 BIN = Path(sys.executable).parent
 
 _COMMAND = re.compile(r"starloom((?: [a-z][a-z-]*)+)")
