@@ -174,7 +174,7 @@ def _hold_to_schema(settings: McpToolSettings, owed: list[str], answer: McpAnswe
         f"the MCP server {settings.server} has a fault: its tool {settings.remote} tells an `outputSchema` and {why}"
     )
     said = f"; it said {quoted(answer['text'][:_SAID_CHARS])}" if answer["text"] else ""
-    raise ToolFailed(Code.TOOL_FAILED, f"{fault}{said}")
+    raise ToolFailed(Code.TOOL_FAILED, f"{whose} tells an `outputSchema` and {why}{said}")
 
 
 def _read(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
