@@ -26,9 +26,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 WANTED, PORTS, MOST_BYTES = ("starloom_protocol", "starloom_agent"), {"http": 80, "https": 443}, 50_000_000
-MORE = (
-    "--folder DIR (one more) --label K=V (plans select by it) --answers here|hub (who answers) --yes (change the hub)"
-)
+MORE = "--folder DIR (one more) --label K=V (plans select by it) --answers here|hub (who answers) --yes (change hubs)"
 
 
 def fail(text):

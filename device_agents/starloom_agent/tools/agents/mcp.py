@@ -170,9 +170,7 @@ def _hold_to_schema(settings: McpToolSettings, owed: list[str], answer: McpAnswe
         why = f"gave a `structuredContent` without {few(lacking, _LACKING_NAMED_MOST)}"
     else:
         return
-    fault = (
-        f"the MCP server {settings.server} has a fault: its tool {settings.remote} tells an `outputSchema` and {why}"
-    )
+    whose = f"the MCP server {settings.server} has a fault: its tool {settings.remote}"
     said = f"; it said {quoted(answer['text'][:_SAID_CHARS])}" if answer["text"] else ""
     raise ToolFailed(Code.TOOL_FAILED, f"{whose} tells an `outputSchema` and {why}{said}")
 
