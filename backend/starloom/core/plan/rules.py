@@ -17,6 +17,7 @@ from starloom.core.state.tasks.gates import condition_met, fact
 from starloom.core.state.work import Refusal, Work, attend, fault
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation, RemoveTask
 from starloom_protocol.records.entities import GroupRecord, RuleRecord, TaskRecord
+from starloom_protocol.stream.authors import RULE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical, holds, parse
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
@@ -78,7 +79,7 @@ def _fire(
     key: str | None,
     record: TaskRecord | GroupRecord,
 ) -> None:
-    author = f"rule:{rule.name}"
+    author = f"{RULE}{rule.name}"
     fired = replace(rule, fired=rule.fired + 1, fired_for=dict(sorted({**rule.fired_for, task: record.round}.items())))
     part = work.part()
     try:
