@@ -1,7 +1,8 @@
 """Rules: edits that a recipe makes on events, decided in the step of the event, one version for each firing.
 
 A rule on a group fires for each child; with `whole` for the group, and with a number of failed tasks once, at the
-failure that reaches it. It fires once per rule, task and round, in list order. A refused firing is always recorded as an event and an attention.
+failure that reaches it. It fires once per rule, task and round, in list order. A refused firing is
+always recorded as an event and an attention.
 """
 
 from __future__ import annotations
