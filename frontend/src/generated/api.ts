@@ -982,6 +982,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/disk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Disk
+         * @description Show how much of the disk under the hub's data folder is free; it is looked at when it is asked.
+         */
+        get: operations["disk_api_v1_disk_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/enrollments": {
         parameters: {
             query?: never;
@@ -3652,6 +3672,16 @@ export interface components {
         Holder: {
             kind: components["schemas"]["PrincipalKind"];
             name: string;
+        };
+        /**
+         * HubDisk
+         * @description The disk under the hub's data folder at this moment; where it cannot be read, `fault` says why.
+         */
+        HubDisk: {
+            fault: string;
+            folder: string;
+            free_bytes: number | null;
+            whole_bytes: number | null;
         };
         /**
          * Input
@@ -6736,6 +6766,7 @@ export type GrantLine = components['schemas']['GrantLine'];
 export type Health = components['schemas']['Health'];
 export type HealthRow = components['schemas']['HealthRow'];
 export type Holder = components['schemas']['Holder'];
+export type HubDisk = components['schemas']['HubDisk'];
 export type Input = components['schemas']['Input'];
 export type IssuedToken = components['schemas']['IssuedToken'];
 export type Items_ActivityRow_ = components['schemas']['Items_ActivityRow_'];
@@ -8675,6 +8706,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeviceRow"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    disk_api_v1_disk_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HubDisk"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */
