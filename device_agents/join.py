@@ -25,7 +25,8 @@ import tempfile
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-WANTED, MORE, MOST_BYTES = ("starloom_protocol", "starloom_agent"), "--label --folder --answers --yes", 50_000_000
+WANTED, PORTS, MOST_BYTES = ("starloom_protocol", "starloom_agent"), {"http": 80, "https": 443}, 50_000_000
+MORE = "--folder DIR (one more) --label K=V (plans select by it) --answers here|hub (who answers) --yes (change hubs)"
 
 
 def fail(text):
@@ -56,9 +57,8 @@ class Hub:
         self.end = urlsplit(f"//{via}") if via else self.at
 
     def connect(self):
-        tls = self.at.scheme == "https"
-        opened = socket.create_connection((self.end.hostname, self.end.port or (443 if tls else 80)), 30)
-        if not tls:
+        opened = socket.create_connection((self.end.hostname, self.end.port or PORTS[self.at.scheme]), 30)
+        if self.at.scheme == "http":
             return opened
         context = ssl.create_default_context()
         if self.pin:
@@ -93,7 +93,7 @@ def run(*argv):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=f"Join this device to a hub; as `starloom-agent join` it takes {MORE}")
+    parser = argparse.ArgumentParser(description="Join this device to a hub.", epilog=f"further options: {MORE}")
     parser.add_argument("url", help="the hub's address, as it printed it")
     parser.add_argument("code", help="the code that the hub showed; it works once, for ten minutes")
     parser.add_argument("--name", help="what this device is called")

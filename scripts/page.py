@@ -46,6 +46,7 @@ class Site:
 PAGE = Site("the page", "frontend")
 TAB = Site("the browser agent", "device_agents/browser", ("frontend/src/styles/tokens.css",))
 SITES = (PAGE, TAB)
+NPM_CACHE = "build/npm"
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,13 @@ class Node:
     npm: tuple[str, ...]
     major: int
 
-    def environment(self) -> dict[str, str]:
-        """Return the process environment in which scripts find this Node first."""
-        return {**os.environ, "PATH": f"{self.program.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    def environment(self, root: Path) -> dict[str, str]:
+        """Return the process environment in which scripts find this Node first, and npm keeps its cache in the clone.
+
+        A cache in the home of a person stays there when they delete the clone. One that they have named is used.
+        """
+        path = f"{self.program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        return {"npm_config_cache": str(root / NPM_CACHE), **os.environ, "PATH": path}
 
 
 def host_node() -> Node | None:
@@ -149,7 +154,7 @@ def _install(root: Path, site: Site, node: Node, *, everything: bool) -> None:
             # do not carry. Versions and hashes are the lock's either way, and nothing is written back.
             [*node.npm, *("install", "--no-save", "--no-audit", "--no-fund"), *([] if everything else ["--omit=dev"])],
             cwd=site.place(root),
-            environment=node.environment(),
+            environment=node.environment(root),
             failed=lambda tail: Unable(
                 f"npm could not install the packages of {site.name}:\n{tail}",
                 "check that npm reaches its registry, then run it again",
@@ -166,7 +171,7 @@ def _build_with(root: Path, site: Site, node: Node, *, with_tests: bool) -> None
             # `npm run check` looks at types where the code is worked on; in a first start it was half of the work.
             [*node.npm, "run", "-s", "build" if with_tests else "bundle"],
             cwd=site.place(root),
-            environment=node.environment(),
+            environment=node.environment(root),
             failed=lambda tail: Unable(
                 f"the build of {site.name} failed:\n{tail}",
                 f"see the error above; `cd {site.folder} && npm run build` repeats it",

@@ -555,6 +555,7 @@ def _files(settings: Settings) -> Files:
         tab=next((path for path in tabs if (path / "index.html").is_file()), tabs[-1]),
         wheels=settings.wheels or (settings.home / "wheels" if in_checkout else PACKAGE / "_agent" / "wheels"),
         wheel_sources=sources if in_checkout else (),
+        data=settings.home,
     )
 
 

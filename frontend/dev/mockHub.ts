@@ -272,6 +272,11 @@ export class MockHub {
     if (path.startsWith("/secrets/") && method === "DELETE") return { body: null, status: 204 };
     if (path.startsWith("/secrets/") && method === "PUT")
       return { body: { ...SECRETS[0], name: path.split("/")[2] }, status: 201 };
+    if (path === "/disk")
+      return {
+        body: { fault: "", folder: "/home/mara/starloom", free_bytes: 22.5e9, whole_bytes: 120e9 },
+        status: 200,
+      };
     if (path === "/lan/open") {
       this.lanOpen = true;
       return { body: { open: true, url: "https://192.0.2.7:8471" }, status: 200 };

@@ -37,7 +37,7 @@ SKIPS = {
 README_WIDTH = 100
 README_WORDS_LEAST, README_WORDS_MOST = 500, 1_000
 """Tables, links and commands included; a person reads some 400 words a minute and passes over the commands."""
-LANGUAGES = {"sh", "text", "yaml", "json", "toml", "mermaid"}
+LANGUAGES = {"sh", "text", "yaml", "json", "toml", "mermaid", "python"}
 BIN = Path(sys.executable).parent
 
 _COMMAND = re.compile(r"starloom((?: [a-z][a-z-]*)+)")
@@ -82,6 +82,24 @@ def test_a_command_block_runs_as_written(installed: Installation, block: Block) 
     assert done.returncode == int(block.value("exit") or 0), f"{block.text}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stdout + done.stderr
     assert done.stdout.strip()
+
+
+def test_a_python_script_runs_as_written(installed: Installation) -> None:
+    (block,) = (block for block in blocks() if block.language == "python" and "run" in block.flags)
+    done = subprocess.run(
+        [sys.executable, "-c", block.text],
+        cwd=installed.folder,
+        env=installed.environment,
+        capture_output=True,
+        text=True,
+        timeout=50 * SLOWER,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, *values = done.stdout.splitlines()
+    assert first.startswith("succeeded - Squares is done: 1 task on ")
+    assert values == ["squares {'rows': 5, 'sum': 30}", "saved squares.csv"]
+    assert (installed.folder / "squares.csv").read_text().splitlines()[-1] == "4,16"
 
 
 def test_the_installation_is_the_one_that_was_asked(installed: Installation) -> None:

@@ -48,11 +48,15 @@ def test_python_check_passes(check: str) -> None:
 @pytest.mark.parametrize("site", page.SITES, ids=lambda site: Path(site.folder).name)
 def test_types_and_lint_of_a_site_pass(site: page.Site) -> None:
     node = page.install_all(ROOT)
-    run([*node.npm, "run", "-s", "check"], site.place(ROOT), {**node.environment(), "CI": "1"})
+    run([*node.npm, "run", "-s", "check"], site.place(ROOT), {**node.environment(ROOT), "CI": "1"})
 
 
 @pytest.mark.parametrize("site", page.SITES, ids=lambda site: Path(site.folder).name)
 def test_tests_of_a_site_pass(site: page.Site) -> None:
     """Vitest starts one worker: the other processor has the tests beside this one."""
     node = page.install_all(ROOT)
-    run([*node.npm, "run", "-s", "test", "--", "--maxWorkers=1"], site.place(ROOT), {**node.environment(), "CI": "1"})
+    run(
+        [*node.npm, "run", "-s", "test", "--", "--maxWorkers=1"],
+        site.place(ROOT),
+        {**node.environment(ROOT), "CI": "1"},
+    )

@@ -584,6 +584,7 @@ async def a_world(
             requirements=requirements,
             tab=tmp_path / "tab",
             wheels=tmp_path / "wheels",
+            data=tmp_path,
         )
         edge = build(hub, files)
         token = await first_run.ensure_local_token(tmp_path, access, engine.inbox, clock.now_ms())

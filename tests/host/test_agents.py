@@ -11,7 +11,7 @@ from starloom.client.calls import Get
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
-from starloom.host.agents import MARKER, LocalAgent, OwnDevice, own_device, until_online
+from starloom.host.agents import MARKER, LocalAgent, OwnDevice, computer_name, computers_of, own_device, until_online
 
 
 class Hub:
@@ -64,3 +64,12 @@ async def test_who_is_missing_is_said_with_the_reason() -> None:
     assert "The hub cannot be reached" not in said
     for reason in ("den is offline", "attic has told no tools yet", "old was revoked", "none is not in the fleet"):
         assert reason in said
+
+
+def test_a_data_folder_tells_this_computer_from_one_that_kept_it_before(tmp_path: Path) -> None:
+    for name, device in ((computer_name(), "d-new"), ("old-laptop", "d-old")):
+        (tmp_path / "agents" / name).mkdir(parents=True)
+        (tmp_path / "agents" / name / MARKER).write_text(device)
+    (tmp_path / "agents" / "half-joined").mkdir()
+    assert computers_of(tmp_path) == {"d-new": True, "d-old": False}
+    assert computers_of(tmp_path / "nowhere") == {}

@@ -129,6 +129,19 @@ def test_what_if_says_why_there_is_no_estimate() -> None:
     assert unknown_tools(chain(1), {}) == ["t.pure"]
 
 
+def test_what_if_tells_the_time_of_what_is_known() -> None:
+    made = plan(task("a"), task("b", "x=a"), task("store", "x=b", tool="t.idem"), task("mail", "x=b", tool="t.idem"))
+    found = what_if(made, seen(one=10_000), Change(copies=("d-one",)), words="With a copy of one", within_ms=60_000)
+    now = found["now"]
+    assert now is not None
+    assert 16_000 < now["expected_ms"] < 25_000
+    assert (now["left_out"], now["chance"]) == (["store", "mail"], None)
+    assert found["said"].endswith(
+        "Not in it: store and mail, whose tools ran too seldom for a figure; three calls are enough."
+    )
+    assert forecast(made, seen(one=10_000), plays=20) is None, "a preview has no room to name them"
+
+
 @pytest.mark.test
 def test_four_of_five_runs_end_inside_the_range() -> None:
     found = measure(range(21), ("equal", "speeds", "unrelated"), plays=20, recipe=False, moments=())[BEFORE]

@@ -208,6 +208,27 @@ def test_a_run_has_no_forecast_where_it_would_be_a_guess(parts: tuple[Any, ...],
     assert found["said"].startswith(said)
 
 
+def test_steps_without_a_figure_are_named_and_the_rest_is_told() -> None:
+    made = driver("one")
+    made.submit(plan(task("a"), task("b", "x=a"), task("store", "x=b", tool="t.idem")), deadline_s=600)
+    found = asked(made, change=Change(copies=("d-one",)), words="With a copy of one")
+    assert abs(now_of(found)["end_ms"] - made.now_ms - 2 * TAKES_MS) < 2_000
+    assert now_of(found)["left_out"] == ["store"]
+    assert [one["task"] for one in now_of(found)["tasks"]] == ["a", "b"]
+    assert now_of(found)["chance"] is None
+    lacking = "Not in it: store, whose tool ran too seldom for a figure; three calls are enough."
+    assert found["said"] == f"With a copy of one, it should end at about the same time. {lacking}"
+    assert asked(made)["said"].endswith(f" s. {lacking}")
+
+
+def test_a_list_and_a_running_task_without_a_figure_are_left_out() -> None:
+    made = driver("one", "two")
+    made.submit(plan(task("a"), task("b", tool="t.idem"), task("g", tool="t.idem", for_each=ForEach(times=3))))
+    found = now_of(asked(made))
+    assert sorted(found["left_out"]) == ["b", "g"]
+    assert [one["task"] for one in found["tasks"]] == ["a"]
+
+
 def test_a_device_in_quiet_hours_is_named_with_the_tasks_that_wait() -> None:
     made = driver("one")
     facts = {"courtesy": "no", "courtesy_why": "quiet_hours", "courtesy_until": "07:00"}

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
         RecipeWhole,
     )
     from starloom_protocol.api.schedules import RemovedSchedule, SchedulePreview
-    from starloom_protocol.api.service import Items, LanRow
+    from starloom_protocol.api.service import HubDisk, Items, LanRow
 
 
 def _part(given: object) -> str:
@@ -312,6 +312,10 @@ def patch_device(device: str) -> Patch[DeviceRow]:
 
 def post_device_action(device: str, action: str) -> Post[DeviceRow]:
     return Post(f"/devices/{_part(device)}/{_part(action)}")
+
+
+def get_disk() -> Get[HubDisk]:
+    return Get("/disk")
 
 
 def get_enrollments() -> Get[Enrollments]:

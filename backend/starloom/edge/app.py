@@ -78,6 +78,8 @@ class Files:
     wheel_sources: tuple[Path, ...] = ()
     tab: Path | None = None
     requirements: Path | None = None
+    data: Path | None = None
+    """The hub's data folder, whose disk is looked at; nothing in it is served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def build(
     aip, live = _sockets(hub)
     app.router.routes.append(WebSocketRoute(AIP, aip))
     app.router.routes.append(WebSocketRoute(V1 + "/live", live))
-    for part in _routes(hub, files, here, Service(hub, app, aip, dict(gauges or {}))):
+    for part in _routes(hub, files, here, Service(hub, app, aip, dict(gauges or {}), files.data)):
         part.add_to(app.router)
     problems.install(app)
     hub.access.on_revoked.append(hub.fanout.close_token)

@@ -67,6 +67,18 @@ class OwnDevice:
     name: str
 
 
+def computers_of(home: Path) -> dict[str, bool]:
+    """Return the devices whose identities a data folder keeps, by id: True for this computer by its present name.
+
+    Another one is the computer of a backup that was restored here, or this one by an earlier name.
+    """
+    own = computer_name()
+    return {
+        marker.read_text(encoding="utf-8").strip(): marker.parent.name == own
+        for marker in sorted((home / "agents").glob(f"*/{MARKER}"))
+    }
+
+
 def own_device(client: Client, agent: LocalAgent) -> OwnDevice | None:
     """Return the device that the home has joined as, None where the hub has none or has revoked it."""
     marker = agent.home / MARKER

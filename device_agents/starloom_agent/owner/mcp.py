@@ -310,6 +310,7 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
             grant=f"mcp:{server_name}",
             headers=server.headers,
             keep_s=server.keep_s,
+            owes=_owed(listed.get("outputSchema")),
             server=server_name,
             url=server.url,
             returns=_returns(listed.get("outputSchema")),
@@ -336,6 +337,14 @@ def _returns(output: Any) -> str:
     known = canonical(_moved(structured, "#/$defs/McpAnswer/properties/structured"))
     answer["structured"] = parse(known) if len(known) <= SCHEMA_CHARS_MAX - len(text) else {}
     return canonical(whole)
+
+
+def _owed(output: Any) -> list[str] | None:
+    """Return the names that a schema of results needs; None where there is no schema."""
+    if not isinstance(output, dict):
+        return None
+    needed = output.get("required")
+    return [name for name in needed if isinstance(name, str)] if isinstance(needed, list) else []
 
 
 def _moved(node: Any, place: str) -> Any:

@@ -983,6 +983,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/disk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Disk
+         * @description Show how much of the disk under the hub's data folder is free; it is looked at when it is asked.
+         */
+        get: operations["disk_api_v1_disk_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/enrollments": {
         parameters: {
             query?: never;
@@ -2796,11 +2816,14 @@ export interface components {
         /**
          * Course
          * @description An estimate with its chance to end within the time that was asked for; null if none was.
+         *
+         *     `left_out` are tasks whose tools ran too seldom for a figure: their time is not in it, and there is no chance.
          */
         Course: {
             chance: number | null;
             expected_ms: number;
             high_ms: number;
+            left_out?: string[];
             low_ms: number;
             plays: number;
         };
@@ -3690,6 +3713,16 @@ export interface components {
         Holder: {
             kind: components["schemas"]["PrincipalKind"];
             name: string;
+        };
+        /**
+         * HubDisk
+         * @description The disk under the hub's data folder at this moment; where it cannot be read, `fault` says why.
+         */
+        HubDisk: {
+            fault: string;
+            folder: string;
+            free_bytes: number | null;
+            whole_bytes: number | null;
         };
         /**
          * Input
@@ -5420,12 +5453,14 @@ export interface components {
          * @description The rest of a run; four of five runs should end between `low_ms` and `high_ms`, which are moments.
          *
          *     They and the `chance` to end by the deadline are null where too many tasks are open for more than one play. `tasks`
-         *     is the play in which each call takes its expected time, the first to begin first; `more` of them are left out.
+         *     is the play in which each call takes its expected time, the first to begin first; `more` of them are not listed.
+         *     `left_out` are tasks whose tools ran too seldom for a figure: their time is not in it, and there is no chance.
          */
         RunCourse: {
             chance: number | null;
             end_ms: number;
             high_ms: number | null;
+            left_out?: string[];
             low_ms: number | null;
             more: number;
             plays: number;
@@ -6793,6 +6828,7 @@ export type GrantLine = components['schemas']['GrantLine'];
 export type Health = components['schemas']['Health'];
 export type HealthRow = components['schemas']['HealthRow'];
 export type Holder = components['schemas']['Holder'];
+export type HubDisk = components['schemas']['HubDisk'];
 export type Input = components['schemas']['Input'];
 export type IssuedToken = components['schemas']['IssuedToken'];
 export type Items_ActivityRow_ = components['schemas']['Items_ActivityRow_'];
@@ -8733,6 +8769,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeviceRow"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    disk_api_v1_disk_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HubDisk"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

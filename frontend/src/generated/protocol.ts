@@ -1372,12 +1372,13 @@ export interface Finding {
   value?: string | null;
 }
 
-/** A rule and how often it fired; `operations` is canonical text of its edit. */
+/** A rule; `operations` is text of its edit, `failed` a number of failed tasks, `fired_for` its last rounds. */
 export interface RuleRecord {
   attempts?: Condition | null;
   code?: Code | null;
   condition?: Condition | null;
   event: string;
+  failed?: Condition | null;
   fired?: number;
   fired_for?: Record<string, number>;
   name: string;

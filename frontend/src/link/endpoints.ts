@@ -208,6 +208,7 @@ export class Hub {
   enrollment = (id: string, signal?: AbortSignal) =>
     this.rest.get("/enrollments/{enrollment}", { path: { enrollment: id }, signal });
   lan = (signal?: AbortSignal) => this.rest.get("/lan", { signal });
+  disk = (signal?: AbortSignal) => this.rest.get("/disk", { signal });
   openLan = () => this.rest.post("/lan/open");
   closeLan = () => this.rest.post("/lan/close");
   rename = (device: string, name: string) => this.rest.patch("/devices/{device}", { path: { device }, body: { name } });

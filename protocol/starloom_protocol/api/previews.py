@@ -20,10 +20,14 @@ class Estimate(TypedDict):
 
 
 class Course(Estimate):
-    """An estimate with its chance to end within the time that was asked for; null if none was."""
+    """An estimate with its chance to end within the time that was asked for; null if none was.
+
+    `left_out` are tasks whose tools ran too seldom for a figure: their time is not in it, and there is no chance.
+    """
 
     chance: float | None
     plays: int
+    left_out: NotRequired[list[str]]
 
 
 class WhatIf(TypedDict):
@@ -65,7 +69,8 @@ class RunCourse(TypedDict):
     """The rest of a run; four of five runs should end between `low_ms` and `high_ms`, which are moments.
 
     They and the `chance` to end by the deadline are null where too many tasks are open for more than one play. `tasks`
-    is the play in which each call takes its expected time, the first to begin first; `more` of them are left out.
+    is the play in which each call takes its expected time, the first to begin first; `more` of them are not listed.
+    `left_out` are tasks whose tools ran too seldom for a figure: their time is not in it, and there is no chance.
     """
 
     end_ms: int
@@ -75,6 +80,7 @@ class RunCourse(TypedDict):
     plays: int
     tasks: list[ExpectedTask]
     more: int
+    left_out: NotRequired[list[str]]
 
 
 class RunWhatIf(TypedDict):

@@ -1,4 +1,4 @@
-"""Answers about the hub itself: health, readiness, the listener of the local network; and the form of every list."""
+"""Answers about the hub itself: health, readiness, its disk, the listener of the local network; and the form of every list."""
 
 from __future__ import annotations
 
@@ -24,6 +24,15 @@ class Readiness(TypedDict):
 
     status: Literal["ready", "not ready"]
     waits_for: NotRequired[list[str]]
+
+
+class HubDisk(TypedDict):
+    """The disk under the hub's data folder at this moment; where it cannot be read, `fault` says why."""
+
+    folder: str
+    free_bytes: int | None
+    whole_bytes: int | None
+    fault: str
 
 
 class LanRow(TypedDict):

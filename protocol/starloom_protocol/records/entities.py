@@ -462,15 +462,13 @@ class Finding(Record, frozen=True, kw_only=True):
 
 
 class RuleRecord(Record, frozen=True, kw_only=True):
-    """A rule and how often it fired; `operations` is canonical text of its edit.
-
-    `fired_for` has the last round for which it fired, by task: once per rule, task and round.
-    """
+    """A rule; `operations` is text of its edit, `failed` a number of failed tasks, `fired_for` its last rounds."""
 
     attempts: Condition | None = None
     code: Code | None = None
     condition: Condition | None = None
     event: str
+    failed: Condition | None = None
     fired: int = 0
     fired_for: dict[str, int] = {}
     name: str

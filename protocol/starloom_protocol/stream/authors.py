@@ -18,6 +18,8 @@ ENGINE: Final = "engine"
 """The author of what the core decides by its own rules."""
 MODEL: Final = "model"
 """The author of what a hub's own model said."""
+RULE: Final = "rule:"
+"""How the author of an edit begins that a rule of a plan made."""
 _PARTS: Final = {MODEL: "the hub's model", "lab": "the lab"}
 _TOKEN: Final = "#"
 _DECIDING: Final = (PrincipalKind.PERSON, PrincipalKind.PROGRAM)
@@ -51,7 +53,9 @@ def shown_name(author: str) -> str:
 
 
 def told_name(author: str) -> str:
-    """Return an author's name in sentences; a part of the hub is *the hub*."""
+    """Return an author's name in sentences; a part of the hub is *the hub*, a rule of a plan *the rule NAME*."""
+    if author.startswith(RULE):
+        return f"the rule {name_of(author)}"
     return name_of(author) if ":" in who(author) else _PARTS.get(who(author), "the hub")
 
 

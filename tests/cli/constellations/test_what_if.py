@@ -51,9 +51,9 @@ def test_a_question_without_a_change_is_refused(hub: StubHub, tmp_path: Path) ->
     code, said = starloom(hub, "what-if", str(tmp_path / "plan.yaml"))
     assert code == 2
     assert "there is no change to ask about" in said
-    code, said = starloom(hub, "what-if", "--without", "a")
+    code, said = starloom(hub, "what-if", "c-x", "--words", "how are my machines", "--without", "a")
     assert code == 2
-    assert "a constellation is needed" in said
+    assert "only one of them" in said
 
 
 AT_MS = 1_790_000_000_000
@@ -104,6 +104,30 @@ def test_a_running_constellation_is_asked_about_as_it_is(hub: StubHub) -> None:
         0,
         ["Now: ends in about 40.0 s (30.0 s to 1 min 0 s); within 1 min 30 s with 90%", "It goes on."],
     )
+
+
+def test_without_an_id_the_newest_is_meant(hub: StubHub) -> None:
+    rows = [{"id": "c-s-1", "name": "nightly", "schedule": "s-1"}, {"id": "c-x", "name": "copy", "schedule": None}]
+    hub.answers["GET", "/constellations"] = 200, {"items": rows}
+    hub.answers["GET", "/constellations/c-x/what-if"] = 200, {**RUN, "change": "", "then": None, "said": "It goes on."}
+    hub.answers["GET", "/devices"] = 200, {"items": []}
+    code, said = starloom(hub, "what-if")
+    assert code == 0
+    assert said.splitlines()[-1] == "It goes on."
+
+
+def test_a_constellation_is_meant_by_its_name(hub: StubHub) -> None:
+    rows = [
+        {"id": "c-new", "name": "Copy photos", "state": "succeeded"},
+        {"id": "c-x", "name": "Copy photos", "state": "active"},
+        {"id": "c-other", "name": "Copy photos again", "state": "active"},
+    ]
+    hub.answers["GET", "/constellations"] = 200, {"items": rows}
+    hub.answers["POST", "/constellations/c-x/what-if"] = 200, RUN
+    hub.answers["GET", "/devices"] = 200, {"items": []}
+    code, said = starloom(hub, "what-if", "copy photos", "--without", "srv-a")
+    assert code == 0
+    assert "Without srv-a, it should end about 40 s later." in said
 
 
 def test_an_edit_belongs_to_a_constellation(hub: StubHub, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from starloom.cli.devices.fleet import kept_before_lines
 from starloom.client.terminal.typed import typed
 from tests.cli.test_commands import StubHub, starloom
 
@@ -40,6 +41,24 @@ def test_devices_that_are_gone_are_counted_and_not_listed(stub: StubHub) -> None
     assert stub.urls[-1] == "/api/v1/devices?all=true"
     lines = {line.split()[0]: line for line in said.splitlines()[1:] if line}
     assert (" left " in lines["server"], " revoked " in lines["pixel"], "are gone" in said) == (True, True, False)
+
+
+def test_a_computer_that_kept_the_hub_before_is_told(stub: StubHub) -> None:
+    computers = {"d-new": True, "d-old": False, "d-toy": False, "d-here": False, "d-gone": False}
+    rows: list[Any] = [
+        row("new", demo=False),
+        row("old", demo=False, link="offline"),
+        row("toy", demo=True, link="offline"),
+        row("here", demo=False),
+        row("gone", demo=False, link="offline", revoked=True),
+        row("laptop", demo=False, link="offline"),
+    ]
+    told = {item["name"]: kept_before_lines(item, computers) for item in rows}
+    assert told.pop("old") == [
+        "old kept this hub before: the computer of a backup, or this one by another name",
+        "  if it is no more: starloom device revoke old",
+    ]
+    assert set(map(len, told.values())) == {0}
 
 
 def test_a_fleet_of_devices_that_are_gone_is_told_as_such(stub: StubHub) -> None:

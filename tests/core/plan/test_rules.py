@@ -7,9 +7,11 @@ import msgspec
 from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, EditOperation, RemoveTask, SetPolicy
 from starloom_protocol.records.entities import Condition, ForEach, Policy, RuleRecord
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Attention, Code, Gate, Op, Outcome
+from starloom_protocol.vocabulary import Approval, Attention, Code, Gate, Op, Outcome
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
+
+NEVER = Policy(approval=Approval.NEVER)
 
 
 def rule(name: str, on: str, event: str, *operations: EditOperation, order: int = 0, **fields: object) -> RuleRecord:
@@ -99,6 +101,23 @@ def test_a_rule_of_a_group_fires_for_each_child_with_its_sibling_or_once_for_the
     assert [name for name in found.tasks if name.startswith("spare")] == []
     assert authors(driver).count("rule:whole") == 1
     assert found.head.state == "succeeded"
+
+
+def test_a_rule_on_a_number_of_failed_tasks_fires_once() -> None:
+    driver = WatchedDriver("one", slots=20)
+    many = rule("many", "g", "failed", AddTask(spec=task("tell")), failed=Condition(op=Op.GT, output="", value="2"))
+    driver.submit(plan(task("g", tool="t.never", for_each=ForEach(times=6)), rules=[many], policy=NEVER))
+    dispatches = driver.take()
+    for dispatch in dispatches[:2]:
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.NO_SPACE)
+    assert authors(driver) == ["person:ann", "expand"]
+    for dispatch in dispatches[2:5]:
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.NO_SPACE)
+    assert authors(driver) == ["person:ann", "expand", "rule:many"]
+    found = driver.shard.constellations["c1"]
+    assert "tell" in found.tasks, "it is of the whole list, so it has no name of an item"
+    assert found.rules["many"].fired_for == {"g": 1}
+    assert Attention.RULE_REFUSED not in found.head.attention
 
 
 def test_an_output_that_finds_nothing_is_null_and_the_refusal_is_told() -> None:

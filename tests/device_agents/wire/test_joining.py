@@ -209,6 +209,14 @@ def test_join_py_is_short_and_a_dry_run_changes_nothing(hub: Hub, tmp_path: Path
     assert not (tmp_path / "home").exists()
 
 
+def test_the_help_of_join_py_names_the_options_of_the_agent() -> None:
+    argv = [sys.executable, "-I", str(JOIN_PY), "--help"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    further = " ".join(done.stdout.partition("further options:")[2].split())
+    for option in ("--folder DIR (", "--label K=V (", "--answers here|hub (", "--yes ("):
+        assert option in further, option
+
+
 @pytest.mark.parametrize("word", ["--foldr=/srv", "--ssh", "-x"])
 def test_an_unknown_option_is_refused_before_anything_is_installed(hub: Hub, tmp_path: Path, word: str) -> None:
     argv = [sys.executable, "-I", str(JOIN_PY), hub.url, "CODE", "--home", str(tmp_path / "home"), word]

@@ -54,7 +54,7 @@ dependencies:
   - {from: c, to: f, when: finish, all: true}
 rules:
   - name: more
-    when: {task: a, event: failed}
+    when: {task: a, event: failed, failed: {op: gt, value: 5}}
     edit: [{add_task: {id: z, tool: notify, args: {title: z}}}]
     reason: because
 policy: {partial: true, priority: high, on_failure: ask}

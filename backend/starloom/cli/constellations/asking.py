@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from starloom.client.view import View
     from starloom_protocol.api.constellations import ConstellationRow
-    from starloom_protocol.api.previews import Created, RunWhatIf
+    from starloom_protocol.api.previews import Created
     from starloom_protocol.stream.feed import Event
 
 ParamOption = Annotated[
@@ -60,6 +61,7 @@ AnywayOption = Annotated[
 PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")]
 
 
+_ID = re.compile(r"c-[0-9a-z-]+")
 _TAPS_MOST = 5
 """So many constellations of a list are looked at for the device on which somebody has to tap."""
 
@@ -262,7 +264,11 @@ def _created(run: Invocation, body: dict[str, Any], *, anyway: bool) -> Created:
 def what_if(
     run: Invocation,
     subject: Annotated[
-        str | None, typer.Argument(metavar="[PLAN|ID]", help="A plan (a file; - for stdin), or a constellation.")
+        str | None,
+        typer.Argument(
+            metavar="[PLAN|ID|NAME]",
+            help="A plan (a file; - for stdin), or a constellation; without it the newest that no schedule began.",
+        ),
     ] = None,
     words: Annotated[str, typer.Option("--words", help="A request in words instead of a plan.")] = "",
     recipe: Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name instead of a plan.")] = None,
@@ -277,35 +283,20 @@ def what_if(
     ] = None,
 ) -> None:
     """Say how long a plan should take, or when a constellation should end, now and after a change. Starts nothing."""
-    if sum(1 for given in (subject, words, recipe) if given) != 1:
+    if sum(1 for given in (subject, words, recipe) if given) > 1:
         raise usage(
-            "one of a plan, words, a recipe or a constellation is needed",
+            "a plan, words, a recipe or a constellation: only one of them",
             "For example: starloom what-if plan.yaml --without srv-a",
         )
-    running = subject is not None and not _is_plan(subject)
-    if not (without or with_copy_of or edit):
-        if subject is None or not running or within:
-            way = "Name a change, for example --without srv-a. How long a plan takes as it is stands in its preview."
-            raise usage("there is no change to ask about", way)
-        as_it_is = run.client.get(get_constellation_what_if(subject))
-        if run.as_json:
-            run.emit(as_it_is)
-        else:
-            _say_run(run, as_it_is)
-        return
+    running = not words and not recipe and (subject is None or not _is_plan(subject))
+    if not (without or with_copy_of or edit) and (not running or within):
+        way = "Name a change, for example --without srv-a. How long a plan takes as it is stands in its preview."
+        raise usage("there is no change to ask about", way)
     change: dict[str, Any] = {"without": without or [], "with_copy_of": with_copy_of or []}
     if within:
         change["within_s"] = duration_s(within)
-    if subject is not None and running:
-        if edit:
-            document = edit_document(read_plan(edit))
-            base = document.get("base_version", run.client.get(get_constellation(subject))["version"])
-            change["edit"] = {"base_version": base, "operations": document["operations"]}
-        asked = run.client.post(post_constellation_what_if(subject), change)
-        if run.as_json:
-            run.emit(asked)
-        else:
-            _say_run(run, asked)
+    if running:
+        _what_if_of_run(run, _meant(run, subject), change, edit)
         return
     if edit:
         raise usage("--edit belongs to a constellation", "Change the plan instead, and ask about that.")
@@ -319,16 +310,39 @@ def what_if(
         say(line)
 
 
-def _say_run(run: Invocation, found: RunWhatIf) -> None:
+def _what_if_of_run(run: Invocation, chosen: str, change: dict[str, Any], edit: str | None) -> None:
+    if edit:
+        document = edit_document(read_plan(edit))
+        base = document.get("base_version", run.client.get(get_constellation(chosen))["version"])
+        change = {**change, "edit": {"base_version": base, "operations": document["operations"]}}
+    if any(change.values()):
+        found = run.client.post(post_constellation_what_if(chosen), change)
+    else:
+        found = run.client.get(get_constellation_what_if(chosen))
+    if run.as_json:
+        run.emit(found)
+        return
     from starloom.cli.text.forecast_text import run_lines
 
     for line in run_lines(found, run.client.names()):
         say(line)
 
 
+def _meant(run: Invocation, given: str | None) -> str:
+    """Return the id of a constellation that is given by its id or its name; without one the newest."""
+    if given is None or _ID.fullmatch(given):
+        return run.newest(given)
+    rows = run.client.get(get_constellations(q=given))["items"]
+    named = [row for row in rows if row["name"].casefold() == given.casefold()]
+    # Those that have ended have no end to foresee.
+    going = [row for row in named if row["state"] not in FINAL_CONSTELLATION_STATES]
+    found = going or named
+    return found[0]["id"] if found else given
+
+
 def _is_plan(subject: str) -> bool:
-    """Tell a plan file from the id of a constellation, which has no dot and no slash."""
-    return subject == "-" or not subject.replace("-", "").isalnum() or Path(subject).expanduser().is_file()
+    """Tell a plan file from a constellation, whose id or name has no dot and no slash."""
+    return subject == "-" or "." in subject or "/" in subject or Path(subject).expanduser().is_file()
 
 
 def list_constellations(

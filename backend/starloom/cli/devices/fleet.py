@@ -72,7 +72,7 @@ def devices(
         run.emit({**found, "items": shown})
         return
     if shown:
-        _print_devices(shown)
+        _print_devices(shown, _computers(run))
     else:
         say("No device yet. Add one: starloom enroll")
     gone = len(found["items"]) - len(shown)
@@ -91,7 +91,17 @@ def _link(item: DeviceState) -> str:
     return "asleep" if asleep else str(item["link"])
 
 
-def _print_devices(items: list[DeviceRow]) -> None:
+def _computers(run: Invocation) -> dict[str, bool]:
+    """Return the devices that are computers of this hub, where its data folder is on this one."""
+    own = run.client.address.own
+    if own is None:
+        return {}
+    from starloom.host.agents import computers_of
+
+    return computers_of(own.home)
+
+
+def _print_devices(items: list[DeviceRow], computers: dict[str, bool]) -> None:
     from rich.table import Table
 
     from starloom.client.terminal.fitting import Fitted
@@ -101,7 +111,7 @@ def _print_devices(items: list[DeviceRow]) -> None:
     for name in ("name", "link", "load", "os", "profile", "tools", "id"):
         table.add_column(name, no_wrap=name in ("name", "id"))
     for item in items:
-        chip = " (demo)" if item["demo"] else ""
+        chip = " (demo)" if item["demo"] else " (this computer)" if computers.get(item["id"]) else ""
         link = _link(item)
         link += ", disk full" if link == "online" and _full_disk(item) is not None else ""
         link += ", no new work" if link == "online" and no_work_words(item["condition"]) else ""
@@ -109,6 +119,8 @@ def _print_devices(items: list[DeviceRow]) -> None:
         table.add_row(item["name"] + chip, link, item["load"], item["os"], item["profile"], count, item["id"])
     console().print(Fitted(table, spared=("id", "tools", "os", "profile")))
     for item in items:
+        for line in kept_before_lines(item, computers):
+            say(line)
         if item["link"] == "online" and (courtesy := courtesy_sentence(item["condition"])):
             say(f"{item['name']} {courtesy}")
         if item["slow"] and not item["revoked"]:
@@ -117,6 +129,16 @@ def _print_devices(items: list[DeviceRow]) -> None:
             line = on_device(UPGRADE, item["facts"])
             say(f"{item['name']} runs agent {item['version']}, older than this hub ({item['older_than']})")
             say(f"  type there: {line}")
+
+
+def kept_before_lines(item: DeviceRow, computers: dict[str, bool]) -> list[str]:
+    """Return what is to be known of a computer that kept the hub before this one, if the device is such a one."""
+    if computers.get(item["id"]) is not False or item["demo"] or item["link"] == DeviceLink.ONLINE or item["revoked"]:
+        return []
+    return [
+        f"{item['name']} kept this hub before: the computer of a backup, or this one by another name",
+        f"  if it is no more: starloom device revoke {item['name']}",
+    ]
 
 
 def _full_disk(item: DeviceState) -> str | None:

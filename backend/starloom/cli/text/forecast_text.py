@@ -70,7 +70,8 @@ def bound_lines(found: RunWhatIf, *, deadline: bool) -> Iterator[str]:
 
 def _rest(found: RunWhatIf, course: RunCourse) -> str:
     at_ms = found["at_ms"]
-    text = f"ends in about {seconds(max(0, course['end_ms'] - at_ms))}"
+    lacking = ", not counting some tasks" if course.get("left_out") else ""
+    text = f"ends in about {seconds(max(0, course['end_ms'] - at_ms))}{lacking}"
     if course["low_ms"] is not None and course["high_ms"] is not None:
         text += f" ({seconds(max(0, course['low_ms'] - at_ms))} to {seconds(max(0, course['high_ms'] - at_ms))})"
     if found["by_ms"] is not None and course["chance"] is not None:

@@ -28,7 +28,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, answered, attend, fault, unattend
 from starloom_protocol.records.edits import EditOperation, SetPolicy
 from starloom_protocol.records.entities import Job, Question
-from starloom_protocol.stream.authors import ENGINE, MODEL
+from starloom_protocol.stream.authors import ENGINE, MODEL, RULE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
@@ -43,7 +43,6 @@ OPERATIONS_BYTES_MOST: Final = 64 * 1024
 BECAUSE_CHARS_MOST: Final = 500
 """The reason of a model is shown in one paragraph."""
 _NAME: Final = "wish-"
-_RULE: Final = "rule:"
 _OWN: Final = frozenset({MODEL, ENGINE})
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(list[EditOperation]).decode
@@ -216,5 +215,5 @@ def _is_by_the_model(constellation: Constellation) -> bool:
     """Tell whether a model wrote the plan and nobody else changed it; rules are a part of the plan."""
     authors = (version.author for version in constellation.versions.values())
     return constellation.versions["1"].author == MODEL and all(
-        author in _OWN or author.startswith(_RULE) for author in authors
+        author in _OWN or author.startswith(RULE) for author in authors
     )

@@ -1,7 +1,8 @@
 """Rules: edits that a recipe makes on events, decided in the step of the event, one version for each firing.
 
-A rule on a group fires for each child; with `whole` for the group. It fires once per rule, task and round, in list
-order. A refused firing is always recorded as an event and an attention.
+A rule on a group fires for each child; with `whole` for the group, and with a number of failed tasks once, at the
+failure that reaches it. It fires once per rule, task and round, in list order. A refused firing is
+always recorded as an event and an attention.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import condition_met, fact
 from starloom.core.state.work import Refusal, Work, attend, fault
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation, RemoveTask
-from starloom_protocol.records.entities import GroupRecord, RuleRecord, TaskRecord
+from starloom_protocol.records.entities import Condition, GroupRecord, RuleRecord, TaskRecord
+from starloom_protocol.stream.authors import RULE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical, holds, parse
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
@@ -41,8 +43,9 @@ def fire_due(work: Work, constellation: Constellation, task: str, event: str) ->
         of_child = spec.group is not None and rule.task == spec.group
         if (of_child and rule.whole) or (task in constellation.groups and not rule.whole):
             continue
-        if _matches(work, constellation, rule, task, record, event):
-            _fire(work, constellation, rule, task, spec.key if of_child else None, record)
+        at, of = (rule.task, constellation.record(rule.task)) if rule.failed is not None else (task, record)
+        if rule.fired_for.get(at) != of.round and _matches(work, constellation, rule, task, record, event):
+            _fire(work, constellation, rule, task, spec.key if of_child and at == task else None, (at, of.round))
 
 
 def _matches(
@@ -55,19 +58,24 @@ def _matches(
 ) -> bool:
     if rule.event != event and not (rule.event == "attempt_ended" and event == "succeeded"):
         return False
-    if rule.fired_for.get(task) == record.round or rule.fired >= work.shard.settings.rule_firings_most:
+    if rule.fired >= work.shard.settings.rule_firings_most:
+        return False
+    if rule.failed is not None and not _counts(rule.failed, len(constellation.progress.failed)):
         return False
     attempt = constellation.last_attempt(task)
     if rule.code is not None and (attempt is None or attempt.code is not rule.code):
         return False
     if rule.attempts is not None:
         tries = record.started if isinstance(record, TaskRecord) else 0
-        wanted = parse(rule.attempts.value) if rule.attempts.value is not None else None
-        if not holds(rule.attempts.op, tries, wanted):
+        if not _counts(rule.attempts, tries):
             return False
     if rule.condition is not None:
         return event == "succeeded" and bool(condition_met(constellation, task, rule.condition))
     return True
+
+
+def _counts(wanted: Condition, count: int) -> bool:
+    return holds(wanted.op, count, parse(wanted.value) if wanted.value is not None else None)
 
 
 def _fire(
@@ -76,10 +84,11 @@ def _fire(
     rule: RuleRecord,
     task: str,
     key: str | None,
-    record: TaskRecord | GroupRecord,
+    at: tuple[str, int],
 ) -> None:
-    author = f"rule:{rule.name}"
-    fired = replace(rule, fired=rule.fired + 1, fired_for=dict(sorted({**rule.fired_for, task: record.round}.items())))
+    """Make the edit of a rule; `at` is the task or group, and its round, for which it has then fired."""
+    author = f"{RULE}{rule.name}"
+    fired = replace(rule, fired=rule.fired + 1, fired_for=dict(sorted({**rule.fired_for, at[0]: at[1]}.items())))
     part = work.part()
     try:
         operations = _operations(constellation, rule, task, key)

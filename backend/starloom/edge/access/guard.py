@@ -185,6 +185,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/enrollments/{enrollment}/approve"): _FLEET,
     ("POST", V1 + "/enrollments/{enrollment}/deny"): _FLEET,
     # the local network
+    ("GET", V1 + "/disk"): _FLEET,
     ("GET", V1 + "/lan"): _FLEET,
     ("POST", V1 + "/lan/open"): _ACCESS,
     ("POST", V1 + "/lan/close"): _ACCESS,

@@ -8,7 +8,7 @@ clock, and nothing of it reaches the state that it was made of. It assumes that 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final
@@ -64,6 +64,9 @@ class Placed:
     device: str
     begin_ms: int
     end_ms: int
+    timed: bool = True
+    """Whether the time of its tool is known; otherwise it ends at once."""
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +120,22 @@ class _Play:
 
 
 class Course:
-    """Plays of one constellation from `now_ms` on, on the fleet of `state` with a change; `steps` counts the inputs."""
+    """Plays of one constellation from `now_ms` on, on the fleet of `state` with a change; `steps` counts the inputs.
 
-    def __init__(self, state: Shard, name: str, now_ms: int, change: Change, held: Sequence[Held] = ()) -> None:
+    Calls of the tools `without_figure` end at once, so that the time of the others can be told.
+    """
+
+    def __init__(
+        self,
+        state: Shard,
+        name: str,
+        now_ms: int,
+        change: Change,
+        held: Sequence[Held] = (),
+        without_figure: Collection[str] = (),
+    ) -> None:
         self.steps = 0
+        self._without_figure = frozenset(without_figure)
         self.lost: list[str] = []
         """The running tasks whose device the change takes away and that may not be repeated."""
         self._now_ms = now_ms
@@ -183,9 +198,12 @@ class Course:
                 after_ms = settings.ttl_ms + settings.grace_ms + absence_of(constellation.specs[task], attempt)[0]
                 play.at(play.now_ms + after_ms, _Lost(task))
                 continue
+            at = LeaseRef(attempt=record.attempt, constellation=self._name, incarnation=attempt.incarnation, task=task)
+            if tool in self._without_figure:
+                play.at(play.now_ms, _Ends(at, attempt.device, tool))
+                continue
             expects_ms = attempt.expects_ms or index.expected(tool, 0, attempt.device)
             rest_ms = play.times.rest_ms(tool, attempt.device, expects_ms, play.now_ms - attempt.leased_ms)
-            at = LeaseRef(attempt=record.attempt, constellation=self._name, incarnation=attempt.incarnation, task=task)
             play.at(play.now_ms + rest_ms, _Ends(at, attempt.device, tool))
         others = self._shard.constellations[OTHERS]
         for key, attempt in others.attempts.items():
@@ -226,7 +244,8 @@ class Course:
                 return _PLACE_AGAIN
             case _Ends():
                 device, begin_ms = play.begun.pop(moment.at.task)
-                play.placed.append(Placed(moment.at.task, device, begin_ms, play.now_ms))
+                timed, group = moment.tool not in self._without_figure, constellation.specs[moment.at.task].group
+                play.placed.append(Placed(moment.at.task, device, begin_ms, play.now_ms, timed, group))
                 given = play.times.given_bytes(moment.tool, device)
                 frame = ResultFrame(at=moment.at, bytes=given, outcome=Outcome.OK, report=1, value="null")
                 return ResultReported(id="play", by=f"device:{device}", device=device, frame=frame)
@@ -240,11 +259,13 @@ class Course:
             if isinstance(effect, ArmTimer) and effect.kind in _TIMERS:
                 play.at(effect.due_ms, effect)
             elif isinstance(effect, SendDispatch):
-                expects_ms = self._constellation.attempt(effect.at.task, effect.at.attempt).expects_ms
-                if not expects_ms:
-                    return False
+                takes_ms = 0
+                if effect.tool not in self._without_figure:
+                    expects_ms = self._constellation.attempt(effect.at.task, effect.at.attempt).expects_ms
+                    if not expects_ms:
+                        return False
+                    takes_ms = play.times.takes_ms(effect.tool, effect.device, expects_ms)
                 play.begun[effect.at.task] = effect.device, play.now_ms
-                takes_ms = play.times.takes_ms(effect.tool, effect.device, expects_ms)
                 play.at(play.now_ms + takes_ms, _Ends(effect.at, effect.device, effect.tool))
         return True
 

@@ -2,7 +2,8 @@
 
 Owns the forecast on the fleet of now, and *what if*: the same beside one on a changed fleet. Knows no clock, and starts
 and changes nothing. It is silent where it would have to guess: about a tool without enough calls, a list whose length
-is a result, a branch that a result decides, a person. Work of other constellations is not played.
+is a result, a branch that a result decides, a person. *What if* tells the time of the tools that it knows and names
+the tasks that are not in it. Work of other constellations is not played.
 """
 
 from __future__ import annotations
@@ -100,12 +101,22 @@ def plays_for(tasks: int, steps: int) -> int:
 
 
 def forecast(
-    plan: LoweredPlan, fleet: FleetSnapshot, *, plays: int, change: Change | None = None, seed: str = ""
+    plan: LoweredPlan,
+    fleet: FleetSnapshot,
+    *,
+    plays: int,
+    change: Change | None = None,
+    seed: str = "",
+    partly: bool = False,
 ) -> Forecast | None:
-    """Return the forecast of a plan; None where it would be a guess or the plan cannot end on this fleet."""
-    if plays <= 0 or not _can_be_played(plan) or not _is_known(plan, fleet.paces):
+    """Return the forecast of a plan; None where it would be a guess or the plan cannot end on this fleet.
+
+    With `partly` calls of tools that ran too seldom end at once, unless there are no others.
+    """
+    unknown = unknown_tools(plan, fleet.paces)
+    if plays <= 0 or not _can_be_played(plan) or not _is_known(plan, unknown, partly=partly):
         return None
-    stage = _Stage(fleet, change or Change(), seed or plan.hash)
+    stage = _Stage(fleet, change or Change(), seed or plan.hash, unknown)
     played = _simple(plan)
     found: list[int] = []
     for number in range(plays):
@@ -125,8 +136,9 @@ def unknown_tools(plan: LoweredPlan, paces: Mapping[str, Pace]) -> list[str]:
     return [tool for tool in tools if calls.get(tool, 0) < SAMPLES_LEAST]
 
 
-def _is_known(plan: LoweredPlan, paces: Mapping[str, Pace]) -> bool:
-    return bool(plan.specs) and not unknown_tools(plan, paces)
+def _is_known(plan: LoweredPlan, unknown: list[str], *, partly: bool) -> bool:
+    tools = {spec.tool for spec in plan.specs if spec.tool is not None}
+    return bool(plan.specs) and (not unknown or (partly and len(unknown) < len(tools)))
 
 
 def _can_be_played(plan: LoweredPlan) -> bool:
@@ -148,7 +160,8 @@ def _simple(plan: LoweredPlan) -> LoweredPlan:
 class _Stage:
     """A shard of its own with the changed fleet, on which plays follow each other; it learns nothing."""
 
-    def __init__(self, fleet: FleetSnapshot, change: Change, seed: str) -> None:
+    def __init__(self, fleet: FleetSnapshot, change: Change, seed: str, without_figure: Iterable[str]) -> None:
+        self._without_figure = frozenset(without_figure)
         self._shard = Shard()
         self._shard.settings.pace_rows_most = self._shard.settings.spending_rows_most = 0
         self._shard.settings.proposals_most = self._shard.settings.trial_runs = 0
@@ -175,10 +188,12 @@ class _Stage:
         item: AnyInput = RequestReceived(id=name, by=_BY, constellation=name, plan=plan)
         while True:
             for dispatch, expects_ms in self._step(item):
-                if not expects_ms:
-                    return None
+                took_ms = 0
+                if dispatch.tool not in self._without_figure:
+                    if not expects_ms:
+                        return None
+                    took_ms = times.takes_ms(dispatch.tool, dispatch.device, expects_ms)
                 order += 1
-                took_ms = times.takes_ms(dispatch.tool, dispatch.device, expects_ms)
                 heappush(running, (self._now_ms + took_ms, order, dispatch, took_ms))
             if not running:
                 break
@@ -235,6 +250,8 @@ def harmless(offer: Offer) -> Offer:
 
 
 TOOLS_NAMED_MOST = 4
+NAMED_MOST: Final = 50
+"""Tasks without a figure that an answer names; its sentence names four."""
 DEVICES_NAMED_MOST = 4
 NOT_PLAYED = (
     "The course of this plan depends on a result or on a person, or a device cannot take all of its tasks, "
@@ -247,16 +264,19 @@ def what_if(
 ) -> WhatIf:
     """Return both forecasts; `words` name the change."""
     plays = plays_for(len(plan.specs), STEPS_MOST)
-    now = forecast(plan, fleet, plays=plays)
-    then = forecast(plan, fleet, plays=plays, change=change) if now is not None else None
+    now = forecast(plan, fleet, plays=plays, partly=True)
+    then = forecast(plan, fleet, plays=plays, change=change, partly=True) if now is not None else None
+    unknown = unknown_tools(plan, fleet.paces)
+    left_out = [spec.id for spec in plan.specs if spec.tool in unknown]
+    lacking = left_out_words(left_out) if now is not None else ""
     return {
         "name": plan.name,
         "plan_hash": plan.hash,
         "change": words,
         "within_ms": within_ms,
-        "now": _course(now, within_ms),
-        "then": _course(then, within_ms),
-        "said": _said(plan, fleet, now, then, words, long=plays == 0),
+        "now": _course(now, within_ms, left_out),
+        "then": _course(then, within_ms, left_out),
+        "said": _said(plan, fleet, now, then, words, long=plays == 0) + lacking,
     }
 
 
@@ -277,11 +297,23 @@ def no_work_of(devices: Iterable[Device]) -> str:
     return told + (f" {more} more devices take none." if more > 0 else "")
 
 
-def _course(found: Forecast | None, within_ms: int | None) -> Course | None:
+def left_out_words(tasks: Sequence[str]) -> str:
+    """Return a sentence on the tasks that an estimate lacks, a space before it; empty if it lacks none."""
+    if not tasks:
+        return ""
+    whose = "whose tool" if len(tasks) == 1 else "whose tools"
+    return f" Not in it: {listed(tasks, 'task')}, {whose} ran too seldom for a figure; three calls are enough."
+
+
+def _course(found: Forecast | None, within_ms: int | None, left_out: list[str]) -> Course | None:
     if found is None:
         return None
-    chance = round(found.chance(within_ms), 3) if within_ms is not None else None
-    return {**estimate_of(found), "chance": chance, "plays": len(found.plays_ms)}
+    # A time that lacks some tasks has no chance that could be told.
+    chance = round(found.chance(within_ms), 3) if within_ms is not None and not left_out else None
+    course: Course = {**estimate_of(found), "chance": chance, "plays": len(found.plays_ms)}
+    if left_out:
+        course["left_out"] = left_out[:NAMED_MOST]
+    return course
 
 
 def _said(

@@ -1,8 +1,9 @@
 """The forecast of a running constellation: its expected end, the chance of its deadline, and the same after a change.
 
-Owns when there is no forecast: the course depends on a result, a person or a model, or a tool ran too seldom. It is
-silent then, and says why. A change is a device that is off, another one like it, or an edit, which is judged like any
-other and made on a copy only. Waiting work of other constellations is not played.
+Owns when there is no forecast: the course depends on a result, a person or a model, or each tool that is left ran too
+seldom. It is silent then, and says why. Where some of the tools ran too seldom, it tells the time of the rest and names
+the tasks that are not in it. A change is a device that is off, another one like it, or an edit, which is judged like
+any other and made on a copy only. Waiting work of other constellations is not played.
 """
 
 from __future__ import annotations
@@ -23,7 +24,16 @@ from starloom.core.step import step
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast import budgets
 from starloom.planner.forecast.course import Course, Played
-from starloom.planner.forecast.plans import PLAYS_LEAST, PLAYS_MOST, Change, Forecast, listed, no_work_of
+from starloom.planner.forecast.plans import (
+    NAMED_MOST,
+    PLAYS_LEAST,
+    PLAYS_MOST,
+    Change,
+    Forecast,
+    left_out_words,
+    listed,
+    no_work_of,
+)
 from starloom_protocol.api.previews import ExpectedTask, RunCourse, RunWhatIf
 from starloom_protocol.records.entities import Fault, Record, decode_entity
 from starloom_protocol.stream.feed import ACCESS, FLEET
@@ -65,9 +75,16 @@ class Foreseen:
         """The expected end."""
         return self.at_ms + self.left.expected_ms if self.left is not None else self.expected.end_ms
 
+    @property
+    def left_out(self) -> list[str]:
+        """The open tasks whose tools ran too seldom for a figure, a list by its own id; their time is in no play."""
+        return list(dict.fromkeys(one.group or one.task for one in self.expected.tasks if not one.timed))
+
     def chance(self, deadline_ms: int) -> float | None:
-        """Return the share of plays that end by a moment; None if there are too few to tell."""
-        return self.left.chance(deadline_ms - self.at_ms) if self.left is not None else None
+        """Return the share of plays that end by a moment; None if there are too few, or if they lack tasks."""
+        if self.left is None or self.left_out:
+            return None
+        return self.left.chance(deadline_ms - self.at_ms)
 
 
 def silence(state: Shard, name: str) -> str:
@@ -81,7 +98,9 @@ def silence(state: Shard, name: str) -> str:
     if why:
         return f"{why}, so there is no expected end."
     unknown = _unknown_tools(state, constellation)
-    return f"{listed(unknown)} ran too seldom for an estimate: three calls are enough." if unknown else ""
+    if not unknown or len(unknown) < len(_open_tools(constellation)):
+        return ""
+    return f"{listed(unknown)} ran too seldom for an estimate: three calls are enough."
 
 
 def _doubts(constellation: Constellation) -> Iterator[str]:
@@ -130,10 +149,15 @@ def _unknown_tools(state: Shard, constellation: Constellation) -> list[str]:
     calls: dict[str, int] = {}
     for row in state.fleet.paces.values():
         calls[row.tool] = calls.get(row.tool, 0) + row.count
+    return [tool for tool in _open_tools(constellation) if calls.get(tool, 0) < SAMPLES_LEAST]
+
+
+def _open_tools(constellation: Constellation) -> list[str]:
+    """Return the tools that are still to be called."""
     open_tasks = (key for key, record in constellation.tasks.items() if record.state not in FINAL_TASK_STATES)
     waiting = (key for key, group in constellation.groups.items() if group.state is GroupState.WAITING)
     tools = dict.fromkeys(constellation.specs[key].tool for key in (*open_tasks, *waiting))
-    return [tool for tool in tools if tool is not None and calls.get(tool, 0) < SAMPLES_LEAST]
+    return [tool for tool in tools if tool is not None]
 
 
 def foresee(
@@ -150,7 +174,7 @@ def foresee(
     why = silence(state, name)
     if why:
         return why
-    course = Course(state, name, now_ms, change, held)
+    course = Course(state, name, now_ms, change, held, _unknown_tools(state, state.constellations[name]))
     if course.lost:
         return f"{listed(course.lost)} runs there and may not be repeated, so a person would have to decide."
     if course.open > OPEN_MOST:
@@ -296,13 +320,14 @@ def _course(found: Foreseen | str, by_ms: int | None) -> RunCourse | None:
     if isinstance(found, str):
         return None
     chance = found.chance(by_ms) if by_ms is not None else None
-    placed = sorted(found.expected.tasks, key=lambda one: (one.begin_ms, one.task))
+    timed = [one for one in found.expected.tasks if one.timed]
+    placed = sorted(timed, key=lambda one: (one.begin_ms, one.task))
     tasks: list[ExpectedTask] = [
         {"task": one.task, "device": one.device, "begin_ms": one.begin_ms, "end_ms": one.end_ms}
         for one in placed[:TASKS_SHOWN_MOST]
     ]
     left = found.left
-    return {
+    course: RunCourse = {
         "end_ms": found.end_ms,
         "low_ms": found.at_ms + left.low_ms if left is not None else None,
         "high_ms": found.at_ms + left.high_ms if left is not None else None,
@@ -311,19 +336,23 @@ def _course(found: Foreseen | str, by_ms: int | None) -> RunCourse | None:
         "tasks": tasks,
         "more": max(0, len(placed) - TASKS_SHOWN_MOST),
     }
+    if left_out := found.left_out:
+        course["left_out"] = left_out[:NAMED_MOST]
+    return course
 
 
 def _said(now: Foreseen | str, then: Foreseen | str | None, words: str) -> str:
     if isinstance(now, str):
         return now
     if then is None:
-        return f"It should end in {_time_words(max(0, now.end_ms - now.at_ms))}."
+        return f"It should end in {_time_words(max(0, now.end_ms - now.at_ms))}." + left_out_words(now.left_out)
     if isinstance(then, str):
         return f"{words}: {then}"
     more_ms, whole_ms = then.end_ms - now.end_ms, max(1, now.end_ms - now.at_ms)
+    lacking = left_out_words(then.left_out)
     if abs(more_ms) < ABOUT_AS_LONG * whole_ms:
-        return f"{words}, it should end at about the same time."
-    return f"{words}, it should end about {_time_words(abs(more_ms))} {'later' if more_ms > 0 else 'earlier'}."
+        return f"{words}, it should end at about the same time.{lacking}"
+    return f"{words}, it should end about {_time_words(abs(more_ms))} {'later' if more_ms > 0 else 'earlier'}.{lacking}"
 
 
 def _budget_words(constellation: Constellation, now: Foreseen | str) -> str:

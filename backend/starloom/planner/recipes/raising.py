@@ -269,7 +269,15 @@ def _gate(edge: Dependency) -> Doc:
 def _rule(rule: RuleRecord) -> Doc:
     asked = _condition(rule.condition) if rule.condition else {}
     attempts = {"op": str(rule.attempts.op), "value": parse(rule.attempts.value or "0")} if rule.attempts else None
-    when = {"task": rule.task, "event": rule.event, "attempts": attempts, "code": rule.code, "whole": rule.whole}
+    failed = {"op": str(rule.failed.op), "value": parse(rule.failed.value or "0")} if rule.failed else None
+    when = {
+        "task": rule.task,
+        "event": rule.event,
+        "attempts": attempts,
+        "failed": failed,
+        "code": rule.code,
+        "whole": rule.whole,
+    }
     return {
         "name": rule.name,
         "when": {**_short(when), **asked},

@@ -25,6 +25,7 @@ from starloom_agent.toolkit.clients.mcp.keeping import Ask as AskKept
 from starloom_agent.toolkit.clients.mcp.reading import Ask
 from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored
+from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 MODULE: Final = __name__.partition(".tools.")[2]
@@ -32,6 +33,8 @@ MODULE: Final = __name__.partition(".tools.")[2]
 _TEXT_CHARS_MOST: Final = 512 * 1024
 """It becomes the result of a task; `complete` says whether more was there."""
 _FAULT_CHARS_MOST: Final = 1000
+_SAID_CHARS: Final = 120
+_LACKING_NAMED_MOST: Final = 4
 _FILES_MOST: Final = 20
 _CALL_S: Final = 600.0
 _READING: Final = frozenset({Effect.READ, Effect.REACH})
@@ -52,6 +55,8 @@ class McpToolSettings(msgspec.Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     keep_s: float = 0.0
     method: str = CALL
+    owes: list[str] | None = None
+    """The fields that its structured result must have; None: its server tells no schema of results."""
     returns: str = ""
     server: str = ""
     stands_for: str = ""
@@ -143,7 +148,31 @@ def _done(context: ToolContext, settings: McpToolSettings, given: dict[str, Any]
 
 def _call(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
     result = ask(CALL, {"name": settings.remote, "arguments": given})
-    return _value(context, settings, result, result.get("content"))
+    answer = _value(context, settings, result, result.get("content"))
+    if settings.owes is not None:
+        _hold_to_schema(settings, settings.owes, answer)
+    return answer
+
+
+def _hold_to_schema(settings: McpToolSettings, owed: list[str], answer: McpAnswer) -> None:
+    """Refuse a result that lacks what the schema of its tool promises: a plan reads its fields.
+
+    Raises:
+        ToolFailed: it is a fault of the server, by the specification of the protocol.
+    """
+    structured = answer.get("structured")
+    lacking = [name for name in owed if name not in structured] if isinstance(structured, dict) else []
+    if structured is None:
+        why = "gave only text, and no `structuredContent`"
+    elif not isinstance(structured, dict):
+        why = "gave a `structuredContent` that is no object"
+    elif lacking:
+        why = f"gave a `structuredContent` without {few(lacking, _LACKING_NAMED_MOST)}"
+    else:
+        return
+    whose = f"the MCP server {settings.server} has a fault: its tool {settings.remote}"
+    said = f"; it said {quoted(answer['text'][:_SAID_CHARS])}" if answer["text"] else ""
+    raise ToolFailed(Code.TOOL_FAILED, f"{whose} tells an `outputSchema` and {why}{said}")
 
 
 def _read(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:

@@ -9,6 +9,7 @@ import { forgetEverywhere } from "../../app/workspace/lastKnown.ts";
 import { holds, UNKNOWN } from "../../ui/away.tsx";
 import { Button, Tabs } from "../../ui/parts.tsx";
 import { useLab } from "../lab/BreakSomething.tsx";
+import { DiskCard } from "./DiskCard.tsx";
 import { ModelCard } from "./model/ModelCard.tsx";
 import { StandingCard } from "./Standing.tsx";
 import { SecretCard } from "./secrets/SecretCard.tsx";
@@ -90,6 +91,7 @@ export function SettingsPage() {
         </section>
         {owns && <ModelCard />}
         {runs && <SecretCard />}
+        {runs && <DiskCard />}
         <StandingCard />
         {mayBreak && (
           <section className="card" aria-label="Lab">

@@ -8,6 +8,8 @@ type FieldKind = "text" | "number" | "yes_no" | "choice" | "words" | "choices" |
 
 export interface Field {
   name: string;
+  /** What the form calls it, where its name alone is a word of programmers. */
+  title?: string;
   kind: FieldKind;
   required: boolean;
   /** What it is when it is left out. */
@@ -49,9 +51,11 @@ function read(text: string): Form {
   const object = resolved(root, root);
   const properties = isFields(object.properties) ? object.properties : {};
   const required = new Set(list(object, "required"));
-  const fields = Object.entries(properties).map(([name, schema]) =>
-    fieldOf(name, isFields(schema) ? resolved(schema, root) : {}, required.has(name), root),
-  );
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const field = fieldOf(name, isFields(schema) ? resolved(schema, root) : {}, required.has(name), root);
+    const title = titles(properties)[name];
+    return title ? { ...field, title: `${title} (${name})` } : field;
+  });
   // Schemas travel in canonical form, so their order says nothing: what people set most stands first.
   fields.sort((a, b) => place(a) - place(b));
   return { about: textOf(object.description), fields, closed: object.additionalProperties === false };
@@ -128,11 +132,21 @@ export function wrongWith(field: Field, value: Json): string | null {
 /** The label of a name: `newer_than` is `newer than`. */
 export const labelOf = (name: string): string => name.replaceAll("_", " ");
 
+/** The label of a field in a form: `variables (env)`, so that plans and the docs are read with the same word. */
+export const titleOf = (field: Field): string => field.title ?? labelOf(field.name);
+
+/** Words for names that only programmers know. A tool that is given `code` starts that, so `argv` is no command. */
+function titles(properties: Fields): Record<string, string> {
+  const argv = "code" in properties ? "arguments" : "command";
+  return { any_exit: "take any exit code", argv, cwd: "folder", env: "variables", stdin: "input text" };
+}
+
 /** What fields of many tools are for; the words of a tool about its own field come first. */
 const ABOUT: Record<string, string> = {
   argv: "The program and its arguments.",
   cwd: "The folder in which it runs.",
-  env: "Variables that the program gets.",
+  any_exit: "Any exit code counts as success; without it another one than 0 fails the task.",
+  env: "Variables of its environment, by name; for a password or a key choose a secret.",
   device_name: "A name that stands in each row of the result.",
   hidden: "Also files whose name begins with a dot.",
   host: "The computer, by its name or address.",
@@ -156,6 +170,8 @@ export function aboutOf(form: Form, name: string): string {
   const fields = new Set(form.fields.map((field) => field.name));
   const clauses = form.about.replaceAll(/\s+/g, " ").split(/(?<=[.;]) (?=[`A-Z])/);
   const own = clauses.find((clause) => leading(clause, fields).includes(name));
+  if (name === "argv" && fields.has("code"))
+    return "Words that the program is given, one a line: sys.argv[1:] in Python.";
   const said = own
     ?.replaceAll(/`([^`]+)`/g, (_, word: string) => (fields.has(word) ? labelOf(word) : word))
     .replace(/[.;]$/, "");

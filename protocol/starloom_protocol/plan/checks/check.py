@@ -349,12 +349,20 @@ class _Plan:
             condition = lowering.condition(when.output, when.op, when.value, place, given=given)
         if when.attempts is not None:
             attempts = record(Condition, op=when.attempts.op, output="", value=canonical(when.attempts.value))
+        failed = None
+        if when.failed is not None:
+            failed = record(Condition, op=when.failed.op, output="", value=canonical(when.failed.value))
+        if failed is not None and (when.event != "failed" or when.whole):
+            hint = "Write `event: failed`, and no `whole`: a rule with a number of failed tasks fires once."
+            reason = "`failed` counts what has failed so far"
+            self._found.add(Code.PLAN_INVALID, joined(place, "failed"), reason, hint=hint)
         return record(
             RuleRecord,
             attempts=attempts,
             code=when.code,
             condition=condition,
             event=when.event,
+            failed=failed,
             name=doc.name,
             operations=operations_text(kept),
             order=order,

@@ -398,6 +398,7 @@ class RuleWhenDoc(Doc):
     op: Annotated[Op | None, Field(strict=False)] = None
     value: Any = None
     attempts: AttemptsDoc | None = None
+    failed: AttemptsDoc | None = None
     code: Annotated[Code | None, Field(strict=False)] = None
     whole: bool = False
 

@@ -26,6 +26,11 @@ TOOLS = [
     {"name": "no/name", "inputSchema": {"type": "object"}},
     {"name": "no_schema"},
 ]
+PROMISING = [
+    {"name": "only_text", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}},
+    {"name": "part", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object", "required": ["n", "rows"]}},
+    {"name": "a_list", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}},
+]
 
 
 def say(message: dict[str, Any]) -> None:
@@ -38,6 +43,10 @@ def called(params: dict[str, Any]) -> dict[str, Any]:
     if name == "echo":
         text = {"type": "text", "text": f"{given['text']} {os.environ.get('TOKEN', '')}".strip()}
         return {"content": [text], "structuredContent": given}
+    if name == "only_text":
+        return {"content": [{"type": "text", "text": "three rows"}]}
+    if name in ("part", "a_list"):
+        return {"content": [], "structuredContent": {"n": 3} if name == "part" else [3]}
     if name == "picture":
         linked = {"type": "resource_link", "uri": "file:///x"}
         inner = {"type": "resource", "resource": {"uri": "x", "text": "inner"}}
@@ -71,8 +80,12 @@ def main(mode: str) -> None:
                 if ("result" in answered) is not (method == "ping"):
                     raise SystemExit(3)
             at = int(asked["params"].get("cursor", 0))
-            page: dict[str, Any] = {"tools": TOOLS[at : at + 3]}
-            say({"id": asked["id"], "result": page | ({"nextCursor": str(at + 3)} if at + 3 < len(TOOLS) else {})})
+            listed = PROMISING if mode == "promises" else TOOLS
+            page: dict[str, Any] = {"tools": listed[at : at + 3]}
+            say({"id": asked["id"], "result": page | ({"nextCursor": str(at + 3)} if at + 3 < len(listed) else {})})
+        elif mode == "prints":
+            print("looking ...", flush=True)
+            say({"id": asked["id"], "result": called(asked["params"])})
         elif mode == "refuses":
             say({"id": asked["id"], "error": {"code": -32602, "message": "no such thing"}})
         else:

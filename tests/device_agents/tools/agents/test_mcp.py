@@ -21,6 +21,7 @@ from starloom_agent.work.execution.toolcall import find_tool
 from starloom_protocol.plan.types.schemas import shape_of
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from tests.arch.documents import blocks
 from tests.device_agents.tools.conftest import Device
 from tests.waiting import SLOWER
 
@@ -145,6 +146,45 @@ def test_what_fails_there_fails_here_with_its_words(home: Path, device: Device) 
     found, _ = tools(home, "refuses")
     with pytest.raises(ToolFailed, match="no such thing"):
         call(device, found["mcp.notes.fail"], {})
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("only_text", "gave only text, and no `structuredContent`; it said 'three rows'"),
+        ("part", "gave a `structuredContent` without rows"),
+        ("a_list", "gave a `structuredContent` that is no object"),
+    ],
+)
+def test_a_result_without_what_its_schema_promises_fails(name: str, why: str, home: Path, device: Device) -> None:
+    found, _ = tools(home, "promises")
+    with pytest.raises(ToolFailed) as failed:
+        call(device, found[f"mcp.notes.{name}"], {})
+    assert failed.value.code == Code.TOOL_FAILED
+    fault = f"the MCP server notes has a fault: its tool {name} tells an `outputSchema` and {why}"
+    assert failed.value.detail == fault
+
+
+def test_a_print_during_a_call_fails_the_call(home: Path, device: Device) -> None:
+    found, _ = tools(home, "prints")
+    with pytest.raises(ToolFailed, match="a print of it goes to stderr"):
+        call(device, found["mcp.notes.echo"], {"text": "x"})
+
+
+def test_the_server_of_the_documents_is_offered_and_answers(home: Path, device: Device) -> None:
+    (program,) = (block.text for block in blocks() if "server=disks" in block.flags)
+    home.mkdir()
+    (home / "disks.py").write_text(QUICK + "\n" + program, encoding="utf-8")
+    (home / FILE).write_text(f'[servers.disks]\ncommand = ["{sys.executable}", "{home / "disks.py"}"]\n')
+    (home / FILE).chmod(0o600)
+    (free,) = find_tools(home, home, print)
+    assert (free.name, free.title) == ("mcp.disks.free", "How much of a folder's disk is free")
+    value = call(device, free, {"folder": str(home)})
+    assert value["structured"].keys() == {"free_bytes", "whole_bytes"}
+    assert 0 < value["structured"]["free_bytes"] < value["structured"]["whole_bytes"]
+    assert shape_of(free.returns).at("/structured/free_bytes").words() == "a whole number"
+    with pytest.raises(ToolFailed, match="there is no folder /not/there"):
+        call(device, free, {"folder": "/not/there"})
 
 
 @pytest.mark.parametrize("args", [{}, {"text": "x", "other": 1}])

@@ -12,6 +12,7 @@ from starloom.store.sql.history import PastCommit
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, category_of
 from starloom_protocol.stream.feed import decode_event, encode_event
 from starloom_protocol.wire.frames import Dispatch
+from tests.edge.routes.requests.test_schedules import PLAN, make, turn_to
 from tests.edge.routes.work.test_forks import done, get
 from tests.edge.world import World, an_offer, chain, settle
 from tests.store.memory import MemoryStore
@@ -196,3 +197,34 @@ async def test_every_kind_of_this_log_has_its_subject(world: World) -> None:
     store = await durable(world)
     found = {decode_event(raw).kind for commit in store.history.commits for raw in commit.events}
     assert {kind for kind in found - set(HOUSEKEEPING) if category_of(kind) is Category.OTHER} == set()
+
+
+async def test_work_of_a_schedule_and_of_a_rule_names_them(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world, offer=an_offer("t.one"))
+    rule = {
+        "name": "again",
+        "when": {"task": "look", "event": "succeeded"},
+        "edit": [{"add_task": {"id": "more", "tool": "t.one"}}],
+        "reason": "once more",
+    }
+    made = await make(world, name="Hourly", plan={**PLAN, "rules": [rule]})
+    await turn_to(world, made["next"][0])
+    await agent.done(await agent.next(Dispatch), "1")
+    await agent.done(await agent.next(Dispatch), "1")
+    await settle()
+    await durable(world)
+    found = (await get(world, A, limit=200))["items"]
+    names = {item["kind"]: item["by_name"] for item in found if item["stream"].startswith("c-")}
+    assert names["request_accepted"] == names["started"] == "the schedule Hourly"
+    assert names["plan_edited"] == "the rule again"
+    assert names["task_leased"] == "the hub"
+
+
+async def test_the_end_of_a_deadline_names_who_had_asked(world: World) -> None:
+    await world.submit(chain("t.one"), deadline_s=60)
+    await world.clock.advance(61_000)
+    await settle()
+    await durable(world)
+    found = (await get(world, A, limit=200))["items"]
+    assert {item["by_name"] for item in found if item["kind"] == "cancelling"} == {"the hub, for root"}

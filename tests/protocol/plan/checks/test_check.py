@@ -361,6 +361,16 @@ def test_rules() -> None:
     assert places(twice) == {("duplicate_id", "rules[1].name"), ("plan_invalid", "rules[2]")}
 
 
+def test_a_rule_counts_what_has_failed() -> None:
+    when = {"task": "a", "event": "failed", "failed": {"op": "gt", "value": 5}}
+    (rule,) = made(plan(tool("a"), tool("b"), rules=[{**RULE, "when": when}])).rules
+    assert rule.failed is not None
+    assert (rule.failed.op, rule.failed.value) == (Op.GT, "5")
+    for wrong in ({"event": "succeeded"}, {"whole": True}):
+        refused = plan(tool("a"), tool("b"), rules=[{**RULE, "when": {**when, **wrong}}])
+        assert places(refused) == {("plan_invalid", "rules[0].when.failed")}
+
+
 def test_a_sentence_is_lowered_with_its_values_and_condition() -> None:
     sentence = {
         "text": "{n} on {where}.",

@@ -25,8 +25,8 @@ from starloom.store.chain import ChainedCommit, Pruning, Walk
 from starloom.store.port import ActivityFilter
 from starloom_protocol.api.history import ActivityRow, ChainCheck, PrunedParts, Replayed
 from starloom_protocol.api.service import Items
-from starloom_protocol.records.entities import Attempt, decode_entity
-from starloom_protocol.stream.authors import name_of, told_name
+from starloom_protocol.records.entities import Attempt, Head, decode_entity
+from starloom_protocol.stream.authors import ENGINE, name_of, told_name
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 from starloom_protocol.values import parse
@@ -40,6 +40,8 @@ FILES_TOLD_MOST = 5
 PATH_CHARS_MOST = 200
 RESULT_CHARS_MOST = 256 * 1024
 """A longer result is not read for its files: a page of the record reads fifty results."""
+ASKED_BEFORE = frozenset({EventKind.CANCELLING, EventKind.REQUEST_ACCEPTED, EventKind.STARTED})
+"""Deeds that the hub does by its own clock only where a schedule or a person had decided them before."""
 _A = V1 + "/audit"
 Words = Annotated[str, Query(max_length=200)]
 
@@ -95,7 +97,7 @@ class Activity:
             "seq": event.seq,
             "at": entity_json.iso(event.at_ms),
             "by": event.by,
-            "by_name": self._author_name(event.by),
+            "by_name": self._author_name(event, headline[0] if headline is not None else None),
             "kind": event.kind,
             "category": category_of(event.kind),
             "about": event.about,
@@ -105,9 +107,17 @@ class Activity:
             "files_count": len(files),
         }
 
-    def _author_name(self, author: str) -> str:
-        device = self._hub.fleet.devices.get(name_of(author))
-        return device.name if device is not None else told_name(author)
+    def _author_name(self, event: Event, head: Head | None) -> str:
+        """Return who did it: of what the hub begins or ends for somebody, the schedule or the person who had asked."""
+        device = self._hub.fleet.devices.get(name_of(event.by))
+        if device is not None:
+            return device.name
+        if event.by != ENGINE or event.kind not in ASKED_BEFORE or head is None:
+            return told_name(event.by)
+        if head.schedule is None:
+            return f"{told_name(ENGINE)}, for {told_name(head.author)}"
+        known = self._hub.fleet.schedules.get(head.schedule)
+        return f"the schedule {known.name if known is not None else head.name}"
 
     async def _proposed(self, about: str) -> str:
         """Return the title of a proposed recipe, which is the name of its constellation; empty for other ids."""

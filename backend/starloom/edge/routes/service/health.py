@@ -1,8 +1,11 @@
-"""Routes about the hub itself: health, readiness, metrics and the OpenAPI document. They read and change nothing."""
+"""Routes about the hub itself: health, readiness, disk, metrics and the OpenAPI document. They change nothing."""
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -12,24 +15,30 @@ from starloom.edge.access.guard import V1
 from starloom.edge.agents.aip import AipEndpoint
 from starloom.edge.hub import Hub
 from starloom.edge.live.views import FleetView
+from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
-from starloom_protocol.api.service import Health, Readiness
+from starloom_protocol.api.service import Health, HubDisk, Readiness
+from starloom_protocol.vocabulary import Code
 
 Gauge = Callable[[], float]
 
 
 class Service:
-    """Routes about the hub itself. `gauges` are further figures by name, for `/metrics`."""
+    """Routes about the hub itself. `gauges` are further figures by name, for `/metrics`; `data` is its data folder."""
 
-    def __init__(self, hub: Hub, app: FastAPI, aip: AipEndpoint, gauges: dict[str, Gauge] | None = None) -> None:
+    def __init__(
+        self, hub: Hub, app: FastAPI, aip: AipEndpoint, gauges: dict[str, Gauge] | None = None, data: Path | None = None
+    ) -> None:
         self._hub = hub
         self._app = app
         self._aip = aip
         self._gauges = gauges or {}
+        self._data = data
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/healthz", self.healthz, methods=["GET"])
         router.add_api_route("/readyz", self.readyz, methods=["GET"])
+        router.add_api_route(V1 + "/disk", self.disk, methods=["GET"])
         router.add_api_route("/metrics", self.metrics, methods=["GET"], response_class=PlainTextResponse)
         router.add_api_route(V1 + "/openapi.json", self.openapi, methods=["GET"], include_in_schema=False)
 
@@ -44,6 +53,19 @@ class Service:
         if waiting:
             return json_reply({"status": "not ready", "waits_for": waiting}, 503, {"Retry-After": "1"})
         return json_reply({"status": "ready"})
+
+    async def disk(self) -> JsonReply[HubDisk]:
+        """Show how much of the disk under the hub's data folder is free; it is looked at when it is asked."""
+        if self._data is None:
+            raise Problem(Code.NOT_FOUND, "this hub has no data folder of its own")
+        folder = str(self._data)
+        try:
+            # A network file system may let this wait.
+            usage = await asyncio.to_thread(shutil.disk_usage, self._data)
+        except OSError as error:
+            fault = error.strerror or str(error)
+            return json_reply({"folder": folder, "free_bytes": None, "whole_bytes": None, "fault": fault})
+        return json_reply({"folder": folder, "free_bytes": usage.free, "whole_bytes": usage.total, "fault": ""})
 
     async def metrics(self) -> Response:
         """Give figures in the Prometheus text format."""

@@ -2,7 +2,7 @@
 import { useEffect, useId, useState } from "react";
 import { isFields, type Json, nodeOf } from "../../../model/rows/document.ts";
 import { pointerWords, type Use } from "../../../model/rows/row.ts";
-import { type Field, labelOf } from "../../../model/rows/schema.ts";
+import { type Field, titleOf } from "../../../model/rows/schema.ts";
 import { Button } from "../../../ui/parts.tsx";
 
 interface FieldControlProps {
@@ -30,7 +30,7 @@ export function FieldControl(props: FieldControlProps) {
   const param = nodeOf(value, "param");
   const each = nodeOf(value, "each");
   const secret = nodeOf(value, "secret");
-  const label = labelOf(field.name);
+  const label = titleOf(field);
   useEffect(() => {
     if (!fresh) return;
     const control = document.getElementById(id);
@@ -158,7 +158,7 @@ function Constant({ id, field, value, locked, onValue }: ConstantProps) {
     case "choices": {
       const chosen = Array.isArray(value) ? value.map(String) : [];
       return (
-        <span id={id} role="group" aria-label={labelOf(field.name)} className="row wrap tight">
+        <span id={id} role="group" aria-label={titleOf(field)} className="row wrap tight">
           {field.choices.map((one) => (
             <button
               key={one}

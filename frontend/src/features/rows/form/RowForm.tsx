@@ -30,7 +30,7 @@ import type { RowFault } from "../../../model/rows/faults.ts";
 import { argAsParam, typeOf, withoutParam } from "../../../model/rows/params.ts";
 import type { Row } from "../../../model/rows/row.ts";
 import { branches } from "../../../model/rows/sample.ts";
-import { aboutOf, type Field, type Form, labelOf } from "../../../model/rows/schema.ts";
+import { aboutOf, type Field, type Form, labelOf, titleOf } from "../../../model/rows/schema.ts";
 import { withWhere } from "../../../model/rows/where.ts";
 import type { TaskPreviewRow } from "../../../model/types.ts";
 import { Button } from "../../../ui/parts.tsx";
@@ -139,7 +139,7 @@ export function RowForm(props: RowFormProps) {
                 setFresh(field.name);
               }}
             >
-              {labelOf(field.name)}
+              {titleOf(field)}
             </button>
           ))}
         </div>

@@ -214,6 +214,7 @@ function operationDoc(operation: Fields): Fields {
 function ruleDoc(rule: RuleRecord): Fields {
   const condition = rule.condition ? conditionDoc(rule.condition) : {};
   const attempts = rule.attempts ? { op: rule.attempts.op, value: parsed(rule.attempts.value ?? "0") } : undefined;
+  const failed = rule.failed ? { op: rule.failed.op, value: parsed(rule.failed.value ?? "0") } : undefined;
   const operations = parsed(rule.operations);
   return {
     name: rule.name,
@@ -222,6 +223,7 @@ function ruleDoc(rule: RuleRecord): Fields {
       event: rule.event,
       ...condition,
       attempts,
+      failed,
       code: rule.code ?? undefined,
       whole: rule.whole || undefined,
     }),

@@ -1,0 +1,21 @@
+/** The free space of the hub's disk, read when the page is opened and by the button alone. */
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+import { openPage } from "../../../dev/openPage.tsx";
+
+it("tells how much of the disk is free, and looks again when asked", async () => {
+  const hub = openPage("/settings", { role: "operator" });
+  const card = await screen.findByRole("region", { name: "Disk of the hub" });
+  await within(card).findByText(/23 GB of 120 GB are free/);
+  const asked = () => hub.calls.filter((call) => call.path === "/disk").length;
+  expect(asked()).toBe(1);
+  await userEvent.click(within(card).getByRole("button", { name: "Look again" }));
+  await waitFor(() => expect(asked()).toBe(2));
+});
+
+it("is not for those who may not see the fleet's own machines", async () => {
+  openPage("/settings", { role: "viewer" });
+  await screen.findByText("Allowed from now on");
+  expect(screen.queryByRole("region", { name: "Disk of the hub" })).toBeNull();
+});
