@@ -26,6 +26,7 @@ from starloom.planner.requests.limits import Limit, in_slots, limits_in, not_abo
 from starloom.planner.requests.phrases import (
     Phrase,
     Word,
+    direction_of,
     forms_in,
     left_over,
     overlap,
@@ -65,6 +66,7 @@ _SPAN_MOST = 4
 """The words that the name of a device may have."""
 _AND = "and"
 _OF_SOURCE = frozenset({"of", "from"})
+_DIRECTIONS = _OF_SOURCE | {"to"}
 _OF_SEVERAL = frozenset({"both", "other", "others"})
 
 
@@ -75,17 +77,21 @@ def mentioned(
     places = _places(recipe, phrases)
     known = {word for words in places.values() for word in words}
     taken: dict[str, SlotValue] = {}
-    at = 1
-    while at < len(said):
-        before = said[at - 1].forms[-1:] if said[at - 1].forms else ()
-        meant = [name for name, words in places.items() if before and before[0] in words]
-        if len(meant) != 1 or meant[0] in taken:
-            at += 1
-            continue
-        found, end = _device_at(recipe, meant[0], said, at, fleet, known)
-        if found is not None:
-            taken[meant[0]] = found
-        at = end
+    heard: set[int] = set()
+    # *From*, *of* and *to* say which device is which; *on* is that which these leave open.
+    for told in (True, False):
+        at = 1
+        while at < len(said):
+            before = direction_of([form for word in said[:at] for form in word.forms]) if said[at - 1].forms else ""
+            meant = [name for name, words in places.items() if before in words and (told or name not in taken)]
+            if at in heard or (before in _DIRECTIONS) is not told or len(meant) != 1 or meant[0] in taken:
+                at += 1
+                continue
+            found, end = _device_at(recipe, meant[0], said, at, fleet, known)
+            if found is not None:
+                taken[meant[0]] = found
+                heard.update(range(at, end))
+            at = end
     return taken or _only_one(recipe, said, fleet)
 
 
@@ -105,8 +111,8 @@ def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
     places: dict[str, set[str]] = {name: set() for name, param in recipe.params.items() if param.type == "device"}
     for phrase in phrases:
         for slot in phrase.slots:
-            if slot in places and phrase.before(slot):
-                places[slot].add(phrase.before(slot))
+            if slot in places and phrase.direction(slot):
+                places[slot].add(phrase.direction(slot))
     sources = [words for words in places.values() if _OF_SOURCE & words]
     if len(sources) == 1:
         # *Collect PDFs of lena* may be said with *from*, which stands before the folder in its phrases.
@@ -257,6 +263,8 @@ class _Fit:
     """Whether no person needs to look at it: every value is there and looks like one of its type."""
     strange: int
     """The number of values that resemble nothing of their slot."""
+    lacking: bool
+    """Whether the phrase did without a device that the recipe needs."""
     unsaid: bool
     """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
 
@@ -347,14 +355,16 @@ def match(
     if not said or len(said) > WORDS_MOST:
         return Matched(Match.NONE, ())
     as_typed = _match(said, recipes, fleet, given)
-    if as_typed.outcome is Match.EXACT:
-        return as_typed
     known = spellings([_phrase(text) for recipe in recipes for text in recipe.phrases])
     right = spelled(said, known, fleet.by_name)
     if right == said:
         return as_typed
     # Misspelt words are corrected to offer a recipe, never to run one.
     meant = _match(right, recipes, fleet, given)
+    if as_typed.outcome is Match.EXACT:
+        # *Copy the databse notes.sqlite* is no folder of two words where the right word makes it another recipe.
+        other = meant.outcome is Match.EXACT and meant.candidates[0].recipe != as_typed.candidates[0].recipe
+        return Matched(Match.NEAR, (*meant.candidates, *as_typed.candidates)) if other else as_typed
     changed = sum(typed != meant for typed, meant in zip(said, right, strict=True))
     if meant.outcome is Match.NONE or (changed == 1 and meant.candidates[0].score < _WHOLE):
         return as_typed  # one corrected word is too little to offer a recipe by
@@ -377,7 +387,8 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     # `run the tests of shop everywhere` says more than `run {command} everywhere`: what it leaves open is asked.
     # So does one that fits as well where the devices of the other cannot do it.
     best = (whole[0].literals, whole[0].able) if whole else (0, False)
-    closer = [fit for fit in fits if whole and not fit.sure and (fit.literals, not best[1]) > (best[0], False)]
+    other = [fit for fit in fits if whole and not fit.sure and not fit.lacking]
+    closer = [fit for fit in other if (fit.literals, not best[1]) > (best[0], False)]
     if closer:
         ranked = sorted(closer, key=lambda fit: (fit.unsaid, fit.rank), reverse=True)
         found = _first_of_each([*(fit.candidate for fit in ranked), whole[0].candidate])
@@ -386,7 +397,8 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
         return Matched(Match.EXACT, (whole[0].candidate,))
     # A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
     partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, fit.strange, len(fit.candidate.missing)))
-    likely = _first_of_each([fit.candidate for fit in partial] or sorted(nears, key=lambda item: -item.score))
+    room = [] if any(not fit.lacking for fit in fits) else sorted(nears, key=lambda item: -item.score)
+    likely = _first_of_each([*(fit.candidate for fit in partial), *room])
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * _WHOLE]
     if strong:
         return Matched(Match.NEAR, tuple(strong[:CANDIDATES_MOST]))
@@ -423,7 +435,8 @@ def _try_recipe(
 
     best = 0.0
     forms = forms_in(said)
-    phrases = phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
+    usual, given_beside, needed = _unsaid(recipe, given)
+    phrases = phrases_of(tuple(recipe.phrases), _optional_in(recipe), usual, given_beside, needed)
     for phrase in phrases:
         for number, reading in enumerate(readings(phrase, said) if phrase.own <= forms else ()):
             if number >= _READINGS_MOST:
@@ -431,6 +444,8 @@ def _try_recipe(
             taken = {name: taken_from(name, words) for name, words in reading.items()}
             if not phrase.telling and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
+            if phrase.lacks in needed and not _are_plain(taken.values(), telling):
+                continue  # *back up my photos* is about photos, not about a folder of that name
             if phrase.parts[0][1] and taken[phrase.parts[0][0]].like_none:
                 continue  # *delete the largest files* is not about *delete* largest files
             fit = _fit(recipe, phrase, taken, given, fleet, -number, telling)
@@ -440,10 +455,12 @@ def _try_recipe(
             unheeded = in_slots(limits, reading.values())
             unused = (*not_in(left_over(words, phrases, devices), unheeded), *_unknown_in(given, recipe))
             fit = replace(fit, candidate=replace(fit.candidate, unused=unused), sure=fit.sure and not unheeded)
-            fits.append(fit)
+            if not fit.lacking or len(fit.candidate.missing) == 1:
+                fits.append(fit)
             if fit.sure:
                 break
-        best = max(best, overlap(phrase, forms))
+        if phrase.lacks not in needed:
+            best = max(best, overlap(phrase, forms))
     if not best:
         return fits, None
     named = mentioned(recipe, phrases, said, fleet)
@@ -454,21 +471,32 @@ def _try_recipe(
     return fits, replace(near, unused=unused)
 
 
+def _are_plain(values: Iterable[SlotValue], telling: Collection[str]) -> bool:
+    """Return whether values are all there, and are no words that recipes are about."""
+    return all(
+        item.filled and (item.trust is Trust.SURE or forms_in(words_of(str(item.value))).isdisjoint(telling))
+        for item in values
+    )
+
+
 def _optional_in(recipe: Recipe) -> frozenset[str]:
     """Return the parameters that may be left out, and that change what the recipe does when they are named."""
     named = {param.true_when_named for param in recipe.params.values()}
     return frozenset(name for name, param in recipe.params.items() if param.optional and name in named)
 
 
-def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the device parameters that words need not name: those with a default, and those given beside them."""
+def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the device parameters with a default, those given beside the words, and those that have to be said."""
     devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
     usual = frozenset(name for name, param in devices.items() if param.default is not None)
-    return usual, frozenset(name for name in devices if name in given)
+    given_beside = frozenset(name for name in devices if name in given)
+    needed = frozenset(name for name, param in devices.items() if param.default is None and not param.optional)
+    return usual, given_beside, needed - given_beside
 
 
 def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
-    """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program.
+    """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program,
+    and *errors* are no word to search a log for.
 
     Written as a name - `Pictures`, `./database` - it is one; so is any word where the rest of the phrase tells enough:
     *run the tests of site from nas on nas*.
@@ -477,7 +505,7 @@ def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phras
         return taken.bare and taken.value[0] in telling
     if len(phrase.telling) >= _TELLS_ENOUGH:
         return False
-    return kind == "path" and taken.trust is Trust.PLAIN and str(taken.value) in telling
+    return kind in ("path", "text") and taken.trust is Trust.PLAIN and str(taken.value) in telling
 
 
 def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> bool:
@@ -546,6 +574,7 @@ def _fit(
         ),
         sure=trusted and complete and not candidate.missing and not _unknown_in(given, recipe),
         strange=sum(item.like_none for item in said.values()),
+        lacking=not complete and phrase.lacks not in _optional_in(recipe),
         unsaid=trusted and unsaid,
     )
 

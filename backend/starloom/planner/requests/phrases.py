@@ -62,11 +62,12 @@ _SAME = {
 _SMALL = frozenset(
     {"what", "where", "how", "is", "are", "do", "does", "of", "to", "on", "in", "at", "for", "from", "with", "and"}
 ) | {"or", "all"}
+_DIVIDES = frozenset({"all", "both", "of"})
 _IDLE = word_set("some any there them these those then but so also")
 """Words whose absence changes nothing that a recipe does."""
 _PARTICLES = word_set(
     "up down last first time one two by be can it its that i have put get send show which when why new newest not as"
-    " if take check find search for where"
+    " if take check find search for where ok"
 )
 _PLAIN = frozenset({"zip"})
 """Words that mean one thing only, whatever stands around them."""
@@ -176,6 +177,19 @@ class Phrase:
         at = self.parts.index((slot, True))
         return self.parts[at - 1][0] if at and not self.parts[at - 1][1] else ""
 
+    def direction(self, slot: str) -> str:
+        """Return the word before a slot that tells the place of its device: *to* in *to each of {target}*."""
+        at = self.parts.index((slot, True))
+        return direction_of(["" if is_slot else form for form, is_slot in self.parts[:at]])
+
+
+def direction_of(forms: Sequence[str]) -> str:
+    """Return the last of forms that tells a direction: *of* and *each* behind *to* divide a number of devices."""
+    last = len(forms)
+    while last > 1 and forms[last - 1] in _DIVIDES and (forms[last - 2] in _DIVIDES or forms[last - 2] in _SMALL):
+        last -= 1
+    return forms[last - 1] if last else ""
+
 
 def spelled(words: Sequence[Word], known: Collection[str], names: Collection[str]) -> list[Word]:
     """Return the words with slips of the pen put right: those nearly like a word of a phrase, and no device's name."""
@@ -257,7 +271,11 @@ _PHRASES_MOST = 200
 
 @lru_cache(maxsize=1024)
 def phrases_of(
-    texts: tuple[str, ...], optional: frozenset[str], usual: frozenset[str], given: frozenset[str]
+    texts: tuple[str, ...],
+    optional: frozenset[str],
+    usual: frozenset[str],
+    given: frozenset[str],
+    needed: frozenset[str] = frozenset(),
 ) -> tuple[Phrase, ...]:
     """Return the phrases of a recipe, and those that they make together.
 
@@ -265,7 +283,7 @@ def phrases_of(
     as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates
     on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional`
     slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `given`,
-    they do without.
+    they do without. Every phrase also does without one of the `needed` devices, which is asked for then.
     """
     found = dict.fromkeys(read_phrase(text) for text in texts)
     written = list(found)
@@ -278,6 +296,10 @@ def phrases_of(
         shorter = _without_last(phrase, optional) or _without_known(phrase, usual, given, written)
         if shorter is not None and Phrase(shorter.parts) not in found:
             found.setdefault(shorter)
+    for phrase in list(found):
+        for shorter in _without_device(phrase, needed):
+            if Phrase(shorter.parts) not in found:
+                found.setdefault(shorter)
     return tuple(found)[: max(_PHRASES_MOST, len(texts))]
 
 
@@ -314,6 +336,21 @@ def _without_known(
     shorter = Phrase(tuple(before[:-1]), last)
     alike = Phrase(shorter.parts[:-2]) in written and shorter.parts[-1][1] and not shorter.parts[-2][1]
     return shorter if shorter.telling and (last in given or (last in usual and alike)) else None
+
+
+def _without_device(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
+    """Yield a phrase without each device that words may have left out: *copy {folder} to {target}*."""
+    if phrase.lacks or phrase.quoted:
+        return
+    for at, (name, is_slot) in enumerate(phrase.parts):
+        if not is_slot or name not in needed or at < _LEAST_PARTS or phrase.parts[at - 1][1]:
+            continue
+        word, before = phrase.parts[at - 1][0], phrase.parts[at - 2]
+        aside = before[1] and at > _LEAST_PARTS and phrase.parts[at - 3] == ("to", False)
+        shorter = Phrase((*phrase.parts[: at - 1], *phrase.parts[at + 1 :]), name)
+        # *To Papers on nas* without its device would take the name of an unknown device for a folder.
+        if word in _SMALL and not aside and before[0] not in _SMALL and shorter.telling and len(shorter.parts) > 1:
+            yield shorter
 
 
 def _forms_of(words: list[Word]) -> list[tuple[str, int]]:
