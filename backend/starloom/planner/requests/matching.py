@@ -26,7 +26,7 @@ from starloom.planner.requests.limits import Limit, in_slots, limits_in, not_abo
 from starloom.planner.requests.phrases import (
     Phrase,
     Word,
-    direction_of,
+    directions_of,
     forms_in,
     left_over,
     overlap,
@@ -37,6 +37,7 @@ from starloom.planner.requests.phrases import (
     spelled,
     spellings,
     typed,
+    without_device,
     without_umlauts,
     words_of,
 )
@@ -76,15 +77,18 @@ def mentioned(
     """Return the parameters of this recipe that the devices named in the words fill."""
     places = _places(recipe, phrases)
     known = {word for words in places.values() for word in words}
+    if not known:
+        return _only_one(recipe, said, fleet)
     taken: dict[str, SlotValue] = {}
     heard: set[int] = set()
+    before = directions_of([word.forms[-1] if word.forms else "" for word in said])
     # *From*, *of* and *to* say which device is which; *on* is that which these leave open.
     for told in (True, False):
         at = 1
         while at < len(said):
-            before = direction_of([form for word in said[:at] for form in word.forms]) if said[at - 1].forms else ""
-            meant = [name for name, words in places.items() if before in words and (told or name not in taken)]
-            if at in heard or (before in _DIRECTIONS) is not told or len(meant) != 1 or meant[0] in taken:
+            word = before[at]
+            meant = [name for name, words in places.items() if word in words and (told or name not in taken)]
+            if at in heard or (word in _DIRECTIONS) is not told or len(meant) != 1 or meant[0] in taken:
                 at += 1
                 continue
             found, end = _device_at(recipe, meant[0], said, at, fleet, known)
@@ -111,8 +115,8 @@ def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
     places: dict[str, set[str]] = {name: set() for name, param in recipe.params.items() if param.type == "device"}
     for phrase in phrases:
         for slot in phrase.slots:
-            if slot in places and phrase.direction(slot):
-                places[slot].add(phrase.direction(slot))
+            if slot in places and phrase.directions[slot]:
+                places[slot].add(phrase.directions[slot])
     sources = [words for words in places.values() if _OF_SOURCE & words]
     if len(sources) == 1:
         # *Collect PDFs of lena* may be said with *from*, which stands before the folder in its phrases.
@@ -263,8 +267,6 @@ class _Fit:
     """Whether no person needs to look at it: every value is there and looks like one of its type."""
     strange: int
     """The number of values that resemble nothing of their slot."""
-    lacking: bool
-    """Whether the phrase did without a device that the recipe needs."""
     unsaid: bool
     """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
 
@@ -355,6 +357,9 @@ def match(
     if not said or len(said) > WORDS_MOST:
         return Matched(Match.NONE, ())
     as_typed = _match(said, recipes, fleet, given)
+    taken = as_typed.candidates[0].params.values() if as_typed.outcome is Match.EXACT else ()
+    if as_typed.outcome is Match.EXACT and not any(isinstance(value, str) and " " in value for value in taken):
+        return as_typed
     known = spellings([_phrase(text) for recipe in recipes for text in recipe.phrases])
     right = spelled(said, known, fleet.by_name)
     if right == said:
@@ -372,37 +377,81 @@ def match(
     return Matched(Match.NEAR, tuple(offered[:CANDIDATES_MOST]))
 
 
-def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Matched:
-    fits: list[_Fit] = []
-    nears: list[Candidate] = []
+@dataclass(frozen=True)
+class _Asked:
+    """The words of a request, and what they are compared with.
+
+    `telling` are the words that recipes are about, `devices` those by which people call devices.
+    """
+
+    said: list[Word]
+    forms: frozenset[str]
+    fleet: FleetSnapshot
+    given: Mapping[str, Any]
+    telling: Collection[str]
+    devices: Collection[str]
+    limits: Sequence[Limit]
+
+
+def _asked(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> _Asked:
     telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
     devices = {word for device in fleet.devices for word in (plain_letters(device.name), *device.words)} | _OF_SEVERAL
-    limits = limits_in(said, fleet.by_name)
+    return _Asked(said, forms_in(said), fleet, given, telling, devices, limits_in(said, fleet.by_name))
+
+
+def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Matched:
+    fits: list[_Fit] = []
+    asked = _asked(said, recipes, fleet, given)
     for recipe in recipes:
-        fitting, near = _try_recipe(recipe, said, fleet, given, telling, devices, limits)
-        fits.extend(fitting)
-        if near is not None:
-            nears.append(near)
+        phrases = _phrases_of(recipe, given)
+        fits.extend(_fits(recipe, phrases, asked, phrases))
     whole = sorted((fit for fit in fits if fit.sure), key=lambda fit: fit.rank, reverse=True)
     # `run the tests of shop everywhere` says more than `run {command} everywhere`: what it leaves open is asked.
     # So does one that fits as well where the devices of the other cannot do it.
     best = (whole[0].literals, whole[0].able) if whole else (0, False)
-    other = [fit for fit in fits if whole and not fit.sure and not fit.lacking]
-    closer = [fit for fit in other if (fit.literals, not best[1]) > (best[0], False)]
+    closer = [fit for fit in fits if whole and not fit.sure and (fit.literals, not best[1]) > (best[0], False)]
     if closer:
         ranked = sorted(closer, key=lambda fit: (fit.unsaid, fit.rank), reverse=True)
         found = _first_of_each([*(fit.candidate for fit in ranked), whole[0].candidate])
         return Matched(Match.NEAR, tuple(found[:CANDIDATES_MOST]))
     if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
         return Matched(Match.EXACT, (whole[0].candidate,))
-    # A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
-    partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, fit.strange, len(fit.candidate.missing)))
-    room = [] if any(not fit.lacking for fit in fits) else sorted(nears, key=lambda item: -item.score)
-    likely = _first_of_each([*(fit.candidate for fit in partial), *room])
+    likely = _first_of_each(_likely(fits) or _nearly(recipes, asked))
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * _WHOLE]
     if strong:
         return Matched(Match.NEAR, tuple(strong[:CANDIDATES_MOST]))
     return Matched(Match.NONE, tuple(likely[:CANDIDATES_MOST]))
+
+
+def _likely(fits: Sequence[_Fit]) -> list[Candidate]:
+    """Return the candidates of fits, the likeliest first.
+
+    A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
+    """
+    partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, fit.strange, len(fit.candidate.missing)))
+    return [fit.candidate for fit in partial]
+
+
+def _nearly(recipes: Sequence[Recipe], asked: _Asked) -> list[Candidate]:
+    """Return the candidates of words that fit no phrase: first those that would with one more device.
+
+    *Copy results to archiv* says the folder and where it goes; *from* is asked.
+    """
+    fits: list[_Fit] = []
+    nears: list[Candidate] = []
+    for recipe in recipes:
+        phrases = _phrases_of(recipe, asked.given)
+        near = _near(recipe, phrases, asked)
+        if near is None:
+            continue
+        nears.append(near)
+        devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
+        needed = frozenset(name for name, param in devices.items() if param.default is None and not param.optional)
+        shorter = without_device(phrases, needed.difference(asked.given))
+        fits.extend(
+            fit for fit in _fits(recipe, shorter, asked, phrases, plain=True) if len(fit.candidate.missing) == 1
+        )
+    return [*_likely(fits), *sorted(nears, key=lambda item: -item.score)]
 
 
 def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -412,63 +461,64 @@ def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
     return list(found.values())
 
 
-def _try_recipe(
-    recipe: Recipe,
-    said: list[Word],
-    fleet: FleetSnapshot,
-    given: Mapping[str, Any],
-    telling: Collection[str],
-    devices: Collection[str],
-    limits: Sequence[Limit],
-) -> tuple[list[_Fit], Candidate | None]:
-    """Return the whole fits, and the best partial one. `devices` are the words by which people call devices.
+def _near(recipe: Recipe, phrases: tuple[Phrase, ...], asked: _Asked) -> Candidate | None:
+    """Return a recipe whose phrases have words in common with those that were said."""
+    best = max((overlap(phrase, asked.forms) for phrase in phrases), default=0.0)
+    if not best:
+        return None
+    named = mentioned(recipe, phrases, asked.said, asked.fleet)
+    near = _candidate(recipe, named, asked.given, min(_WHOLE - 1, round(best * _WHOLE)), asked.fleet)
+    unheeded = not_about(asked.limits, phrases)
+    left = (
+        *left_over(asked.said, phrases, asked.devices),
+        *_devices_left_over(asked.said, phrases, near.params, asked.fleet),
+    )
+    return replace(near, unused=(*not_in(left, unheeded), *_unknown_in(asked.given, recipe)))
 
-    No fit is sure that leaves one of the `limits` without a word of its phrase.
+
+def _phrases_of(recipe: Recipe, given: Mapping[str, Any]) -> tuple[Phrase, ...]:
+    return phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
+
+
+def _fits(
+    recipe: Recipe, tried: Iterable[Phrase], asked: _Asked, phrases: Collection[Phrase], *, plain: bool = False
+) -> list[_Fit]:
+    """Return the phrases among `tried` that fit the words wholly; `phrases` are all of the recipe.
+
+    No fit is sure that leaves a limit without a word of its phrase. `plain`: only with values that nothing speaks
+    against.
     """
     fits: list[_Fit] = []
     known: dict[tuple[str, str], SlotValue] = {}
 
     def taken_from(name: str, words: str) -> SlotValue:
         if (name, words) not in known:
-            known[name, words] = take(words, recipe.params[name], fleet)
+            known[name, words] = take(words, recipe.params[name], asked.fleet)
         return known[name, words]
 
-    best = 0.0
-    forms = forms_in(said)
-    usual, given_beside, needed = _unsaid(recipe, given)
-    phrases = phrases_of(tuple(recipe.phrases), _optional_in(recipe), usual, given_beside, needed)
-    for phrase in phrases:
-        for number, reading in enumerate(readings(phrase, said) if phrase.own <= forms else ()):
+    for phrase in tried:
+        for number, reading in enumerate(readings(phrase, asked.said) if phrase.own <= asked.forms else ()):
             if number >= _READINGS_MOST:
                 break
             taken = {name: taken_from(name, words) for name, words in reading.items()}
             if not phrase.telling and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
-            if phrase.lacks in needed and not _are_plain(taken.values(), telling):
-                continue  # *back up my photos* is about photos, not about a folder of that name
             if phrase.parts[0][1] and taken[phrase.parts[0][0]].like_none:
                 continue  # *delete the largest files* is not about *delete* largest files
-            fit = _fit(recipe, phrase, taken, given, fleet, -number, telling)
+            if plain and not _are_plain(taken.values(), asked.telling):
+                continue  # *back up my photos* is about photos, not about a folder of that name
+            fit = _fit(recipe, phrase, taken, asked.given, asked.fleet, -number, asked.telling)
             # A device that is asked for in place of *June of the phone* would let June go without a word.
-            asked = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
-            words = [word for name in asked for word in words_of(reading.get(name, ""))]
-            unheeded = in_slots(limits, reading.values())
-            unused = (*not_in(left_over(words, phrases, devices), unheeded), *_unknown_in(given, recipe))
+            open_devices = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
+            words = [word for name in open_devices for word in words_of(reading.get(name, ""))]
+            unheeded = in_slots(asked.limits, reading.values())
+            left = left_over(words, phrases, asked.devices)
+            unused = (*not_in(left, unheeded), *_unknown_in(asked.given, recipe))
             fit = replace(fit, candidate=replace(fit.candidate, unused=unused), sure=fit.sure and not unheeded)
-            if not fit.lacking or len(fit.candidate.missing) == 1:
-                fits.append(fit)
+            fits.append(fit)
             if fit.sure:
                 break
-        if phrase.lacks not in needed:
-            best = max(best, overlap(phrase, forms))
-    if not best:
-        return fits, None
-    named = mentioned(recipe, phrases, said, fleet)
-    near = _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
-    unheeded = not_about(limits, phrases)
-    left = (*left_over(said, phrases, devices), *_devices_left_over(said, phrases, near.params, fleet))
-    unused = (*not_in(left, unheeded), *_unknown_in(given, recipe))
-    return fits, replace(near, unused=unused)
+    return fits
 
 
 def _are_plain(values: Iterable[SlotValue], telling: Collection[str]) -> bool:
@@ -485,13 +535,11 @@ def _optional_in(recipe: Recipe) -> frozenset[str]:
     return frozenset(name for name, param in recipe.params.items() if param.optional and name in named)
 
 
-def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return the device parameters with a default, those given beside the words, and those that have to be said."""
+def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the device parameters that words need not name: those with a default, and those given beside them."""
     devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
     usual = frozenset(name for name, param in devices.items() if param.default is not None)
-    given_beside = frozenset(name for name in devices if name in given)
-    needed = frozenset(name for name, param in devices.items() if param.default is None and not param.optional)
-    return usual, given_beside, needed - given_beside
+    return usual, frozenset(name for name in devices if name in given)
 
 
 def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
@@ -505,7 +553,8 @@ def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phras
         return taken.bare and taken.value[0] in telling
     if len(phrase.telling) >= _TELLS_ENOUGH:
         return False
-    return kind in ("path", "text") and taken.trust is Trust.PLAIN and str(taken.value) in telling
+    word = str(taken.value) if taken.trust is Trust.PLAIN else ""
+    return word in telling and (kind == "path" or (kind == "text" and word not in phrase.own))
 
 
 def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> bool:
@@ -574,7 +623,6 @@ def _fit(
         ),
         sure=trusted and complete and not candidate.missing and not _unknown_in(given, recipe),
         strange=sum(item.like_none for item in said.values()),
-        lacking=not complete and phrase.lacks not in _optional_in(recipe),
         unsaid=trusted and unsaid,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -177,18 +177,23 @@ class Phrase:
         at = self.parts.index((slot, True))
         return self.parts[at - 1][0] if at and not self.parts[at - 1][1] else ""
 
-    def direction(self, slot: str) -> str:
-        """Return the word before a slot that tells the place of its device: *to* in *to each of {target}*."""
-        at = self.parts.index((slot, True))
-        return direction_of(["" if is_slot else form for form, is_slot in self.parts[:at]])
+    @cached_property
+    def directions(self) -> Mapping[str, str]:
+        """The word before each slot that tells the place of a device: *to* in *to each of {target}*."""
+        words = directions_of(["" if is_slot else form for form, is_slot in self.parts])
+        return {name: words[at] for at, (name, is_slot) in enumerate(self.parts) if is_slot}
 
 
-def direction_of(forms: Sequence[str]) -> str:
-    """Return the last of forms that tells a direction: *of* and *each* behind *to* divide a number of devices."""
-    last = len(forms)
-    while last > 1 and forms[last - 1] in _DIVIDES and (forms[last - 2] in _DIVIDES or forms[last - 2] in _SMALL):
-        last -= 1
-    return forms[last - 1] if last else ""
+def directions_of(forms: Sequence[str]) -> list[str]:
+    """Return for each of forms the last one before it that tells a direction.
+
+    *Of* and *each* behind *to* divide a number of devices: *to each of the servers*.
+    """
+    found = [""]
+    for at, form in enumerate(forms):
+        divides = form in _DIVIDES and at > 0 and forms[at - 1] in _SMALL
+        found.append(found[-1] if divides else form)
+    return found
 
 
 def spelled(words: Sequence[Word], known: Collection[str], names: Collection[str]) -> list[Word]:
@@ -271,11 +276,7 @@ _PHRASES_MOST = 200
 
 @lru_cache(maxsize=1024)
 def phrases_of(
-    texts: tuple[str, ...],
-    optional: frozenset[str],
-    usual: frozenset[str],
-    given: frozenset[str],
-    needed: frozenset[str] = frozenset(),
+    texts: tuple[str, ...], optional: frozenset[str], usual: frozenset[str], given: frozenset[str]
 ) -> tuple[Phrase, ...]:
     """Return the phrases of a recipe, and those that they make together.
 
@@ -283,7 +284,7 @@ def phrases_of(
     as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates
     on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional`
     slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `given`,
-    they do without. Every phrase also does without one of the `needed` devices, which is asked for then.
+    they do without.
     """
     found = dict.fromkeys(read_phrase(text) for text in texts)
     written = list(found)
@@ -296,10 +297,6 @@ def phrases_of(
         shorter = _without_last(phrase, optional) or _without_known(phrase, usual, given, written)
         if shorter is not None and Phrase(shorter.parts) not in found:
             found.setdefault(shorter)
-    for phrase in list(found):
-        for shorter in _without_device(phrase, needed):
-            if Phrase(shorter.parts) not in found:
-                found.setdefault(shorter)
     return tuple(found)[: max(_PHRASES_MOST, len(texts))]
 
 
@@ -338,7 +335,13 @@ def _without_known(
     return shorter if shorter.telling and (last in given or (last in usual and alike)) else None
 
 
-def _without_device(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
+@lru_cache(maxsize=256)
+def without_device(phrases: tuple[Phrase, ...], needed: frozenset[str]) -> tuple[Phrase, ...]:
+    """Return the phrases that those given make without one of the `needed` devices, each of which lacks it."""
+    return tuple(dict.fromkeys(shorter for phrase in phrases for shorter in _without_one(phrase, needed)))
+
+
+def _without_one(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
     """Yield a phrase without each device that words may have left out: *copy {folder} to {target}*."""
     if phrase.lacks or phrase.quoted:
         return
