@@ -41,6 +41,7 @@ from starloom.planner.requests.phrases import (
     without_umlauts,
     words_of,
 )
+from starloom.planner.requests.pointers import Place, pointer_in, running_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
 from starloom.planner.requests.slots import SlotValue, Trust, is_called_a_file, take
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
@@ -234,7 +235,8 @@ class Matched:
 
     `words` are those that were matched, and `given` the values beside them. `on_trial`: the words fit the first
     candidate exactly, and are near only because it is on trial. `gap` is a sentence about words that no recipe carries
-    out. `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*.
+    out, and `places` are the pages that do. `about_starloom`: they ask about Starloom itself, and are no work at all.
+    `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*.
     """
 
     outcome: Match
@@ -242,6 +244,8 @@ class Matched:
     rhythm: Rhythm | None = None
     on_trial: bool = False
     gap: str = ""
+    places: tuple[Place, ...] = ()
+    about_starloom: bool = False
     limit: str = ""
     words: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -290,6 +294,8 @@ def match_all(
     was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
     found = _with_limit(_match_all(words, catalogue, fleet, params, shown_to), words, fleet)
+    if found.outcome is not Match.EXACT and not found.on_trial and (answer := pointer_in(words, fleet)) is not None:
+        found = Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
     return replace(
         found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
     )
@@ -331,6 +337,9 @@ def _with_gap(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
     """Return a match of words that no recipe carries out without its candidates, which are about something else."""
     whole = found.candidates and found.candidates[0].score == _WHOLE
     gap = "" if found.outcome is Match.EXACT or found.rhythm is not None or whole else gap_in(words, fleet)
+    running = None if whole or found.outcome is Match.EXACT else running_in(words, fleet)
+    if running is not None:
+        return Matched(Match.NONE, (), gap="; ".join(filter(None, (running.sentence, gap))), places=running.places)
     return Matched(Match.NONE, (), gap=gap) if gap else found
 
 
