@@ -10,9 +10,12 @@ import pytest
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.endpoints.page_settings import PageModelSettings, in_force, keep
 from starloom.planner.model.transport import connecting
+from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Candidate, Match, Matched
+from starloom.planner.service import Planning
 from tests.edge.world import World, a_world
 from tests.models.server import Say, fake_model
+from tests.planner.fleets import device, fleet
 
 MODEL = "/api/v1/model"
 WORDS = {"request": "sing me a song about the sea"}
@@ -284,6 +287,7 @@ async def test_questions_about_starloom_never_go_to_the_model(tmp_path: Path) ->
     async with fake_model(Say(tool={"kind": "cannot", "text": "no"})) as fake:
         set_up: dict[str, Any] = {"llm_url": fake.url, "llm_model": "fake-1"}
         async with a_world(tmp_path, **set_up) as world, world.client() as http:
+            object.__setattr__(world.hub, "planner", Planning(load_catalogue(), lambda: fleet(device("nas")), list))
             shown = (await http.post("/api/v1/constellations/preview", json=asked)).json()["understood"]
             made = await http.post("/api/v1/constellations", json=asked)
     assert (shown["by_model"], shown["candidates"]) == (False, [])
