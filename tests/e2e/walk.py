@@ -33,7 +33,8 @@ STILL_MS = 300
 STILL_WITHIN_MS = 5_000 * SLOWER
 
 # A control that is on already, or says why it cannot be used, owes no answer.
-_CONTROLS = """() => {
+# `whole`: those as well, because a person reads them.
+_CONTROLS = """(whole) => {
   const seen = new Map();
   const all = document.querySelectorAll(
     "button, a[href], input, select, textarea, summary, [role=tab], [role=menuitem], [data-task]");
@@ -55,9 +56,9 @@ _CONTROLS = """() => {
       const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
       if (!hit || !flow.contains(hit) || !(one.contains(hit) || hit.contains(one))) continue;
     }
-    if (one.disabled || one.getAttribute("aria-disabled") === "true") continue;
-    if (one.matches("[aria-current], [aria-selected=true], [aria-pressed=true], input:checked[type=radio]")) continue;
-    if (one.href && one.href === location.href) continue;
+    if (!whole && (one.disabled || one.getAttribute("aria-disabled") === "true")) continue;
+    if (!whole && one.matches("[aria-current], [aria-selected=true], [aria-pressed=true], input:checked[type=radio]")) continue;
+    if (!whole && one.href && one.href === location.href) continue;
     const text = (one.getAttribute("aria-label") || one.title || one.innerText || one.placeholder || "").trim();
     const name = one.tagName.toLowerCase() + (one.className ? "." + String(one.className).split(" ")[0] : "") +
       " " + text.replaceAll(/\\s+/g, " ").slice(0, 48);
@@ -86,6 +87,23 @@ _AIM = """(name) => {
   const over = hit && (one.contains(hit) || hit.contains(one) || hit.closest("label")?.contains(one));
   return {at, cover: over ? "" : (hit ? hit.outerHTML.slice(0, 90) : "nothing")};
 }"""
+# The middle of the widest line of a control: a link that is broken over two lines has nothing in the middle of its box.
+_COVERED = """() => {
+  const found = [];
+  for (const one of document.querySelectorAll("[data-walk]")) {
+    if (!one.closest(".react-flow__viewport")) one.scrollIntoView({block: "center", inline: "center"});
+    const lines = [...one.getClientRects()].sort((a, b) => b.width - a.width);
+    if (lines.length === 0) continue;
+    const [box] = lines;
+    const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+    if (!hit) found.push(`${one.dataset.walk} is outside of the window`);
+    else if (!one.contains(hit) && !hit.contains(one) && !hit.closest("label")?.contains(one))
+      found.push(`${one.dataset.walk} lies under ${hit.outerHTML.slice(0, 90)}`);
+    else if (box.width < LEAST || box.height < LEAST)
+      found.push(`${one.dataset.walk} is ${Math.round(box.width)}x${Math.round(box.height)} pixels`);
+  }
+  return found;
+}""".replace("LEAST", "12")
 # Numbers run by themselves: a clock, an age. Only what else changes is an answer.
 _WATCH = """(name) => {
   const one = [...document.querySelectorAll("[data-walk]")].find((each) => each.dataset.walk === name);
@@ -123,6 +141,21 @@ _ANSWERED = """(name) => {
 
 # After a change of the page there is nothing to ask: that is an answer.
 _REACHED = "() => window.walked ?? {reached: true, hit: ''}"
+
+
+def controls_in_the_way(page: Page) -> list[str]:
+    """Return the controls of a page that a press in their middle does not reach, after they were scrolled into view.
+
+    Another element covers them, or they are outside of the window, or too small to be hit. Nothing is pressed.
+    """
+    page.evaluate(_SETTLE)
+    waited = 0.0
+    while page.evaluate(_STILL_MS) < STILL_MS and waited < STILL_WITHIN_MS:
+        page.wait_for_timeout(STEP_MS)
+        waited += STEP_MS
+    page.evaluate(_CONTROLS, True)
+    found: list[str] = page.evaluate(_COVERED)
+    return found
 
 
 @dataclass
