@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 import pytest
 from playwright.sync_api import Page, StorageState
 
 from tests.e2e.conftest import NewContext
 from tests.e2e.pointer import Hand
-from tests.e2e.walk import Walk
+from tests.e2e.screens import Screens
+from tests.e2e.walk import Walk, controls_in_the_way
 from tests.e2e.witness import Seen
 
 pytestmark = pytest.mark.e2e
 
 WHOLE = os.environ.get("WALK") == "whole"
 SIZES = {"wide": (1440, 900), "phone": (390, 844), "sideways": (844, 390), "doubled": (720, 450)}
+WINDOWS = {**SIZES, "small": (320, 480)}
+"""The windows in which no control may be covered; nothing is pressed there, so all of them are quick."""
 SHORT = ["wide", "phone"]
 THEMES = ("light", "dark") if WHOLE else ("light",)
 
@@ -63,6 +67,40 @@ def test_no_control_stays_silent(
     cards = [kind for kind in walk.pressed if kind.startswith(("button.node", "button.pip"))]
     assert cards, "no card of the graph was in view"
     assert not walk.dead, "\n".join(walk.dead)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+@pytest.mark.parametrize("window", list(WINDOWS))
+def test_no_control_is_covered(page: Page, sample: Seen, screens: Screens, window: str) -> None:
+    wide, high = WINDOWS[window]
+    page.set_viewport_size({"width": wide, "height": high})
+    faults: list[str] = []
+    for path, ready in {**OF_A_CONSTELLATION, "/constellations/{sample}": ".stage", **OTHERS}.items():
+        page.goto(path.format(sample=sample.constellation))
+        page.locator(ready).first.wait_for()
+        screens.snap(page, f"walk-{window}-{len(path)}.png")
+        faults += [f"{path}: {one}" for one in controls_in_the_way(page)]
+    assert faults == [], "\n".join(faults)
+
+
+UNDER_A_BAR = """<!doctype html><title>Bar</title><main id="main" style="height: 3000px">
+<button style="position: fixed; bottom: 4px">Under</button> <button style="width: 3px; padding: 0">Narrow</button>
+<button>Free</button>
+<select aria-label="Cut" style="width: 40px"><option>As it was before</option></select>
+<a href="/far" style="position: fixed; left: -400px">Far</a></main>
+<div style="position: fixed; bottom: 0; left: 0; right: 0; height: 60px">A bar</div>
+"""
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_walk_tells_a_control_that_is_covered(page: Page) -> None:
+    page.route("**/under-a-bar", lambda route: route.fulfill(content_type="text/html", body=UNDER_A_BAR))
+    page.goto("/under-a-bar")
+    under, narrow, cut, far = controls_in_the_way(page)
+    assert under.startswith("button Under#0 lies under <div")
+    assert narrow.startswith("button Narrow#0 is 4x")
+    assert re.match(r"select Cut#0 shows \d+ pixels of its words", cut)
+    assert far == "a Far#0 is outside of the window"
 
 
 # Nothing on this page changes by itself but a number, so each answer is that of a press.

@@ -33,7 +33,8 @@ STILL_MS = 300
 STILL_WITHIN_MS = 5_000 * SLOWER
 
 # A control that is on already, or says why it cannot be used, owes no answer.
-_CONTROLS = """() => {
+# `whole`: those as well, because a person reads them.
+_CONTROLS = """(whole) => {
   const seen = new Map();
   const all = document.querySelectorAll(
     "button, a[href], input, select, textarea, summary, [role=tab], [role=menuitem], [data-task]");
@@ -55,9 +56,9 @@ _CONTROLS = """() => {
       const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
       if (!hit || !flow.contains(hit) || !(one.contains(hit) || hit.contains(one))) continue;
     }
-    if (one.disabled || one.getAttribute("aria-disabled") === "true") continue;
-    if (one.matches("[aria-current], [aria-selected=true], [aria-pressed=true], input:checked[type=radio]")) continue;
-    if (one.href && one.href === location.href) continue;
+    const off = one.disabled || one.getAttribute("aria-disabled") === "true";
+    const on = "[aria-current], [aria-selected=true], [aria-pressed=true], input:checked[type=radio]";
+    if (!whole && (off || one.matches(on) || (one.href && one.href === location.href))) continue;
     const text = (one.getAttribute("aria-label") || one.title || one.innerText || one.placeholder || "").trim();
     const name = one.tagName.toLowerCase() + (one.className ? "." + String(one.className).split(" ")[0] : "") +
       " " + text.replaceAll(/\\s+/g, " ").slice(0, 48);
@@ -86,6 +87,57 @@ _AIM = """(name) => {
   const over = hit && (one.contains(hit) || hit.contains(one) || hit.closest("label")?.contains(one));
   return {at, cover: over ? "" : (hit ? hit.outerHTML.slice(0, 90) : "nothing")};
 }"""
+# The middle of the widest line of a control: a link that is broken over two lines has nothing in the middle of its box.
+# A drawing has its own scale, and is zoomed in to be read.
+_COVERED = """([least, words, arrow]) => {
+  const found = [];
+  // A bar of tabs scrolls; of the one that follows the chosen one a person has to see what it is.
+  const scrolls = (part) => (getComputedStyle(part).overflowX === "visible" ? scrolls(part.parentElement) : part);
+  for (const one of document.querySelectorAll("[role=tab][aria-selected=true] + [role=tab][data-walk]")) {
+    const [box, bar] = [one, scrolls(one.parentElement)].map((part) => part.getBoundingClientRect());
+    const seen = Math.min(box.right, bar.right) - Math.max(box.left, bar.left);
+    if (seen > 1 && seen < Math.min(box.width - 1, 2 * words))
+      found.push(`${one.dataset.walk} is cut to ${Math.round(seen)} pixels by its bar`);
+  }
+  const pen = document.createElement("canvas").getContext("2d");
+  // What a cut control still shows of its words, in pixels; null where they are whole.
+  const shown = (one) => {
+    if (one.matches("select")) {
+      const style = getComputedStyle(one);
+      pen.font = style.font;
+      const room = one.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - arrow;
+      return pen.measureText(one.selectedOptions[0]?.text ?? "").width > room + 1 ? room : null;
+    }
+    // Words for a screen reader alone are one pixel wide.
+    const cut = [one, ...one.querySelectorAll("*")].filter((part) => part.innerText && part.clientWidth > 1 &&
+      part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX !== "visible");
+    return cut.length > 0 ? Math.min(...cut.map((part) => part.clientWidth)) : null;
+  };
+  for (const one of document.querySelectorAll("[data-walk]")) {
+    const drawn = one.closest(".react-flow__viewport");
+    if (!drawn) one.scrollIntoView({block: "center", inline: "center"});
+    const lines = [...one.getClientRects()].sort((a, b) => b.width - a.width);
+    if (lines.length === 0) continue;
+    const [box] = lines;
+    const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+    const rest = drawn ? null : shown(one);
+    if (!hit) found.push(`${one.dataset.walk} is outside of the window`);
+    else if (!one.contains(hit) && !hit.contains(one) && !hit.closest("label")?.contains(one))
+      found.push(`${one.dataset.walk} lies under ${hit.outerHTML.slice(0, 90)}`);
+    else if (!drawn && (box.width < least || box.height < least))
+      found.push(`${one.dataset.walk} is ${Math.round(box.width)}x${Math.round(box.height)} pixels`);
+    else if (rest !== null && rest < words)
+      found.push(`${one.dataset.walk} shows ${Math.round(rest)} pixels of its words`);
+  }
+  return found;
+}"""
+LEAST_PX = 12
+"""A control that is smaller cannot be hit."""
+ARROW_PX = 20
+"""The room that the arrow of a choice takes."""
+WORDS_PX = 28
+"""Of words that are cut, so much at least is shown: three or four letters."""
+
 # Numbers run by themselves: a clock, an age. Only what else changes is an answer.
 _WATCH = """(name) => {
   const one = [...document.querySelectorAll("[data-walk]")].find((each) => each.dataset.walk === name);
@@ -123,6 +175,21 @@ _ANSWERED = """(name) => {
 
 # After a change of the page there is nothing to ask: that is an answer.
 _REACHED = "() => window.walked ?? {reached: true, hit: ''}"
+
+
+def controls_in_the_way(page: Page) -> list[str]:
+    """Return the controls of a page that a press in their middle does not reach, after they were scrolled into view.
+
+    Another element covers them, or they are outside of the window, or too small to be hit or read. Nothing is pressed.
+    """
+    page.evaluate(_SETTLE)
+    waited = 0.0
+    while page.evaluate(_STILL_MS) < STILL_MS and waited < STILL_WITHIN_MS:
+        page.wait_for_timeout(STEP_MS)
+        waited += STEP_MS
+    page.evaluate(_CONTROLS, True)
+    found: list[str] = page.evaluate(_COVERED, [LEAST_PX, WORDS_PX, ARROW_PX])
+    return found
 
 
 @dataclass

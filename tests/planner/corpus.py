@@ -1,6 +1,7 @@
 """The corpus of requests: words, the fleet they are asked on, and the recipe, the candidates or nothing they mean.
 
-`words/fleets.yaml` holds the fleets; every other file of the folder holds requests, one a line:
+`words/fleets.yaml` holds the fleets; every other file of the folder holds requests, one a line. `words/held-out` holds
+requests that no phrase and no rule was written for: they show how strangers fare, and none may be taken wrongly.
 
 - `exact: RECIPE`, `with: {...}`: the recipe with exactly these values runs.
 - `near: [RECIPE, ...]`: the first candidate is one of these; with `with`, it fills no value besides these.
@@ -25,14 +26,14 @@ import msgspec
 import yaml
 
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.recipes.catalogue import load_catalogue
-from starloom.planner.requests.matching import Match, Matched, match
-from starloom_protocol.plan import Recipe
+from starloom.planner.recipes.catalogue import Catalogue, load_catalogue
+from starloom.planner.requests.matching import Match, Matched, match_all
 from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.planner.fleets import device, fleet, offer
 
 FOLDER = Path(__file__).parent / "words"
+HELD_OUT = FOLDER / "held-out"
 
 
 class Verdict(StrEnum):
@@ -77,13 +78,13 @@ class Corpus:
     requests: tuple[Request, ...] = field(default=())
 
 
-def read_corpus() -> Corpus:
-    """Return all fleets and requests of the folder."""
+def read_corpus(folder: Path = FOLDER) -> Corpus:
+    """Return all fleets, and the requests of a folder."""
     described = _load(FOLDER / "fleets.yaml")
     fleets = {name: _fleet(devices) for name, devices in described.items()}
     requests = [
         _request(f"{path.name}:{number}", line)
-        for path in sorted(FOLDER.glob("*.yaml"))
+        for path in sorted(folder.glob("*.yaml"))
         if path.name != "fleets.yaml"
         for number, line in enumerate(_load(path), start=1)
     ]
@@ -131,16 +132,16 @@ def _request(place: str, line: Mapping[str, Any]) -> Request:
     )
 
 
-def judge(request: Request, recipes: list[Recipe], fleets: Mapping[str, FleetSnapshot]) -> Judged:
+def judge(request: Request, catalogue: Catalogue, fleets: Mapping[str, FleetSnapshot]) -> Judged:
     """Return how the matcher takes a request, and whether that is right."""
-    found = match(request.words, recipes, fleets[request.fleet])
+    found = match_all(request.words, catalogue, fleets[request.fleet])
     return Judged(request, found, _verdict(request, found))
 
 
 def judge_all(corpus: Corpus) -> list[Judged]:
     """Return the judgement of every request, in the order of the corpus."""
-    recipes = load_catalogue().all()
-    return [judge(request, recipes, corpus.fleets) for request in corpus.requests]
+    catalogue = load_catalogue()
+    return [judge(request, catalogue, corpus.fleets) for request in corpus.requests]
 
 
 def _verdict(request: Request, found: Matched) -> Verdict:
@@ -220,7 +221,13 @@ def main() -> int:
     for name, count in sorted(by_file.items()):
         print(f"  {name:20} {count:4}")
     print(json.dumps(figures(judged)))
-    return 1 if wrong else 0
+    held_out = judge_all(read_corpus(HELD_OUT))
+    print("Held out")
+    for item in held_out:
+        if item.verdict is not Verdict.RIGHT:
+            print(told(item))
+    print(json.dumps(figures(held_out)))
+    return 1 if wrong or figures(held_out)["wrong_takes"] else 0
 
 
 if __name__ == "__main__":

@@ -4775,6 +4775,14 @@ export interface components {
             words: string;
         };
         /**
+         * PlaceRow
+         * @description A page that answers words; its path is below the address of the hub.
+         */
+        PlaceRow: {
+            path: string;
+            title: string;
+        };
+        /**
          * PlanChange
          * @description A task, dependency or rule that two plans have differently: the fields that differ.
          */
@@ -6504,6 +6512,8 @@ export interface components {
             /** @description The reason for which the model that is set cannot be asked. */
             model_fault?: components["schemas"]["ModelFaultRow"];
             outcome: string;
+            /** @description The pages that answer them, where they ask about Starloom itself. */
+            places?: components["schemas"]["PlaceRow"][];
             rhythm?: components["schemas"]["RhythmRow"];
             said?: string;
             /** @description The most that this hub lets its model be shown of results, where the model can plan these words. */
@@ -6904,6 +6914,7 @@ export type PathStep = components['schemas']['PathStep'];
 export type PersonRow = components['schemas']['PersonRow'];
 export type Phase = components['schemas']['Phase'];
 export type PhoneWay = components['schemas']['PhoneWay'];
+export type PlaceRow = components['schemas']['PlaceRow'];
 export type PlanChange = components['schemas']['PlanChange'];
 export type PlanItem = components['schemas']['PlanItem'];
 export type PlanPreview = components['schemas']['PlanPreview'];

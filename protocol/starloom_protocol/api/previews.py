@@ -243,6 +243,13 @@ class RhythmRow(TypedDict):
     request: str
 
 
+class PlaceRow(TypedDict):
+    """A page that answers words; its path is below the address of the hub."""
+
+    title: str
+    path: str
+
+
 class Understood(TypedDict):
     """The match of words with recipes; without an exact one, the sentence that says so.
 
@@ -258,6 +265,8 @@ class Understood(TypedDict):
     """The ways out, a plan by hand among them."""
     gap: NotRequired[str]
     """Why no recipe carries them out, with requests between asterisks that help."""
+    places: NotRequired[list[PlaceRow]]
+    """The pages that answer them, where they ask about Starloom itself."""
     examples: NotRequired[list[str]]
     by_model: NotRequired[bool]
     model_fault: NotRequired[ModelFaultRow]

@@ -14,6 +14,7 @@ from starloom.planner.requests.matching import CANDIDATES_MOST, Match, match
 from starloom.planner.requests.slots import take
 from starloom_protocol.plan import ParamDoc
 from tests.cost import GROWTH_MOST, calls
+from tests.planner.corpus import plain_values
 from tests.planner.fleets import device, fleet, offer, sample
 
 RECIPES = load_catalogue().all()
@@ -171,6 +172,34 @@ def test_any_text_has_an_outcome(words: str) -> None:
     assert (found.outcome is Match.EXACT) <= (len(found.candidates) == 1 and not found.candidates[0].missing)
 
 
+@pytest.mark.parametrize("verb", ["copy", "back up", "send", "put", "run", "save", "deploy", "collect", "gather"])
+@pytest.mark.parametrize("of", ["of", "from"])
+@pytest.mark.parametrize("to", ["to", "to each of"])
+@pytest.mark.parametrize("what", ["results", "the old results again", "the file a.txt", "all pictures", "that"])
+def test_no_candidate_turns_source_and_target_round(verb: str, of: str, to: str, what: str) -> None:
+    view = fleet(device("nas"), device("vps"), device("laptop"))
+    found = match(f"{verb} {what} {of} nas {to} vps", RECIPES, view)
+    for candidate in found.candidates:
+        taken = plain_values(candidate.params)
+        assert "vps" not in (taken.get("source"), taken.get("builder")), candidate
+        assert "nas" not in (taken.get("target"), taken.get("desk")), candidate
+
+
+def test_words_that_leave_a_device_out_keep_their_folder() -> None:
+    view = fleet(device("nas"), device("vps"), device("laptop"))
+    found = match("copy results to vps", RECIPES, view)
+    assert (found.outcome, found.candidates[0].recipe) == (Match.NEAR, "copy-folder")
+    assert plain_values(found.candidates[0].params) == {"folder": "results", "target": "vps"}
+    assert [item.name for item in found.candidates[0].missing] == ["source"]
+
+
+def test_a_misspelt_word_in_a_name_is_offered_as_what_it_may_be() -> None:
+    view = fleet(device("nas"), device("vps"))
+    found = match("copy the databse notes.sqlite of vps to nas", RECIPES, view)
+    assert [item.recipe for item in found.candidates] == ["database-copy", "copy-folder"]
+    assert found.outcome is Match.NEAR
+
+
 @pytest.mark.parametrize("words", [SAMPLE, "find " + "on " * 55, "run " + "`a` on " * 20, "copy a from b to c on " * 6])
 def test_matching_costs_in_proportion_to_the_fleet(words: str) -> None:
     shared = offer()
@@ -184,9 +213,12 @@ def test_matching_costs_in_proportion_to_the_fleet(words: str) -> None:
     assert cost(200) < GROWTH_MOST * cost(100)
 
 
-@pytest.mark.parametrize(("words", "most"), [(SAMPLE, 42_000), ("make me a sandwich", 9_000)])
+@pytest.mark.parametrize(("words", "most"), [(SAMPLE, 16_000), ("make me a sandwich", 9_000)])
 def test_a_request_costs_less_than_when_every_phrase_was_tried(words: str, most: int) -> None:
-    """It is matched at each key: trying all phrases made 46,000 and 12,500 calls."""
+    """It is matched at each key: trying all phrases made 46,000 and 12,500 calls.
+
+    Where a phrase fits, no recipe that is merely near is looked at.
+    """
     match(words, RECIPES, sample())
     assert calls(lambda: match(words, RECIPES, sample())) < most
 

@@ -9,12 +9,13 @@ import pytest
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, match
 from starloom_protocol.plan import read_recipe
-from tests.planner.corpus import Judged, Request, Verdict, figures, judge_all, plain_values, read_corpus, told
+from tests.planner.corpus import HELD_OUT, Judged, Request, Verdict, figures, judge_all, plain_values, read_corpus, told
 
 CORPUS = read_corpus()
 TAKES_LEAST = 5
 REQUESTS_LEAST = 200
 TRAPS_LEAST = 40
+HELD_OUT_LEAST = 25
 TRAPS = ("orders.yaml", "typos.yaml", "devices.yaml", "clauses.yaml", "strangers.yaml")
 
 
@@ -27,6 +28,16 @@ def test_no_request_of_the_corpus_is_taken_wrongly(judged: list[Judged]) -> None
     wrong = [told(item) for item in judged if item.verdict is not Verdict.RIGHT]
     assert wrong == []
     assert figures(judged)["wrong_takes"] == 0
+
+
+def test_no_request_that_was_held_out_is_taken_wrongly() -> None:
+    held_out = judge_all(read_corpus(HELD_OUT))
+    found = figures(held_out)
+    assert found["requests"] >= HELD_OUT_LEAST
+    assert found["wrong_takes"] == 0, [told(item) for item in held_out if item.verdict is Verdict.WRONG_TAKE]
+    assert found["deaf"] + found["stray"] <= found["requests"] / 10
+    tuned = {(request.fleet, request.words) for request in CORPUS.requests}
+    assert tuned.isdisjoint((item.request.fleet, item.request.words) for item in held_out)
 
 
 def test_every_recipe_hears_five_requests_of_the_corpus(judged: list[Judged]) -> None:

@@ -55,6 +55,8 @@ _MANNER_WORDS: Final = word_set(
     "tomorrow tonight today again twice thrice slowly quickly fast soon later immediately recursively including include"
     " as via"
 )
+_DAYS: Final = word_set("yesterday today tonight tomorrow")
+"""Also as *yesterday's*: a folder of that day is no name of one."""
 _RELATIVE: Final = word_set(
     "next last this a an one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty"
 )
@@ -103,7 +105,8 @@ def manner_in(tokens: list[str]) -> str:
     for at, word in enumerate(plain):
         after = plain[at + 1] if at + 1 < len(plain) else ""
         counted = word.isdigit() or word in _RELATIVE
-        if word in _MANNER_WORDS or (counted and after in _TIMES):
+        of_a_day = word.removesuffix("s").removesuffix("'") in _DAYS
+        if word in _MANNER_WORDS or of_a_day or (counted and after in _TIMES):
             return tokens[at]
     return ""
 

@@ -26,6 +26,7 @@ from starloom.planner.requests.limits import Limit, in_slots, limits_in, not_abo
 from starloom.planner.requests.phrases import (
     Phrase,
     Word,
+    directions_of,
     forms_in,
     left_over,
     overlap,
@@ -36,9 +37,11 @@ from starloom.planner.requests.phrases import (
     spelled,
     spellings,
     typed,
+    without_device,
     without_umlauts,
     words_of,
 )
+from starloom.planner.requests.pointers import Place, pointer_in, running_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
 from starloom.planner.requests.slots import SlotValue, Trust, is_called_a_file, take
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
@@ -65,6 +68,7 @@ _SPAN_MOST = 4
 """The words that the name of a device may have."""
 _AND = "and"
 _OF_SOURCE = frozenset({"of", "from"})
+_DIRECTIONS = _OF_SOURCE | {"to"}
 _OF_SEVERAL = frozenset({"both", "other", "others"})
 
 
@@ -74,18 +78,25 @@ def mentioned(
     """Return the parameters of this recipe that the devices named in the words fill."""
     places = _places(recipe, phrases)
     known = {word for words in places.values() for word in words}
+    if not known:
+        return _only_one(recipe, said, fleet)
     taken: dict[str, SlotValue] = {}
-    at = 1
-    while at < len(said):
-        before = said[at - 1].forms[-1:] if said[at - 1].forms else ()
-        meant = [name for name, words in places.items() if before and before[0] in words]
-        if len(meant) != 1 or meant[0] in taken:
-            at += 1
-            continue
-        found, end = _device_at(recipe, meant[0], said, at, fleet, known)
-        if found is not None:
-            taken[meant[0]] = found
-        at = end
+    heard: set[int] = set()
+    before = directions_of([word.forms[-1] if word.forms else "" for word in said])
+    # *From*, *of* and *to* say which device is which; *on* is that which these leave open.
+    for told in (True, False):
+        at = 1
+        while at < len(said):
+            word = before[at]
+            meant = [name for name, words in places.items() if word in words and (told or name not in taken)]
+            if at in heard or (word in _DIRECTIONS) is not told or len(meant) != 1 or meant[0] in taken:
+                at += 1
+                continue
+            found, end = _device_at(recipe, meant[0], said, at, fleet, known)
+            if found is not None:
+                taken[meant[0]] = found
+                heard.update(range(at, end))
+            at = end
     return taken or _only_one(recipe, said, fleet)
 
 
@@ -105,8 +116,8 @@ def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
     places: dict[str, set[str]] = {name: set() for name, param in recipe.params.items() if param.type == "device"}
     for phrase in phrases:
         for slot in phrase.slots:
-            if slot in places and phrase.before(slot):
-                places[slot].add(phrase.before(slot))
+            if slot in places and phrase.directions[slot]:
+                places[slot].add(phrase.directions[slot])
     sources = [words for words in places.values() if _OF_SOURCE & words]
     if len(sources) == 1:
         # *Collect PDFs of lena* may be said with *from*, which stands before the folder in its phrases.
@@ -224,7 +235,8 @@ class Matched:
 
     `words` are those that were matched, and `given` the values beside them. `on_trial`: the words fit the first
     candidate exactly, and are near only because it is on trial. `gap` is a sentence about words that no recipe carries
-    out. `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*.
+    out, and `places` are the pages that do. `about_starloom`: they ask about Starloom itself, and are no work at all.
+    `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*.
     """
 
     outcome: Match
@@ -232,6 +244,8 @@ class Matched:
     rhythm: Rhythm | None = None
     on_trial: bool = False
     gap: str = ""
+    places: tuple[Place, ...] = ()
+    about_starloom: bool = False
     limit: str = ""
     words: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -280,6 +294,8 @@ def match_all(
     was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
     found = _with_limit(_match_all(words, catalogue, fleet, params, shown_to), words, fleet)
+    if found.outcome is not Match.EXACT and not found.on_trial and (answer := pointer_in(words, fleet)) is not None:
+        found = Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
     return replace(
         found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
     )
@@ -321,6 +337,9 @@ def _with_gap(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
     """Return a match of words that no recipe carries out without its candidates, which are about something else."""
     whole = found.candidates and found.candidates[0].score == _WHOLE
     gap = "" if found.outcome is Match.EXACT or found.rhythm is not None or whole else gap_in(words, fleet)
+    running = None if whole or found.outcome is Match.EXACT else running_in(words, fleet)
+    if running is not None:
+        return Matched(Match.NONE, (), gap="; ".join(filter(None, (running.sentence, gap))), places=running.places)
     return Matched(Match.NONE, (), gap=gap) if gap else found
 
 
@@ -347,7 +366,8 @@ def match(
     if not said or len(said) > WORDS_MOST:
         return Matched(Match.NONE, ())
     as_typed = _match(said, recipes, fleet, given)
-    if as_typed.outcome is Match.EXACT:
+    taken = as_typed.candidates[0].params.values() if as_typed.outcome is Match.EXACT else ()
+    if as_typed.outcome is Match.EXACT and not any(isinstance(value, str) and " " in value for value in taken):
         return as_typed
     known = spellings([_phrase(text) for recipe in recipes for text in recipe.phrases])
     right = spelled(said, known, fleet.by_name)
@@ -355,6 +375,10 @@ def match(
         return as_typed
     # Misspelt words are corrected to offer a recipe, never to run one.
     meant = _match(right, recipes, fleet, given)
+    if as_typed.outcome is Match.EXACT:
+        # *Copy the databse notes.sqlite* is no folder of two words where the right word makes it another recipe.
+        other = meant.outcome is Match.EXACT and meant.candidates[0].recipe != as_typed.candidates[0].recipe
+        return Matched(Match.NEAR, (*meant.candidates, *as_typed.candidates)) if other else as_typed
     changed = sum(typed != meant for typed, meant in zip(said, right, strict=True))
     if meant.outcome is Match.NONE or (changed == 1 and meant.candidates[0].score < _WHOLE):
         return as_typed  # one corrected word is too little to offer a recipe by
@@ -362,17 +386,34 @@ def match(
     return Matched(Match.NEAR, tuple(offered[:CANDIDATES_MOST]))
 
 
-def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Matched:
-    fits: list[_Fit] = []
-    nears: list[Candidate] = []
+@dataclass(frozen=True)
+class _Asked:
+    """The words of a request, and what they are compared with.
+
+    `telling` are the words that recipes are about, `devices` those by which people call devices.
+    """
+
+    said: list[Word]
+    forms: frozenset[str]
+    fleet: FleetSnapshot
+    given: Mapping[str, Any]
+    telling: Collection[str]
+    devices: Collection[str]
+    limits: Sequence[Limit]
+
+
+def _asked(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> _Asked:
     telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
     devices = {word for device in fleet.devices for word in (plain_letters(device.name), *device.words)} | _OF_SEVERAL
-    limits = limits_in(said, fleet.by_name)
+    return _Asked(said, forms_in(said), fleet, given, telling, devices, limits_in(said, fleet.by_name))
+
+
+def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Matched:
+    fits: list[_Fit] = []
+    asked = _asked(said, recipes, fleet, given)
     for recipe in recipes:
-        fitting, near = _try_recipe(recipe, said, fleet, given, telling, devices, limits)
-        fits.extend(fitting)
-        if near is not None:
-            nears.append(near)
+        phrases = _phrases_of(recipe, given)
+        fits.extend(_fits(recipe, phrases, asked, phrases))
     whole = sorted((fit for fit in fits if fit.sure), key=lambda fit: fit.rank, reverse=True)
     # `run the tests of shop everywhere` says more than `run {command} everywhere`: what it leaves open is asked.
     # So does one that fits as well where the devices of the other cannot do it.
@@ -384,13 +425,42 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
         return Matched(Match.NEAR, tuple(found[:CANDIDATES_MOST]))
     if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
         return Matched(Match.EXACT, (whole[0].candidate,))
-    # A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
-    partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, fit.strange, len(fit.candidate.missing)))
-    likely = _first_of_each([fit.candidate for fit in partial] or sorted(nears, key=lambda item: -item.score))
+    likely = _first_of_each(_likely(fits) or _nearly(recipes, asked))
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * _WHOLE]
     if strong:
         return Matched(Match.NEAR, tuple(strong[:CANDIDATES_MOST]))
     return Matched(Match.NONE, tuple(likely[:CANDIDATES_MOST]))
+
+
+def _likely(fits: Sequence[_Fit]) -> list[Candidate]:
+    """Return the candidates of fits, the likeliest first.
+
+    A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
+    """
+    partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, fit.strange, len(fit.candidate.missing)))
+    return [fit.candidate for fit in partial]
+
+
+def _nearly(recipes: Sequence[Recipe], asked: _Asked) -> list[Candidate]:
+    """Return the candidates of words that fit no phrase: first those that would with one more device.
+
+    *Copy results to archiv* says the folder and where it goes; *from* is asked.
+    """
+    fits: list[_Fit] = []
+    nears: list[Candidate] = []
+    for recipe in recipes:
+        phrases = _phrases_of(recipe, asked.given)
+        near = _near(recipe, phrases, asked)
+        if near is None:
+            continue
+        nears.append(near)
+        devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
+        needed = frozenset(name for name, param in devices.items() if param.default is None and not param.optional)
+        shorter = without_device(phrases, needed.difference(asked.given))
+        fits.extend(
+            fit for fit in _fits(recipe, shorter, asked, phrases, plain=True) if len(fit.candidate.missing) == 1
+        )
+    return [*_likely(fits), *sorted(nears, key=lambda item: -item.score)]
 
 
 def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -400,32 +470,43 @@ def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
     return list(found.values())
 
 
-def _try_recipe(
-    recipe: Recipe,
-    said: list[Word],
-    fleet: FleetSnapshot,
-    given: Mapping[str, Any],
-    telling: Collection[str],
-    devices: Collection[str],
-    limits: Sequence[Limit],
-) -> tuple[list[_Fit], Candidate | None]:
-    """Return the whole fits, and the best partial one. `devices` are the words by which people call devices.
+def _near(recipe: Recipe, phrases: tuple[Phrase, ...], asked: _Asked) -> Candidate | None:
+    """Return a recipe whose phrases have words in common with those that were said."""
+    best = max((overlap(phrase, asked.forms) for phrase in phrases), default=0.0)
+    if not best:
+        return None
+    named = mentioned(recipe, phrases, asked.said, asked.fleet)
+    near = _candidate(recipe, named, asked.given, min(_WHOLE - 1, round(best * _WHOLE)), asked.fleet)
+    unheeded = not_about(asked.limits, phrases)
+    left = (
+        *left_over(asked.said, phrases, asked.devices),
+        *_devices_left_over(asked.said, phrases, near.params, asked.fleet),
+    )
+    return replace(near, unused=(*not_in(left, unheeded), *_unknown_in(asked.given, recipe)))
 
-    No fit is sure that leaves one of the `limits` without a word of its phrase.
+
+def _phrases_of(recipe: Recipe, given: Mapping[str, Any]) -> tuple[Phrase, ...]:
+    return phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
+
+
+def _fits(
+    recipe: Recipe, tried: Iterable[Phrase], asked: _Asked, phrases: Collection[Phrase], *, plain: bool = False
+) -> list[_Fit]:
+    """Return the phrases among `tried` that fit the words wholly; `phrases` are all of the recipe.
+
+    No fit is sure that leaves a limit without a word of its phrase. `plain`: only with values that nothing speaks
+    against.
     """
     fits: list[_Fit] = []
     known: dict[tuple[str, str], SlotValue] = {}
 
     def taken_from(name: str, words: str) -> SlotValue:
         if (name, words) not in known:
-            known[name, words] = take(words, recipe.params[name], fleet)
+            known[name, words] = take(words, recipe.params[name], asked.fleet)
         return known[name, words]
 
-    best = 0.0
-    forms = forms_in(said)
-    phrases = phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
-    for phrase in phrases:
-        for number, reading in enumerate(readings(phrase, said) if phrase.own <= forms else ()):
+    for phrase in tried:
+        for number, reading in enumerate(readings(phrase, asked.said) if phrase.own <= asked.forms else ()):
             if number >= _READINGS_MOST:
                 break
             taken = {name: taken_from(name, words) for name, words in reading.items()}
@@ -433,25 +514,28 @@ def _try_recipe(
                 continue  # *how is the weather* is not about a device that is called so
             if phrase.parts[0][1] and taken[phrase.parts[0][0]].like_none:
                 continue  # *delete the largest files* is not about *delete* largest files
-            fit = _fit(recipe, phrase, taken, given, fleet, -number, telling)
+            if plain and not _are_plain(taken.values(), asked.telling):
+                continue  # *back up my photos* is about photos, not about a folder of that name
+            fit = _fit(recipe, phrase, taken, asked.given, asked.fleet, -number, asked.telling)
             # A device that is asked for in place of *June of the phone* would let June go without a word.
-            asked = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
-            words = [word for name in asked for word in words_of(reading.get(name, ""))]
-            unheeded = in_slots(limits, reading.values())
-            unused = (*not_in(left_over(words, phrases, devices), unheeded), *_unknown_in(given, recipe))
+            open_devices = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
+            words = [word for name in open_devices for word in words_of(reading.get(name, ""))]
+            unheeded = in_slots(asked.limits, reading.values())
+            left = left_over(words, phrases, asked.devices)
+            unused = (*not_in(left, unheeded), *_unknown_in(asked.given, recipe))
             fit = replace(fit, candidate=replace(fit.candidate, unused=unused), sure=fit.sure and not unheeded)
             fits.append(fit)
             if fit.sure:
                 break
-        best = max(best, overlap(phrase, forms))
-    if not best:
-        return fits, None
-    named = mentioned(recipe, phrases, said, fleet)
-    near = _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
-    unheeded = not_about(limits, phrases)
-    left = (*left_over(said, phrases, devices), *_devices_left_over(said, phrases, near.params, fleet))
-    unused = (*not_in(left, unheeded), *_unknown_in(given, recipe))
-    return fits, replace(near, unused=unused)
+    return fits
+
+
+def _are_plain(values: Iterable[SlotValue], telling: Collection[str]) -> bool:
+    """Return whether values are all there, and are no words that recipes are about."""
+    return all(
+        item.filled and (item.trust is Trust.SURE or forms_in(words_of(str(item.value))).isdisjoint(telling))
+        for item in values
+    )
 
 
 def _optional_in(recipe: Recipe) -> frozenset[str]:
@@ -468,7 +552,8 @@ def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], f
 
 
 def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
-    """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program.
+    """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program,
+    and *errors* are no word to search a log for.
 
     Written as a name - `Pictures`, `./database` - it is one; so is any word where the rest of the phrase tells enough:
     *run the tests of site from nas on nas*.
@@ -477,7 +562,8 @@ def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phras
         return taken.bare and taken.value[0] in telling
     if len(phrase.telling) >= _TELLS_ENOUGH:
         return False
-    return kind == "path" and taken.trust is Trust.PLAIN and str(taken.value) in telling
+    word = str(taken.value) if taken.trust is Trust.PLAIN else ""
+    return word in telling and (kind == "path" or (kind == "text" and word not in phrase.own))
 
 
 def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -62,11 +62,12 @@ _SAME = {
 _SMALL = frozenset(
     {"what", "where", "how", "is", "are", "do", "does", "of", "to", "on", "in", "at", "for", "from", "with", "and"}
 ) | {"or", "all"}
+_DIVIDES = frozenset({"all", "both", "of"})
 _IDLE = word_set("some any there them these those then but so also")
 """Words whose absence changes nothing that a recipe does."""
 _PARTICLES = word_set(
     "up down last first time one two by be can it its that i have put get send show which when why new newest not as"
-    " if take check find search for where"
+    " if take check find search for where ok"
 )
 _PLAIN = frozenset({"zip"})
 """Words that mean one thing only, whatever stands around them."""
@@ -175,6 +176,24 @@ class Phrase:
         """Return the word that stands before a slot; empty at the beginning and after another slot."""
         at = self.parts.index((slot, True))
         return self.parts[at - 1][0] if at and not self.parts[at - 1][1] else ""
+
+    @cached_property
+    def directions(self) -> Mapping[str, str]:
+        """The word before each slot that tells the place of a device: *to* in *to each of {target}*."""
+        words = directions_of(["" if is_slot else form for form, is_slot in self.parts])
+        return {name: words[at] for at, (name, is_slot) in enumerate(self.parts) if is_slot}
+
+
+def directions_of(forms: Sequence[str]) -> list[str]:
+    """Return for each of forms the last one before it that tells a direction.
+
+    *Of* and *each* behind *to* divide a number of devices: *to each of the servers*.
+    """
+    found = [""]
+    for at, form in enumerate(forms):
+        divides = form in _DIVIDES and at > 0 and forms[at - 1] in _SMALL
+        found.append(found[-1] if divides else form)
+    return found
 
 
 def spelled(words: Sequence[Word], known: Collection[str], names: Collection[str]) -> list[Word]:
@@ -314,6 +333,27 @@ def _without_known(
     shorter = Phrase(tuple(before[:-1]), last)
     alike = Phrase(shorter.parts[:-2]) in written and shorter.parts[-1][1] and not shorter.parts[-2][1]
     return shorter if shorter.telling and (last in given or (last in usual and alike)) else None
+
+
+@lru_cache(maxsize=256)
+def without_device(phrases: tuple[Phrase, ...], needed: frozenset[str]) -> tuple[Phrase, ...]:
+    """Return the phrases that those given make without one of the `needed` devices, each of which lacks it."""
+    return tuple(dict.fromkeys(shorter for phrase in phrases for shorter in _without_one(phrase, needed)))
+
+
+def _without_one(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
+    """Yield a phrase without each device that words may have left out: *copy {folder} to {target}*."""
+    if phrase.lacks or phrase.quoted:
+        return
+    for at, (name, is_slot) in enumerate(phrase.parts):
+        if not is_slot or name not in needed or at < _LEAST_PARTS or phrase.parts[at - 1][1]:
+            continue
+        word, before = phrase.parts[at - 1][0], phrase.parts[at - 2]
+        aside = before[1] and at > _LEAST_PARTS and phrase.parts[at - 3] == ("to", False)
+        shorter = Phrase((*phrase.parts[: at - 1], *phrase.parts[at + 1 :]), name)
+        # *To Papers on nas* without its device would take the name of an unknown device for a folder.
+        if word in _SMALL and not aside and before[0] not in _SMALL and shorter.telling and len(shorter.parts) > 1:
+            yield shorter
 
 
 def _forms_of(words: list[Word]) -> list[tuple[str, int]]:

@@ -30,6 +30,24 @@ it("tells why no recipe does it, and takes a request that helps", async () => {
   expect(onSay).toHaveBeenCalledWith("largest files on nas");
 });
 
+it("answers a question about Starloom with the pages that do", () => {
+  render(
+    <Meanings
+      outcome="none"
+      candidates={[]}
+      examples={[]}
+      gap="a device joins by a code: `starloom enroll` prints it"
+      places={[{ title: "Fleet, Add device", path: "/devices?add=1" }]}
+      onSay={vi.fn()}
+      onAdopt={vi.fn()}
+      onBuild={vi.fn()}
+    />,
+  );
+  expect(document.body.textContent).toContain("A device joins by a code: starloom enroll prints it.");
+  expect(screen.getByRole("link", { name: "Fleet, Add device" }).getAttribute("href")).toBe("/devices?add=1");
+  expect(screen.queryByText("No recipe does this.")).toBeNull();
+});
+
 it("says that nothing is near where no reason is known", () => {
   shown("");
   expect(screen.getByText("Nothing near it was found.")).toBeTruthy();

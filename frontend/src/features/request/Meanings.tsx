@@ -16,16 +16,26 @@ export function Meanings(props: {
   candidates: RecipeCandidate[];
   examples: string[];
   gap: string;
+  places?: { title: string; path: string }[];
   onAdopt: (candidate: RecipeCandidate, params: Record<string, unknown>) => void;
   onBuild: () => void;
   onSay: (words: string) => void;
 }) {
-  const { outcome, candidates, examples, onAdopt, onSay } = props;
+  const { outcome, candidates, examples, places = [], onAdopt, onSay } = props;
   if (candidates.length === 0) {
     return (
       <section className="card">
-        <Empty title={props.gap ? "No recipe does this." : "Nothing near it was found."}>
+        <Empty title={places.length ? "Here it is." : props.gap ? "No recipe does this." : "Nothing near it was found."}>
           {props.gap && <GapWords gap={props.gap} onSay={onSay} />}
+          {places.length > 0 && (
+            <p className="row wrap">
+              {places.map(({ title, path }) => (
+                <Link key={path} className="btn" href={path}>
+                  {title}
+                </Link>
+              ))}
+            </p>
+          )}
           <p>
             Say it another way, choose one of the{" "}
             <Link className="link" href="/recipes">

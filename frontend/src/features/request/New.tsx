@@ -210,6 +210,7 @@ export function NewPage() {
                 candidates={understood.candidates}
                 examples={understood.examples ?? []}
                 gap={understood.gap ?? ""}
+                places={understood.places ?? []}
                 onSay={say}
                 onAdopt={adopt}
                 onBuild={() => setWay("build")}

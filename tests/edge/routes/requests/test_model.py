@@ -10,9 +10,12 @@ import pytest
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.endpoints.page_settings import PageModelSettings, in_force, keep
 from starloom.planner.model.transport import connecting
+from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Candidate, Match, Matched
+from starloom.planner.service import Planning
 from tests.edge.world import World, a_world
 from tests.models.server import Say, fake_model
+from tests.planner.fleets import device, fleet
 
 MODEL = "/api/v1/model"
 WORDS = {"request": "sing me a song about the sea"}
@@ -277,3 +280,19 @@ async def test_an_optional_goal_without_a_model_is_told_in_its_preview(tmp_path:
     async with a_world(tmp_path) as world, world.client() as http:
         plan = (await http.post("/api/v1/constellations/preview", json={"plan": goal})).json()
     assert any(text.endswith("they fail: why.") for text in plan["warnings"]), plan
+
+
+async def test_questions_about_starloom_never_go_to_the_model(tmp_path: Path) -> None:
+    asked = {"request": "how do I add a phone?"}
+    async with fake_model(Say(tool={"kind": "cannot", "text": "no"})) as fake:
+        set_up: dict[str, Any] = {"llm_url": fake.url, "llm_model": "fake-1"}
+        async with a_world(tmp_path, **set_up) as world, world.client() as http:
+            object.__setattr__(world.hub, "planner", Planning(load_catalogue(), lambda: fleet(device("nas")), list))
+            shown = (await http.post("/api/v1/constellations/preview", json=asked)).json()["understood"]
+            made = await http.post("/api/v1/constellations", json=asked)
+    assert (shown["by_model"], shown["candidates"]) == (False, [])
+    assert shown["places"] == [{"title": "Fleet, Add device", "path": "/devices?add=1"}]
+    assert "`starloom enroll`" in shown["gap"]
+    assert (made.status_code, made.json()["code"]) == (422, "request_not_understood")
+    assert made.json()["places"] == shown["places"]
+    assert fake.asked == []

@@ -239,13 +239,15 @@ class Submit:
                 "title": CODES[fault.code].title,
                 "hint": fault.hint,
                 "examples": list(planner.examples(found)),
-                "by_model": model_is_set(self._hub.settings) and lacking is None,
+                "by_model": model_is_set(self._hub.settings) and lacking is None and not found.about_starloom,
             }
             if found.gap:
                 shown["gap"] = found.gap
+            if found.places:
+                shown["places"] = [{"title": place.title, "path": place.path} for place in found.places]
             if shown["by_model"] and (most := _most_shared(self._hub.settings)) is not None:
                 shown["share"] = most
-            if lacking is not None:
+            if lacking is not None and not found.about_starloom:
                 shown["model_fault"] = {"reason": lacking.reason, "hint": lacking.hint}
                 shown["said"] = f"{fault.reason}. A model is set, and {lacking.reason}. {lacking.hint}"
         return shown
@@ -303,6 +305,8 @@ class Submit:
             if not body.params.keys() <= understood.candidates[0].params.keys():
                 self._meant(understood)
             return None
+        if understood.about_starloom:
+            raise self._refused(understood)  # no model can answer it either
         if (lacking := model_fault(hub.settings)) is not None:
             raise self._refused(understood, lacking)
         if model_is_set(hub.settings):
@@ -355,6 +359,8 @@ class Submit:
         more: dict[str, Any] = {"candidates": [candidate.plain() for candidate in understood.candidates]}
         if understood.rhythm is not None:
             more["rhythm"] = _rhythm(understood.rhythm)
+        if understood.places:
+            more["places"] = [{"title": place.title, "path": place.path} for place in understood.places]
         if lacking is not None:
             reason = f"no recipe fits these words exactly, and {lacking.reason}"
             return Problem(lacking.code, reason, hint=lacking.hint, more=more)

@@ -1,0 +1,217 @@
+"""Questions about Starloom: how a device joins, who asked for work, why it waits, how it is stopped.
+
+Owns their patterns, and for each a sentence with the command, and the pages that answer it. Pure. No recipe and no
+model carries out such words; a pattern fits all of them or nothing, so that work is never taken for a question.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
+from starloom.planner.requests.clauses import COURTESIES, plain_word
+
+
+@dataclass(frozen=True)
+class Place:
+    """A page of Starloom: its title, and its path below the address of the hub."""
+
+    title: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """The sentence that answers a question, and the pages that do."""
+
+    sentence: str
+    places: tuple[Place, ...]
+
+
+_FLEET: Final = Place("Fleet, Add device", "/devices?add=1")
+_STOP: Final = Place("Fleet, Stop everything", "/devices")
+_RUNS: Final = Place("Constellations", "/constellations")
+_ACTIVITY: Final = Place("Activity", "/activity")
+_RECIPES: Final = Place("Recipes", "/recipes")
+_SCHEDULES: Final = Place("Schedules", "/schedules")
+
+_DEVICE: Final = (
+    r"(?:phone|iphone|android|tablet|ipad|device|machine|computer|laptop|notebook|macbook|mac|pc|server|nas|desktop|"
+    r"workstation|till|browser|one)s?"
+)
+_SUBJECT: Final = (
+    r"(?:this|that|it|nothing|everything|these|those|(?:my|our|the|this|that) (?:\w+ )?"
+    r"(?:tasks?|jobs?|work|constellations?|requests?|backups?|copy|run|plan|schedules?|search|update))"
+)
+_DONE: Final = r"(?:done|finished|ready|over|through|complete|completed|ended|there|copied|backed up)"
+_STOPS: Final = r"(?:stop|cancel|end|abort|kill|halt)"
+_ALL: Final = (
+    r"(?:everything|every thing|all(?: (?:of it|the work|work|jobs|the jobs|tasks|the tasks|requests))?|whatever)"
+)
+_IS_NOT: Final = r"(?:is|are|was|has|have|does|do|did|can|will)(?:n'?t| not)?|won'?t|can'?t|cannot"
+
+
+def _plain(sentence: str, *places: Place) -> Callable[[re.Match[str], FleetSnapshot], Pointer]:
+    return lambda _found, _fleet: Pointer(sentence, places)
+
+
+def _of_person(found: re.Match[str], _fleet: FleetSnapshot) -> Pointer:
+    name = found["who"]
+    sentence = (
+        f"`starloom cancel --of {name}` cancels all that {name} asked for, after a question that counts it; "
+        f"`starloom ls --of {name}` lists it"
+    )
+    return Pointer(sentence, (_RUNS,))
+
+
+def _told(_found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
+    phones = of_class("phone", fleet.devices)
+    on = f" --notify-on {shlex.quote(phones[0].name)}" if phones else ""
+    sentence = (
+        f"`starloom schedule add` with `--notify always{on}` tells it each time; for one run, add a last task with the "
+        "tool `notify` to its plan, or wait with `starloom watch`"
+    )
+    return Pointer(sentence, (_SCHEDULES, Place("New, Build", "/new")))
+
+
+def _whole(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnapshot], Pointer]], ...]] = (
+    (
+        _whole(
+            r"(?:how (?:do|can|could|should|would|to)(?: (?:i|we|one|you))?"
+            r"|i (?:want|need|would like) to|can i|where do i) "
+            r"(?:add|connect|join|enroll|enrol|pair|hook up)"
+            rf"(?: up)?(?: (?:a|an|my|our|another|one|more|the|new|second|other|to|this|old))*(?: {_DEVICE}){{1,2}}"
+            r"(?: (?:to|with|in|into|on) (?:starloom|this|it|the fleet|here))?(?: here)?"
+        ),
+        _plain(
+            "a device joins by a code that is good once: `starloom enroll` prints it with the line to type there, and "
+            "the page shows a picture of it that a phone scans",
+            _FLEET,
+        ),
+    ),
+    (
+        _whole(
+            r"who(?:'s| has| is| was it that| was)? "
+            r"(?:asked|asking|started|starting|wants|wanted|ordered|runs|running|began|made|requested|did|doing)"
+            rf"(?: for)? (?:all )?{_SUBJECT}"
+        ),
+        _plain(
+            "`starloom ls` lists each constellation with the person who asked for it, and `starloom activity` who did "
+            "what",
+            _RUNS,
+            _ACTIVITY,
+        ),
+    ),
+    (
+        _whole(
+            r"(?:what|which things) (?:can|could|do|will|else can) (?:you|starloom|it|this|i|we) "
+            r"(?:do|ask|say|type|offer)"
+            r"(?: (?:here|for me|for us|with you|with this|with starloom|with it|you))*"
+            r"|what are you able to do|what (?:is|are) (?:starloom|you)|how does (?:this|starloom|it) work|help(?: me)?"
+            r"|who are you|what do you understand"
+        ),
+        _plain(
+            "Starloom looks after devices, copies and checks files between them, and runs work on them; "
+            "`starloom recipes` lists all that it does in words, with a sentence for each",
+            _RECIPES,
+        ),
+    ),
+    (
+        _whole(
+            rf"why (?:{_IS_NOT}) {_SUBJECT}(?: (?:still|just|only|always))*(?: (?:not|never))?(?: (?:been|yet|even))*"
+            r" (?:start|started|starting|run|running|move|moving|work|working|begin|begun|wait|waiting|stuck|finish|"
+            r"finished|done|happen|happening|hang|hanging|blocked|paused|fail|failed|failing|stop|stopped|"
+            r"taking so long|take so long)"
+            r"(?: (?:yet|at all|now|again|today))*"
+            rf"|why (?:is )?nothing (?:happens|happening|starts|moves)|what is {_SUBJECT} waiting for"
+        ),
+        _plain(
+            "`starloom why` says of the newest constellation, or of the one that you name, what each task waits for "
+            "and the way out; its page says it beside each task",
+            _RUNS,
+        ),
+    ),
+    (
+        _whole(
+            rf"how (?:long|much longer) (?:will|does|would|is|has|must|do)(?: (?:i|we) have to wait for)? {_SUBJECT}"
+            r"(?: (?:still|take|taking|need|last|run|running|going|to|be|usually|until|till|it|is|done|finished))*"
+            rf"|when (?:is|are|will|does) {_SUBJECT}(?: be)? (?:{_DONE}|end|finish)"
+            rf"|(?:is|are) (?:it|this|that|everything) {_DONE}(?: yet| now| already)?|how far (?:is|are) {_SUBJECT}"
+        ),
+        _plain(
+            "the preview shows the expected time before the start, and `starloom what-if` says it of a plan or of what "
+            "runs; the page of a constellation shows how far it is",
+            _RUNS,
+        ),
+    ),
+    (
+        _whole(
+            rf"{_STOPS} {_ALL}(?: (?:that|which|what))? (?P<who>(?!i\b|we\b|you\b)[\w.-]{{1,40}})(?: has| is| had)? "
+            r"(?:asked(?: for)?|started|wants|wanted|ordered|began|running|doing|runs|requested|submitted)"
+        ),
+        _of_person,
+    ),
+    (
+        _whole(rf"{_STOPS} {_ALL}(?: (?:now|at once|immediately|everywhere|that is running|that runs))*"),
+        _plain(
+            "`starloom stop-all` cancels everything on all devices and waits for their answers, as the page does after "
+            "a question; `starloom cancel` ends one constellation",
+            _STOP,
+        ),
+    ),
+    (
+        _whole(
+            r"(?:tell|text|message|notify|ping|alert|inform|call|let|send|write)(?: to)? (?:me|us)(?: know)?"
+            r"(?: (?:on|to|at|by|a|message|note|my|the|phone|mobile|iphone|handy|sms|mail))*"
+            rf" (?:when|once|as soon as|if|after) {_SUBJECT}(?:'s| is| has| are| was)?(?: been)? {_DONE}"
+        ),
+        _told,
+    ),
+)
+_RUNNING: Final = _whole(
+    r"(?:what(?:'s|s| is)|who is|which (?:tasks?|jobs?|work) (?:is|are)) "
+    r"(?:running|going on|happening|at work|busy|being done)(?: right now| now| at the moment)?(?: on (?P<where>.+))?"
+)
+
+
+def pointer_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
+    """Return the answer to words that ask about Starloom from the first to the last; None for all others."""
+    said = _said(words)
+    for pattern, point in _POINTERS:
+        found = pattern.fullmatch(said)
+        if found is not None:
+            return point(found, fleet)
+    return None
+
+
+def running_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
+    """Return where the work that is under way stands, for words that ask what is running, on one device or at all."""
+    found = _RUNNING.fullmatch(_said(words))
+    if found is None:
+        return None
+    device = _named(found["where"] or "", fleet)
+    if device is not None:
+        sentence = (
+            f"`starloom device show {shlex.quote(device.name)}` names the tasks under way there and who asked for each"
+        )
+        return Pointer(sentence, (Place(device.name, f"/devices/{quote(device.id, safe='')}"),))
+    return None if found["where"] else Pointer("`starloom ls` lists the work that is under way", (_RUNS,))
+
+
+def _said(words: str) -> str:
+    plain = words.replace("\u2019", "'").split()
+    return " ".join(word for word in plain if plain_word(word) not in COURTESIES | {"pls"}).strip(" .!?,")
+
+
+def _named(said: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
+    name = said.casefold().removeprefix("the ").removeprefix("my ")
+    return fleet.by_name.get(name)

@@ -1,0 +1,79 @@
+"""Questions about Starloom are answered with a command and a page; they start nothing, and no work is taken for one."""
+
+from __future__ import annotations
+
+import pytest
+
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.requests.matching import Match, match_all
+from starloom.planner.requests.pointers import pointer_in
+from starloom.planner.requests.refusals import refused
+from starloom_protocol.vocabulary import Code
+from tests.planner.corpus import HELD_OUT, read_corpus
+from tests.planner.fleets import device, fleet
+
+CATALOGUE = load_catalogue()
+FLEET = fleet(device("ws-red"), device("archiv"), device("pixel", labels=["phone"], os="android"))
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "path"),
+    [
+        ("how do I add a phone", "starloom enroll", "/devices?add=1"),
+        ("How can I connect my new laptop?", "starloom enroll", "/devices?add=1"),
+        ("who asked for this", "starloom ls", "/constellations"),
+        ("who started the backup?", "starloom ls", "/constellations"),
+        ("what can you do", "starloom recipes", "/recipes"),
+        ("why is this not started", "starloom why", "/constellations"),
+        ("why isnt it working", "starloom why", "/constellations"),
+        ("how long will it take", "starloom what-if", "/constellations"),
+        ("when is the copy done?", "starloom what-if", "/constellations"),
+        ("stop all that Jan asked for", "starloom cancel --of Jan", "/constellations"),
+        ("stop everything", "starloom stop-all", "/devices"),
+        ("tell me on the phone when it is done", "--notify always --notify-on pixel", "/schedules"),
+        ("text me when the copy is done", "starloom watch", "/schedules"),
+    ],
+)
+def test_a_question_about_starloom_is_answered_with_a_page(words: str, command: str, path: str) -> None:
+    found = match_all(words, CATALOGUE, FLEET)
+    assert (found.outcome, found.candidates, found.about_starloom) == (Match.NONE, (), True)
+    assert path in [place.path for place in found.places]
+    fault = refused(found, FLEET)
+    assert fault.code is Code.REQUEST_NOT_UNDERSTOOD
+    assert command in fault.reason
+    assert "no recipe has a place" not in fault.reason
+
+
+def test_what_runs_on_a_device_stands_on_its_page() -> None:
+    found = match_all("what is running on WS-red?", CATALOGUE, FLEET)
+    assert [(place.title, place.path) for place in found.places] == [("ws-red", "/devices/d-ws-red")]
+    assert found.gap.startswith("`starloom device show ws-red`")
+    assert "*run ps aux on ws-red*" in found.gap
+    assert not found.about_starloom  # a program may be meant, which a model can look for
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "stop all services on archiv",
+        "how long does the site take to answer",
+        "why is the site so slow",
+        "who is logged in on ws-red",
+        "tell me when the disk of archiv is full",
+        "what can you do about the errors on archiv",
+        "add a line to the file hosts on archiv",
+        "I want to set up a server",
+        "is it raining",
+        "help me find my thesis",
+        "stop all that",
+    ],
+)
+def test_work_is_not_taken_for_a_question(words: str) -> None:
+    assert pointer_in(words, FLEET) is None
+
+
+def test_no_request_that_a_recipe_takes_is_a_question() -> None:
+    corpus = read_corpus()
+    for request in (*corpus.requests, *read_corpus(HELD_OUT).requests):
+        answer = pointer_in(request.words, corpus.fleets[request.fleet])
+        assert answer is None or not request.exact, request.words
