@@ -15,8 +15,9 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.state.orders import Answer
-from starloom_protocol.plan import check_plan
+from starloom_protocol.plan import check_plan, read_recipe
 from starloom_protocol.plan.checks.graph import DEPENDENCIES_MAX
+from starloom_protocol.plan.recipe import PARAMS_MOST, PHRASES_MOST
 from starloom_protocol.records.edits import AddDependency, AddTask, DropItems
 from starloom_protocol.records.entities import Finds, Input
 from starloom_protocol.values import canonical
@@ -29,7 +30,7 @@ from tests.cost import GROWTH_MOST, calls
 MB_MOST = 400
 """A plan at the limit of dependencies takes some 150; these took up to 16,000."""
 COMPARED_MOST = 50 * 500
-"""So many words are held against names, the zones of the world at the most; each pair takes up to half a millisecond."""
+"""So many words are held against names, the zones of the world at the most; a pair takes up to half a millisecond."""
 
 
 @pytest.fixture
@@ -180,3 +181,25 @@ def test_t206_the_nearest_names_are_looked_for_a_bounded_number_of_times(kind: s
     assert len(checked.faults) >= 500
     assert any("Did you mean" in fault.hint for fault in checked.faults)
     assert len(compared) <= COMPARED_MOST
+
+
+@pytest.mark.parametrize("part", ["phrases", "params"])
+def test_t207_a_recipe_has_so_many_phrases_and_parameters(part: str) -> None:
+    """A check reads each phrase among all others: 1,600 of them took minutes, for anybody who may only look."""
+    most = PHRASES_MOST if part == "phrases" else PARAMS_MOST
+
+    def faults(count: int) -> list[str]:
+        phrases = [f"frobnicate part {at}" for at in range(count)]
+        params = {f"p{at}": {"type": "text", "optional": True} for at in range(count)}
+        document = {
+            "starloom_recipe": 1,
+            "name": "big",
+            "title": "Big",
+            "version": 1,
+            "plan": written(*of(1, "t")),
+            **({"phrases": phrases} if part == "phrases" else {"params": params}),
+        }
+        return [fault.place for fault in read_recipe(json.dumps(document)).faults]
+
+    assert faults(most) == []
+    assert faults(most + 1) == [part]

@@ -9,8 +9,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
-from itertools import islice
-from os.path import commonprefix
+from itertools import islice, takewhile
 from types import UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
@@ -93,7 +92,11 @@ def bounded(text: str) -> str:
 
 def _shared(one: str, other: str) -> int:
     """Return how many signs two words have in common at their beginning and their end."""
-    return len(commonprefix((one, other))) + len(commonprefix((one[::-1], other[::-1])))
+    return _alike(one, other) + _alike(reversed(one), reversed(other))
+
+
+def _alike(one: Iterable[str], other: Iterable[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _position(fault: Fault) -> tuple[int, int]:
