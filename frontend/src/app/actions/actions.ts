@@ -101,12 +101,14 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
           : state === "succeeded"
             ? "It is done; redo it with Retry from here."
             : (atWork ?? "It has not run yet.")),
+      said: `${view.name} is tried again.`,
       run: act("retry"),
     },
     {
       id: "retry-from",
       label: "Retry from here",
       why: gone ?? (can("retry-from") ? null : (atWork ?? "It has not ended yet.")),
+      said: `${view.name} and what follows it are done again.`,
       run: act("retry-from"),
     },
     {
@@ -174,6 +176,7 @@ export function groupActions(
         state === "failed" || state === "cancelled" || state === "skipped"
           ? null
           : "Nothing of it has failed for good.",
+      said: goal ? "The goal is pursued again." : "What failed is tried again.",
       run: act("retry"),
     },
     {

@@ -16,6 +16,7 @@ import { KeyList } from "./KeyList.tsx";
 import { type Key, useKeys } from "./keys.ts";
 import { Palette } from "./Palette.tsx";
 import { Places } from "./Places.tsx";
+import { Spoken } from "./Spoken.tsx";
 import { turnTheme, useLook } from "./theme.ts";
 
 const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] = [
@@ -46,6 +47,8 @@ interface ShellProps {
   /** What this page adds to the palette; as a function where it is much, since it is asked for only while that is open. */
   entries?: PaletteEntry[] | (() => PaletteEntry[]);
   narrow?: boolean;
+  /** How it stands with the subject of the page; a screen reader says each change of it. */
+  standing?: string;
   /** The page scrolls its own parts, and as a whole only where the window is too low for all of them. */
   fixed?: boolean;
   className?: string;
@@ -196,6 +199,7 @@ export function Shell(props: ShellProps) {
             {props.children}
           </Boundary>
         </main>
+        <Spoken waiting={waiting} standing={props.standing} />
         <nav className="bottombar" aria-label="Main, bottom">
           {[PLACES[0], PLACES[1]].map(
             (place) => place && <BottomLink key={place.path} {...place} on={here(place.path)} />,
@@ -244,7 +248,7 @@ function LinkPill() {
   }[link.state];
   if (link.state !== "offline") {
     return (
-      <span className={`linkpill ${link.state}`} role="status" title="Events come as they are committed">
+      <span className={`linkpill ${link.state}`} title="Events come as they are committed">
         {words}
       </span>
     );
@@ -256,7 +260,7 @@ function LinkPill() {
       title={`${link.reason || "The hub does not answer"}. Try now`}
       onClick={() => live.retryNow()}
     >
-      <span role="status">{words}</span>
+      {words}
     </button>
   );
 }

@@ -68,6 +68,7 @@ function Screen({ head, model, place }: { head: Head; model: StreamModel; place:
       actions={buttons}
       keys={keys}
       entries={entries}
+      standing={`${head.name || head.request || id}: ${run.shown.word}`}
       narrow
       fixed
       className={`con ${task ? "with-inspector" : ""} ${beside ? "with-answer" : ""} ${final ? "final" : ""}`}

@@ -23,7 +23,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
     <section className="band" aria-label="Answer">
       <div className="only-phone row phonestate">
         <Pill run={run} />
-        <Troubles tally={run.seen} onFilter={(text) => place.to({ set: { q: text } })} />
+        <Troubles tally={run.seen} onFilter={(text) => place.to({ set: { q: text, lens: "list" } })} />
         {head.deadline_s ? <DeadlineChance forecast={run.forecast} /> : null}
         <BudgetChance forecast={run.forecast} />
         <span className="dim end">{final ? duration(run.tookMs) : clock(run.tookMs)}</span>
