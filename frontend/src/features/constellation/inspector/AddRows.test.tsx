@@ -8,11 +8,10 @@ import type { Workspace } from "../../../app/workspace/workspace.ts";
 import type { GroupRecord, Head, TaskSpec } from "../../../model/types.ts";
 import { AddRows, rowsOf } from "./AddRows.tsx";
 
-vi.mock("../../../app/workspace/context.ts", async (original) => ({
-  ...(await original<object>()),
-  useLink: () => ({ state: "live" }),
-}));
 afterEach(cleanup);
+
+const LIVE = { state: "live" };
+const LINK = { onStatus: () => () => {}, readStatus: () => LIVE };
 
 const HEAD = { id: "c1", state: "active", version: 4 } as unknown as Head;
 const LIST = { id: "train", for_each: { source: "rates", output: "/l" } } as unknown as TaskSpec;
@@ -21,7 +20,7 @@ const RUNS = { state: "expanded" } as unknown as GroupRecord;
 function shown(record: GroupRecord, spec = LIST) {
   const edit = vi.fn(async () => ({ version: 5 }));
   render(
-    <WorkspaceContext value={{ hub: { edit } } as unknown as Workspace}>
+    <WorkspaceContext value={{ hub: { edit }, live: LINK } as unknown as Workspace}>
       <DoingProvider>
         <AddRows head={HEAD} spec={spec} record={record} />
       </DoingProvider>
