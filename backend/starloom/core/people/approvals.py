@@ -14,6 +14,7 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
+from starloom.core.fleet.earlier_names import hash_as_approved
 from starloom.core.people.controls import stop_all
 from starloom.core.placement.absent_devices import lost_words
 from starloom.core.plan.starting import activate
@@ -481,7 +482,8 @@ def _beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan,
     schedule = fleet.schedules.get(constellation.head.schedule or "")
     if schedule is None or schedule.consent is None:
         return ["nobody has approved it for this schedule"]
-    now = consent_to(fleet, plan.specs, effects, plan_hash=plan.hash, by=work.by, at_ms=work.at_ms)
+    same = hash_as_approved(fleet, plan, schedule.consent.hash, schedule.devices)
+    now = consent_to(fleet, plan.specs, effects, plan_hash=same, by=work.by, at_ms=work.at_ms)
     return beyond(schedule.consent, now, fleet)
 
 
