@@ -2958,6 +2958,7 @@ export interface components {
                 [key: string]: string;
             };
             forgotten: boolean;
+            former_names: string[];
             grants: string[];
             health: components["schemas"]["HealthRow"];
             id: string;
@@ -3007,6 +3008,7 @@ export interface components {
                 [key: string]: string;
             };
             forgotten: boolean;
+            former_names: string[];
             grants: string[];
             health: components["schemas"]["HealthRow"];
             id: string;

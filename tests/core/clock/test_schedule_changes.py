@@ -414,9 +414,7 @@ def fire_with(clock: Clockwork, moment: str, made: LoweredPlan) -> Constellation
 
 
 def renamed(clock: Clockwork, device: str, name: str) -> None:
-    answer = clock.do(
-        i.DeviceControlled(action="rename", by="person:ann", device=device, id=clock.ident(), value=name)
-    )
+    answer = clock.do(i.DeviceControlled(action="rename", by="person:ann", device=device, id=clock.ident(), value=name))
     assert not answer.faults
 
 
