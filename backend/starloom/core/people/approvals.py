@@ -21,6 +21,7 @@ from starloom.core.plan.starting import activate
 from starloom.core.rights.authorship import is_free
 from starloom.core.rights.call_effects import (
     ASKING,
+    UNSEEN_TRASH,
     KnownEffects,
     added_to,
     adds,
@@ -431,7 +432,14 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
         if rest == {Effect.READ}
         else f" Its other tasks may {_verbs(rest)}."
     )
-    return f"{told}{repeats}.{more}"
+    unseen = UNSEEN_LIST if any(one.trashes == UNSEEN_TRASH for one in verdict.reaches) else ""
+    return f"{told}{repeats}.{more}{unseen}"
+
+
+UNSEEN_LIST = (
+    " Allowing it now allows every file that the plan finds. To be asked when the list is there, deny this, and put a"
+    " question that shows it before the trash (docs/plans.md, A question that shows a result)."
+)
 
 
 def _at_a_place(fleet: Fleet, reaches: Sequence[_Reach]) -> str:
