@@ -1,4 +1,4 @@
-"""Reads times as people write them: durations (`90s`, `15m`, `2 hours`, `3d`, `1w`) and moments (`22:00`, a date, `7y`)."""
+"""Reads times as people write them: durations (`90s`, `15m`, `2 hours`, `1w`) and moments (`22:00`, a date, `7y`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def seconds_of(value: str | int) -> int:
     if found is None:
         raise ToolFailed(
             Code.BAD_ARGUMENTS,
-            f"{quoted(value)} is not a duration; write seconds as a number, or 90s, 15m, 2h, 3d, 1w; an age may be in years: 7y",
+            f"{quoted(value)} is not a duration; write seconds as a number, or 90s, 15m, 2h, 3d, 1w; an age may be in "
+            "years: 7y",
             effect=False,
         )
     return int(found[1]) * _SECONDS[found[2][:1] or "s"]
