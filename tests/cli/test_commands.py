@@ -614,7 +614,8 @@ def test_a_limited_right_tells_its_scopes(hub: StubHub) -> None:
     hub.answers["GET", "/people"] = (200, {"items": rows})
     limited, whole = starloom(hub, "person", "ls")[1].splitlines()
     assert ("only read, run" in limited, "only" in whole) == (True, False)
-    token = {"kind": "bearer", "role": "operator", "revoked_at": None, "for": None, "id": "t-1", "label": "lo"}
+    token: dict[str, Any] = {"kind": "bearer", "role": "operator", "for": None, "id": "t-1", "label": "lo"}
+    token |= {"revoked_at": None}
     token |= {"expires_at": DAY, "link_until": None, "created_at": DAY, "last_used_at": None, "scopes": ["read", "run"]}
     hub.answers["GET", "/tokens"] = (200, {"items": [token]})
     assert "only read, run" in starloom(hub, "token", "ls")[1]

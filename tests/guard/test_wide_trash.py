@@ -62,7 +62,7 @@ def test_a_question_says_that_the_list_is_not_known_and_how_it_is() -> None:
     assert "put a question that shows it before the trash" in question.text
     (plain,) = _submitted({**CLEAR, "args": {"paths": ["Clients"]}}).shard.constellations["c1"].questions.values()
     assert "not known" not in plain.text
-    asked = {"id": "sure", "person": "These?", "shows": {"from": "look", "output": "/files"}}
+    asked: dict[str, Any] = {"id": "sure", "person": "These?", "shows": {"from": "look", "output": "/files"}}
     asked["choices"] = [{"value": "go", "label": "Go"}, {"value": "keep", "label": "Keep", "fails": True}]
     shown = _submitted(LOOK, asked, {**CLEAR, "inputs": NAMES_A_RESULT}, dependencies=[{"from": "sure", "to": "clear"}])
     assert shown.state() == "active"

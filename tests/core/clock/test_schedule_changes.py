@@ -407,7 +407,7 @@ def fire_with(clock: Clockwork, moment: str, made: LoweredPlan) -> Constellation
     """Let a firing of a schedule of words come, and give it the plan that its words make then."""
     clock.turn_to(moment)
     name = clock.firings()[-1]
-    job = {"by": "worker:w", "constellation": name, "job": "plan-1", "worker": "w"}
+    job: dict[str, Any] = {"by": "worker:w", "constellation": name, "job": "plan-1", "worker": "w"}
     clock.do(i.JobClaimed(id=clock.ident(), ttl_ms=15_000, **job))
     clock.do(i.PlanProposed(id=clock.ident(), plan=made, **job))
     return clock.shard.constellations[name]
