@@ -274,7 +274,7 @@ export class MockHub {
       return { body: { ...SECRETS[0], name: path.split("/")[2] }, status: 201 };
     if (path === "/disk")
       return {
-        body: { fault: "", folder: "/home/mara/starloom", free_bytes: 22.5e9, whole_bytes: 120e9 },
+        body: { fault: "", folder: "/srv/starloom", free_bytes: 22.5e9, whole_bytes: 120e9 },
         status: 200,
       };
     if (path === "/lan/open") {

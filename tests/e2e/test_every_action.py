@@ -40,6 +40,7 @@ ELSEWHERE = {
     "prompt-preview": "before there is a constellation (test_prompt_preview)",
     "recipe-proposals": "plans that may be kept (test_keeping)",
     "recipes": "plans that are kept (test_rows)",
+    "schedule-notices": "news of clocks (tests/edge/routes/requests/test_schedules.py)",
     "schedule-preview": "before there is a schedule (test_schedules)",
     "schedules": "clocks (test_schedules)",
     "secrets": "values that are kept (test_secrets)",

@@ -451,7 +451,14 @@ DEVICE_THREATS = (
         " that means millions of dependencies, and the hub has no memory or no time for anybody",
         "dependencies are counted while they are made, topics are looked for once, ranks are raised or made in one "
         "pass, and a batch is left at its limit",
-        ("tests/guard/test_costly_plans.py",),
+        ("tests/guard/test_costly_plans.py::test_t206_",),
+    ),
+    Threat(
+        "T207",
+        "somebody who may only look checks a recipe of thousands of phrases, each of which is read among all others, "
+        "and the hub computes for minutes",
+        "a recipe has at most 200 phrases and 100 parameters",
+        ("tests/guard/test_costly_plans.py::test_t207_",),
     ),
     Threat(
         "T197",

@@ -5,6 +5,7 @@ Each case took the hub seconds to minutes, or gigabytes, in a preview that anybo
 
 from __future__ import annotations
 
+import difflib
 import json
 import tracemalloc
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.state.orders import Answer
-from starloom_protocol.plan import check_plan
+from starloom_protocol.plan import check_plan, read_recipe
 from starloom_protocol.plan.checks.graph import DEPENDENCIES_MAX
+from starloom_protocol.plan.recipe import PARAMS_MOST, PHRASES_MOST
 from starloom_protocol.records.edits import AddDependency, AddTask, DropItems
 from starloom_protocol.records.entities import Finds, Input
 from starloom_protocol.values import canonical
@@ -27,6 +29,8 @@ from tests.cost import GROWTH_MOST, calls
 
 MB_MOST = 400
 """A plan at the limit of dependencies takes some 150; these took up to 16,000."""
+COMPARED_MOST = 50 * 500
+"""So many words are held against names, the zones of the world at the most; a pair takes up to half a millisecond."""
 
 
 @pytest.fixture
@@ -144,3 +148,58 @@ def test_t206_the_note_of_an_edit_is_short_however_much_it_kept() -> None:
     note = found.versions[str(found.head.version)].reason
     assert "and 49980 more" in note
     assert len(note) < 1_000
+
+
+def near(kind: str, count: int) -> dict[str, Any]:
+    """Return a plan of long names that hardly differ, with so many slips."""
+    same = "a" * 58
+    if kind == "topics":
+        reads = [{f"i{at}": {"finding": f"{same}b{number}"} for at in range(10)} for number in range(count // 10)]
+        writers = [{"id": f"p{at}", "tool": "a.b", "finds": {"topic": f"{same}{at}", "value": ""}} for at in range(100)]
+        return written(*writers, *({"id": f"r{at}", "tool": "a.b", "inputs": one} for at, one in enumerate(reads)))
+    if kind == "zones":
+        zones = [f"Americb/Argentinb/Buenos{number}" for number in range(count)]
+        read = [{"not_before": {"from": "s0", "output": "/at", "zone": zone}} for zone in zones]
+        return written(*of(1, "s"), *({"id": f"r{at}", "tool": "a.b", **one} for at, one in enumerate(read)))
+    gates = [{"from": f"{same}b{number}", "to": f"{same}c{number}"} for number in range(count)]
+    return written(*of(2_000, same), dependencies=gates)
+
+
+@pytest.mark.parametrize("kind", ["topics", "zones", "tasks"])
+def test_t206_the_nearest_names_are_looked_for_a_bounded_number_of_times(kind: str) -> None:
+    """Each slip was compared with each name: a plan of 100 KB took half a minute."""
+    compared: list[str] = []
+    ratio = difflib.SequenceMatcher.ratio
+
+    def counted(matcher: Any) -> float:
+        compared.append(kind)
+        return ratio(matcher)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(difflib.SequenceMatcher, "ratio", counted)
+        checked = check_plan(near(kind, 1_000))
+    assert len(checked.faults) >= 500
+    assert any("Did you mean" in fault.hint for fault in checked.faults)
+    assert len(compared) <= COMPARED_MOST
+
+
+@pytest.mark.parametrize("part", ["phrases", "params"])
+def test_t207_a_recipe_has_so_many_phrases_and_parameters(part: str) -> None:
+    """A check reads each phrase among all others: 1,600 of them took minutes, for anybody who may only look."""
+    most = PHRASES_MOST if part == "phrases" else PARAMS_MOST
+
+    def faults(count: int) -> list[str]:
+        phrases = [f"frobnicate part {at}" for at in range(count)]
+        params = {f"p{at}": {"type": "text", "optional": True} for at in range(count)}
+        document = {
+            "starloom_recipe": 1,
+            "name": "big",
+            "title": "Big",
+            "version": 1,
+            "plan": written(*of(1, "t")),
+            **({"phrases": phrases} if part == "phrases" else {"params": params}),
+        }
+        return [fault.place for fault in read_recipe(json.dumps(document)).faults]
+
+    assert faults(most) == []
+    assert faults(most + 1) == [part]

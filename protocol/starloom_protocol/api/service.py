@@ -1,4 +1,4 @@
-"""Answers about the hub itself: health, readiness, its disk, the listener of the local network; and the form of every list."""
+"""Answers about the hub itself: health, readiness, disk, the local network; and the form of every list."""
 
 from __future__ import annotations
 

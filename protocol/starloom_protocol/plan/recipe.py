@@ -26,6 +26,9 @@ from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Purpose, Repeatability
 
 RECIPE_FORMAT: Final = 1
+PHRASES_MOST: Final = 200
+"""A request is compared with each while it is typed, and a check of a recipe reads each among all others."""
+PARAMS_MOST: Final = 100
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
 
 
@@ -89,8 +92,10 @@ class Recipe(Doc):
     name: Annotated[str, AfterValidator(_recipe_name)]
     title: Label
     version: Annotated[int, Field(ge=1)]
-    phrases: list[Annotated[str, Field(min_length=1, max_length=300)]] = Field(default_factory=list)
-    params: dict[Name, ParamDoc] = Field(default_factory=dict)
+    phrases: Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=PHRASES_MOST)] = (
+        Field(default_factory=list)
+    )
+    params: Annotated[dict[Name, ParamDoc], Field(max_length=PARAMS_MOST)] = Field(default_factory=dict)
     asks_for: dict[str, list[str]] = Field(default_factory=dict)
     effects: list[Annotated[Effect, Field(strict=False)]] = Field(default_factory=list)
     purpose: Annotated[Purpose, Field(strict=False)] | None = None

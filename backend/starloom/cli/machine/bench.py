@@ -108,7 +108,7 @@ def nebula_run(
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not, 130: interrupted."""
     _own_hub(run)
-    from starloom.lab.nebula.planners.ablations import in_the_hub
+    from starloom.lab.nebula.planners.baselines import in_the_hub
     from starloom.lab.nebula.planners.script import GOOD, KINDS
     from starloom.lab.nebula.running import MODEL, PLANNERS, SCRIPT
     from starloom.lab.nebula.suite import SMOKE, Wanted, run_suite
@@ -194,8 +194,13 @@ def _conditions(
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the profiles of faults, the baselines with those of the ablations, and the ablations."""
     from starloom.lab.nebula.faults.profiles import ProfileUnknown, read_profiles
-    from starloom.lab.nebula.planners.ablations import AblationUnknown, in_the_plan, read_ablations
-    from starloom.lab.nebula.planners.baselines import BaselineUnknown, read_baselines
+    from starloom.lab.nebula.planners.baselines import (
+        AblationUnknown,
+        BaselineUnknown,
+        in_the_plan,
+        read_ablations,
+        read_baselines,
+    )
     from starloom.lab.nebula.running import MODEL, NONE
 
     try:

@@ -34,7 +34,7 @@ _FINDINGS_NAMED = 3
 _FOLDERS_NAMED = 3
 _CAUSES_NAMED = 4
 _GROUPED_FROM = 3
-"""Of two failures the first is named, since it is often the cause of the other; more are told by cause."""
+"""The fewest failures that are grouped by cause. A first failure often leads to a second one, so two are not."""
 _NUMBER = re.compile(r"\d+")
 _NOTICE = "notify"
 # Bound once, because an answer compares them with every task.

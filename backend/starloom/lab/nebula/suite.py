@@ -15,8 +15,7 @@ from typing import Final
 
 from starloom.lab.nebula.faults.profiles import NONE as NO_FAULT
 from starloom.lab.nebula.faults.profiles import TIME_SCALES, listed
-from starloom.lab.nebula.planners.ablations import IN_THE_HUB
-from starloom.lab.nebula.planners.baselines import FULL
+from starloom.lab.nebula.planners.baselines import FULL, IN_THE_HUB
 from starloom.lab.nebula.planners.key_masking import KeyMask
 from starloom.lab.nebula.planners.live_model import NOT_BEGUN, LiveModel
 from starloom.lab.nebula.planners.script import GOALS, GOOD

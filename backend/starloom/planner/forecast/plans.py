@@ -310,7 +310,13 @@ def _course(found: Forecast | None, within_ms: int | None, left_out: list[str]) 
         return None
     # A time that lacks some tasks has no chance that could be told.
     chance = round(found.chance(within_ms), 3) if within_ms is not None and not left_out else None
-    course: Course = {**estimate_of(found), "chance": chance, "plays": len(found.plays_ms)}
+    course: Course = {
+        "expected_ms": found.expected_ms,
+        "low_ms": found.low_ms,
+        "high_ms": found.high_ms,
+        "chance": chance,
+        "plays": len(found.plays_ms),
+    }
     if left_out:
         course["left_out"] = left_out[:NAMED_MOST]
     return course

@@ -25,7 +25,9 @@ export function Meanings(props: {
   if (candidates.length === 0) {
     return (
       <section className="card">
-        <Empty title={places.length ? "Here it is." : props.gap ? "No recipe does this." : "Nothing near it was found."}>
+        <Empty
+          title={places.length ? "Here it is." : props.gap ? "No recipe does this." : "Nothing near it was found."}
+        >
           {props.gap && <GapWords gap={props.gap} onSay={onSay} />}
           {places.length > 0 && (
             <p className="row wrap">

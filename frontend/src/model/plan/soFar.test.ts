@@ -26,6 +26,17 @@ describe("the sentence", () => {
     expect(sentenceNow(head({}), partial, tallied(views))).toBe("Copy: 1 of 3 tasks done so far on nas.");
   });
 
+  it("tells many failures by cause, the most frequent first", () => {
+    const failed = ["disk", "loss at 3", "loss at 14", "loss at 15"].map((detail, at) =>
+      view(`run.${at}`, "failed", { detail }),
+    );
+    expect(sentenceNow(head({}), FAILED, tallied(failed))).toBe(
+      "Copy: 0 of 4 tasks done so far. Causes of 4 failures: loss at 3 (3, run.1 first); disk (run.0).",
+    );
+    const alike = [1, 2, 3].map((at) => view(`run.${at}`, "failed", { detail: `run.${at}: no GPU` }));
+    expect(sentenceNow(head({}), FAILED, tallied(alike))).toContain("run.1 failed: run.1: no GPU; 2 more failed.");
+  });
+
   it("forgets a failure that is tried again", () => {
     const failed = view("a", "failed", { detail: "no room.\nline two" });
     expect(sentenceNow(head({}), FAILED, tallied([failed]))).toBe("Copy: 0 of 1 task done so far. a failed: no room.");

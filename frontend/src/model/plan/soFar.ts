@@ -13,6 +13,9 @@ import { isPlanning } from "./planning.ts";
 
 const DEVICES_NAMED_MAX = 4;
 const DETAIL_MAX = 160;
+const CAUSES_NAMED = 4;
+/** Of two failures the first is named: it is often the cause of the other. */
+const GROUPED_FROM = 3;
 
 const DEADLINE = "deadline";
 
@@ -54,16 +57,44 @@ export function sentenceNow(head: Head, answer: Answer | undefined, tally: Tally
   const parts = [`${head.name}: ${done} of ${plural(size, "task")} done so far${where(tally.doneOnDevices)}.`];
   const { checked, failed } = tally;
   if (checked) parts.push(`${checked} ${checked === 1 ? "result was" : "results were"} checked.`);
-  const first = failed.reduce<TaskView | undefined>(
-    (held, view) => (held && since(held) <= since(view) ? held : view),
-    undefined,
-  );
-  if (first) {
-    const detail = firstLine(first.attempt?.detail ?? "");
-    const more = failed.length > 1 ? `; ${failed.length - 1} more failed` : "";
-    parts.push(`${first.name} failed${detail && `: ${detail}`}${more}.`);
-  }
+  if (failed.length > 0) parts.push(failuresNow(failed));
   return parts.join(" ");
+}
+
+/** The failures so far: the first one, or of several causes the most frequent first, as the hub says at the end. */
+function failuresNow(failed: readonly TaskView[]): string {
+  const inOrder = [...failed].sort((one, other) => since(one) - since(other));
+  const causes = inOrder.length < GROUPED_FROM ? [inOrder] : byCause(inOrder);
+  const words = (view: TaskView) => firstLine(view.attempt?.detail ?? "");
+  if (causes.length === 1) {
+    const first = inOrder[0] as TaskView;
+    const detail = words(first);
+    const more = failed.length > 1 ? `; ${failed.length - 1} more failed` : "";
+    return `${first.name} failed${detail && `: ${detail}`}${more}.`;
+  }
+  const told = causes.slice(0, CAUSES_NAMED).map((own) => {
+    const first = own[0] as TaskView;
+    const count = own.length > 1 ? `${own.length}, ${first.name} first` : first.name;
+    return `${words(first) || "failed"} (${count})`;
+  });
+  const rest = causes.slice(CAUSES_NAMED);
+  const more = rest.reduce((sum, own) => sum + own.length, 0);
+  if (more) told.push(`${more} more of ${plural(rest.length, "other cause")}`);
+  return `Causes of ${failed.length} failures: ${told.join("; ")}.`;
+}
+
+/** Failed tasks by code and words, but for numbers and their own names; `story.by_cause` of the hub does the same. */
+function byCause(failed: readonly TaskView[]): TaskView[][] {
+  const found = new Map<string, TaskView[]>();
+  for (const view of failed) {
+    const line = (view.attempt?.detail ?? "").split("\n")[0]?.trim() ?? "";
+    const plain = line.replace(/[\w.-]+/g, (word) => (word === view.id ? "~" : word)).replace(/\d+/g, "#");
+    const key = `${view.record?.code ?? ""} ${plain}`;
+    const own = found.get(key);
+    if (own) own.push(view);
+    else found.set(key, [view]);
+  }
+  return [...found.values()].sort((one, other) => other.length - one.length);
 }
 
 /** The begin of the last round: of the request, or of the retry or undo that opened the constellation again last. */

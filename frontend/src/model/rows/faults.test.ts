@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Draft } from "./document.ts";
 import { hubFaults, joinedFaults, nearest, schemaFaults, setAt, stepsOf } from "./faults.ts";
 import { rowsOf } from "./row.ts";
-import { formOf } from "./schema.ts";
+import { aboutOf, formOf, titleOf } from "./schema.ts";
 
 const draft: Draft = {
   head: null,
@@ -176,4 +176,34 @@ describe("what only the tool's schema knows", () => {
 it("finds the nearest word, and none where all are far", () => {
   expect(nearest("limt", ["limit", "rows"])).toBe("limit");
   expect(nearest("banana", ["limit", "rows"])).toBeNull();
+});
+
+const texts = { type: "array", items: { type: "string" } };
+const form = (names: Record<string, object>) => formOf(JSON.stringify({ type: "object", properties: names }));
+const titles = (of: ReturnType<typeof form>) =>
+  Object.fromEntries(of.fields.map((field) => [field.name, titleOf(field)]));
+
+describe("names that only programmers know", () => {
+  it("have words in front of them", () => {
+    const python = form({
+      code: { type: "string" },
+      argv: texts,
+      env: { type: "object" },
+      newer_than: { type: "string" },
+    });
+    expect(titles(python)).toEqual({
+      code: "code",
+      argv: "arguments (argv)",
+      env: "variables (env)",
+      newer_than: "newer than",
+    });
+    expect(aboutOf(python, "argv")).toContain("is given, one a line");
+    expect(aboutOf(python, "env")).toContain("choose a secret");
+  });
+
+  it("call the argv of a tool without code a command", () => {
+    const shell = form({ argv: texts, cwd: { type: "string" } });
+    expect(titles(shell)).toEqual({ argv: "command (argv)", cwd: "folder (cwd)" });
+    expect(aboutOf(shell, "argv")).toBe("The program and its arguments.");
+  });
 });

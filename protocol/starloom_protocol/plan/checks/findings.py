@@ -53,11 +53,14 @@ def gate_of(source: TaskSpec, reader: TaskSpec, item: Input, number: int) -> Dep
     )
 
 
-def topic_fault(item: Input, reader: str, sources: Mapping[str, list[TaskSpec]], place: str) -> Fault | None:
-    """Return the fault of an input whose topic nothing else publishes."""
+def topic_fault(
+    item: Input, reader: str, sources: Mapping[str, list[TaskSpec]], place: str, *, suggests: bool = True
+) -> Fault | None:
+    """Return the fault of an input whose topic nothing else publishes; with `suggests` it names the nearest one."""
     if any(source.id != reader for source in sources.get(item.topic, ())):
         return None
-    close = difflib.get_close_matches(item.topic, [name for name in sources if name != item.topic], n=1, cutoff=0.5)
+    others = [name for name in sources if name != item.topic] if suggests else []
+    close = difflib.get_close_matches(item.topic, others, n=1, cutoff=0.5)
     hint = f"Did you mean `{close[0]}`?" if close else "Give a task `finds: {topic: ..., value: /pointer}`."
     return Fault(code=Code.UNKNOWN_TOPIC, hint=hint, place=place, reason=f"nothing publishes `{item.topic}`")
 

@@ -167,8 +167,10 @@ class Graph:
 
     def _by_topic(self, spec: TaskSpec, item: Input, sources: dict[str, list[TaskSpec]], place: str) -> None:
         unread = bool(self._broken - self._tasks.keys()) or (bool(self._omitted) and item.otherwise is not None)
-        missing = topic_fault(item, spec.id, sources, joined(place, "finding"))
+        missing = topic_fault(item, spec.id, sources, joined(place, "finding"), suggests=False)
         if missing is not None and not unread:
+            if self._found.may_suggest():
+                missing = topic_fault(item, spec.id, sources, missing.place) or missing
             self._found.faults.append(missing)
         known = self._known
         for source in sources.get(item.topic, ()) if item.fresh_s else ():

@@ -39,7 +39,7 @@ OPERATIONS_MAX: Final = 10_000
 
 
 _OWN_FORM: Final = ("add_items", "add_task")
-"""Operations in whose body no parameter is put: a task does it by itself, and items are data."""
+"""Operations in whose body no parameter is put here: `add_task` reads its own, and items are data."""
 
 
 class _IdDoc(Doc):

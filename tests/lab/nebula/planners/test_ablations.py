@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from starloom.engine.settings import EngineSettings
-from starloom.lab.nebula.planners.ablations import (
+from starloom.lab.nebula.planners.baselines import (
     ABLATIONS,
+    BASELINES,
     IN_THE_HUB,
     WORDS,
     AblationUnknown,
     in_the_hub,
     in_the_plan,
+    plan_of,
     read_ablations,
 )
-from starloom.lab.nebula.planners.baselines import BASELINES, plan_of
 from starloom.lab.nebula.reports.costs import COST_HEAD, costs
 from starloom.lab.nebula.scoring.honesty import End
 from starloom.process.settings import load
@@ -48,7 +49,8 @@ def test_names_are_read_whole_or_refused() -> None:
     with pytest.raises(AblationUnknown, match="nothing is none of static"):
         read_ablations("static,nothing")
     assert set(in_the_plan(ABLATIONS)) == set(BASELINES)
-    assert in_the_hub(ABLATIONS) == tuple(IN_THE_HUB) == tuple(WORDS)
+    assert in_the_hub(ABLATIONS) == tuple(IN_THE_HUB)
+    assert tuple(WORDS) == (*BASELINES, *IN_THE_HUB)
 
 
 def test_those_of_the_hub_are_settings_that_a_hub_reads() -> None:

@@ -12,6 +12,9 @@ from starloom_protocol.records.entities import TaskSpec
 from starloom_protocol.stream.authors import ENGINE, may_decide
 from starloom_protocol.vocabulary import Code
 
+_SUGGESTED_MOST = 20
+"""Faults of topics that name the nearest one: each compares a word with every topic."""
+
 
 def may_publish(draft: Draft, spec: TaskSpec, place: str) -> bool:
     """Note a fault if a task publishes and its author may not say who writes about a topic."""
@@ -45,7 +48,8 @@ def link_topics(draft: Draft) -> None:
                 continue
             if draft.is_too_big(f"{spec.id}.inputs.{item.name}.finding"):
                 return
-            missing = topic_fault(item, spec.id, sources, f"{spec.id}.inputs.{item.name}.finding")
+            place, suggests = f"{spec.id}.inputs.{item.name}.finding", len(draft.faults) < _SUGGESTED_MOST
+            missing = topic_fault(item, spec.id, sources, place, suggests=suggests)
             if missing is not None:
                 draft.faults.append(missing)
             for source in sources.get(item.topic, ()):

@@ -1,8 +1,12 @@
-"""The baselines beside the full product: the same plan with a part of it switched off in the plan's own words. Pure."""
+"""The conditions beside the full product, each with one part of it switched off. Pure.
+
+A baseline is the same plan in other words of its own, and shares the world of the full run. Ablations are baselines by
+the name of the part, and settings of the hub, which have a world of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -18,12 +22,24 @@ WORDS: Final = {
     SEQUENTIAL: "each task waits for the one before it, and a list is done one item at a time",
     STATIC: "no review of what happened (`review: never`), and no rules",
     NO_RECOVERY: "each task is tried once (`max_attempts: 1`), by its own call",
+    "random-placement": "each task goes to a free device drawn by its name, whatever is known of the devices",
+    "no-experience": "the hub learns no paces, so placement and hedges know no times",
 }
-BASELINES: Final = tuple(WORDS)
+BASELINES: Final = (SEQUENTIAL, STATIC, NO_RECOVERY)
+IN_THE_PLAN: Final[Mapping[str, str]] = {"static": STATIC, "no-recovery": NO_RECOVERY, "sequential": SEQUENTIAL}
+IN_THE_HUB: Final[Mapping[str, Mapping[str, str]]] = {
+    "random-placement": {"STARLOOM_PLACEMENT": "random"},
+    "no-experience": {"STARLOOM_EXPERIENCE": "false"},
+}
+ABLATIONS: Final = (*IN_THE_PLAN, *IN_THE_HUB)
 
 
 class BaselineUnknown(Exception):
     """A text names no baseline: says which there are."""
+
+
+class AblationUnknown(Exception):
+    """A text names no ablation: says which there are."""
 
 
 def read_baselines(text: str) -> tuple[str, ...]:
@@ -32,11 +48,34 @@ def read_baselines(text: str) -> tuple[str, ...]:
     Raises:
         BaselineUnknown: a part names none.
     """
+    return _read(text, BASELINES, BaselineUnknown)
+
+
+def read_ablations(text: str) -> tuple[str, ...]:
+    """Read `static,no-experience`.
+
+    Raises:
+        AblationUnknown: a part names none.
+    """
+    return _read(text, ABLATIONS, AblationUnknown)
+
+
+def _read(text: str, known: Sequence[str], unknown: type[Exception]) -> tuple[str, ...]:
     found = dict.fromkeys(part.strip() for part in text.split(",") if part.strip())
     for name in found:
-        if name not in WORDS:
-            raise BaselineUnknown(f"{name} is none of {', '.join(BASELINES)}")
+        if name not in known:
+            raise unknown(f"{name} is none of {', '.join(known)}")
     return tuple(found)
+
+
+def in_the_plan(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the baselines of the ablations that change a plan."""
+    return tuple(IN_THE_PLAN[name] for name in names if name in IN_THE_PLAN)
+
+
+def in_the_hub(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the ablations that are settings of the hub."""
+    return tuple(name for name in names if name in IN_THE_HUB)
 
 
 def plan_of(plan: str, baseline: str) -> str:

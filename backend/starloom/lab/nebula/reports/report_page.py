@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from starloom.lab.nebula.faults.profiles import NONE as NO_FAULT
 from starloom.lab.nebula.faults.profiles import PROFILES
-from starloom.lab.nebula.planners.ablations import WORDS as ABLATION_WORDS
 from starloom.lab.nebula.planners.baselines import WORDS
 from starloom.lab.nebula.reports.costs import COST_HEAD
 from starloom.lab.nebula.scoring.honesty import End
@@ -172,9 +171,7 @@ def _conditions(document: Document) -> str:
     )
     profiles = dict.fromkeys(row["profile"] for row in document["profiles"])
     baselines = dict.fromkeys(row["baseline"] for row in document["profiles"] if row["baseline"])
-    words = [f"{name}: {PROFILES[name]}." for name in profiles] + [
-        f"{name}: {(WORDS | ABLATION_WORDS)[name]}." for name in baselines
-    ]
+    words = [f"{name}: {PROFILES[name]}." for name in profiles] + [f"{name}: {WORDS[name]}." for name in baselines]
     listed = "".join(f"<li>{escape(word)}</li>" for word in words)
     return _table(head, rows, text_columns=2) + f"<ul>{listed}</ul><p>{escape(note)}</p>"
 

@@ -26,6 +26,7 @@ import { age, bytes, codeHint, codeTitle, duration, plural } from "../../../mode
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Button, DeviceChip, StateBar, StatePill, Tabs } from "../../../ui/parts.tsx";
 import { Said } from "../../../ui/Said.tsx";
+import { AddRows } from "./AddRows.tsx";
 import { CountsAs } from "./CountsAs.tsx";
 import { Folded } from "./Folded.tsx";
 import { GoalPart } from "./GoalPart.tsx";
@@ -341,6 +342,7 @@ function GroupPart(props: InspectorProps & { head: Head; spec: TaskSpec }) {
         </ul>
       </div>
       <footer>
+        <AddRows head={constellation} spec={spec} record={record} />
         <CountsAs model={model} head={constellation} spec={spec} state={record?.state} />
         <div className="row wrap">
           {groupActions(hub, constellation, task, record, Boolean(spec.goal)).map((action) => (

@@ -63,7 +63,7 @@ def moment_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> M
         found.add(Code.PLAN_INVALID, joined(place, "past"), reason, "Remove `past`, or `repeat`.")
     if doc.zone is not None and doc.zone not in _zones():
         reason = f"there is no time zone {quoted(doc.zone)}"
-        found.add(Code.PLAN_INVALID, joined(place, "zone"), reason, zone_hint(doc.zone))
+        found.add(Code.PLAN_INVALID, joined(place, "zone"), reason, zone_hint(doc.zone) if found.may_suggest() else "")
     return record(
         Moment, output=doc.output, past=doc.past, source=doc.source, within_s=doc.within_s, zone=doc.zone or ""
     )

@@ -1,0 +1,52 @@
+/** Rows for a list that runs: they are read line by line and sent as one edit; nothing else is sent. */
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, expect, it, vi } from "vitest";
+import { DoingProvider } from "../../../app/actions/Actions.tsx";
+import { WorkspaceContext } from "../../../app/workspace/context.ts";
+import type { Workspace } from "../../../app/workspace/workspace.ts";
+import type { GroupRecord, Head, TaskSpec } from "../../../model/types.ts";
+import { AddRows, rowsOf } from "./AddRows.tsx";
+
+vi.mock("../../../app/workspace/context.ts", async (original) => ({
+  ...(await original<object>()),
+  useLink: () => ({ state: "live" }),
+}));
+afterEach(cleanup);
+
+const HEAD = { id: "c1", state: "active", version: 4 } as unknown as Head;
+const LIST = { id: "train", for_each: { source: "rates", output: "/l" } } as unknown as TaskSpec;
+const RUNS = { state: "expanded" } as unknown as GroupRecord;
+
+function shown(record: GroupRecord, spec = LIST) {
+  const edit = vi.fn(async () => ({ version: 5 }));
+  render(
+    <WorkspaceContext value={{ hub: { edit } } as unknown as Workspace}>
+      <DoingProvider>
+        <AddRows head={HEAD} spec={spec} record={record} />
+      </DoingProvider>
+    </WorkspaceContext>,
+  );
+  return edit;
+}
+
+it("reads a list or a value a line", () => {
+  expect(rowsOf('{"rate": 1}\n\n2')).toEqual([{ rate: 1 }, 2]);
+  expect(rowsOf("[1, 2]")).toEqual([1, 2]);
+  expect(rowsOf("rate 1")).toBeNull();
+});
+
+it("adds the rows by one edit", async () => {
+  const edit = shown(RUNS);
+  await userEvent.click(screen.getByText("Add rows to this list"));
+  fireEvent.change(screen.getByRole("textbox"), { target: { value: '{"rate": 1}\n{"rate": 2}' } });
+  await userEvent.click(screen.getByRole("button", { name: "Add 2 rows" }));
+  const operation = { add_items: { to: "train", items: [{ rate: 1 }, { rate: 2 }] } };
+  expect(edit.mock.calls).toEqual([["c1", 4, [operation], "more rows for train"]]);
+});
+
+it("is offered by a list of values that runs alone", () => {
+  shown({ state: "succeeded" } as unknown as GroupRecord);
+  shown(RUNS, { id: "g", for_each: { devices: {} } } as unknown as TaskSpec);
+  expect(screen.queryByText("Add rows to this list")).toBeNull();
+});

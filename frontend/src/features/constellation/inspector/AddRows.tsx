@@ -1,0 +1,67 @@
+/** Rows for a list that runs: one a line, added by one edit, which is refused whole or applied. */
+import { useState } from "react";
+import { useDoing } from "../../../app/actions/Actions.tsx";
+import { useWorkspace } from "../../../app/workspace/context.ts";
+import type { GroupRecord, Head, TaskSpec } from "../../../model/types.ts";
+import { FINAL, plural } from "../../../model/words/words.ts";
+import { Button } from "../../../ui/parts.tsx";
+
+interface Props {
+  head: Head;
+  spec: TaskSpec;
+  record: GroupRecord | undefined;
+}
+
+/** The rows of a text: a JSON list, or a JSON value a line; null where it is neither. */
+export function rowsOf(text: string): unknown[] | null {
+  try {
+    const whole: unknown = text.trim().startsWith("[") ? JSON.parse(text) : null;
+    if (Array.isArray(whole)) return whole;
+    const lines = text.split("\n").filter((line) => line.trim() !== "");
+    return lines.map((line) => JSON.parse(line) as unknown);
+  } catch {
+    return null;
+  }
+}
+
+export function AddRows({ head, spec, record }: Props) {
+  const { hub } = useWorkspace();
+  const { say, report } = useDoing();
+  const [text, setText] = useState("");
+  const [sending, setSending] = useState(false);
+  const takesRows = spec.for_each?.source && !spec.for_each.devices && record?.state === "expanded";
+  if (FINAL.has(head.state) || !takesRows) return null;
+  const rows = rowsOf(text);
+  const why = sending
+    ? "They are being added."
+    : !rows
+      ? "Write each row as JSON in a line of its own."
+      : rows.length === 0
+        ? "Write at least one row."
+        : null;
+  const add = async () => {
+    setSending(true);
+    try {
+      const operation = { add_items: { to: spec.id, items: rows } };
+      const made = await hub.edit(head.id, head.version ?? 0, [operation], `more rows for ${spec.id}`);
+      say(`${plural(rows?.length ?? 0, "row")} added: version ${made.version} is applied`);
+      setText("");
+    } catch (error) {
+      report(error);
+    } finally {
+      setSending(false);
+    }
+  };
+  return (
+    <details>
+      <summary className="small">Add rows to this list</summary>
+      <label>
+        <span className="small dim">One row a line, as JSON, such as {'{"rate": 0.1}'}</span>
+        <textarea className="input mono" rows={4} value={text} onChange={(event) => setText(event.target.value)} />
+      </label>
+      <Button why={why} onClick={() => void add()}>
+        {rows && rows.length > 0 ? `Add ${plural(rows.length, "row")}` : "Add"}
+      </Button>
+    </details>
+  );
+}
