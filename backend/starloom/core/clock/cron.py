@@ -7,8 +7,8 @@ right after the change, one that comes twice is due once, and hourly work goes b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, time
 from functools import lru_cache
 from itertools import islice, takewhile
 from zoneinfo import ZoneInfo, available_timezones
@@ -119,3 +119,22 @@ def in_words(cron: str) -> str:
     """
     following(cron, "UTC", 0)
     return CronSim(_fields(cron), datetime(2026, 1, 1, tzinfo=UTC)).explain()
+
+
+def words_for(cron: str, zone: str, ahead: Sequence[int]) -> str:
+    """Return a cron expression in words, with the days among the moments `ahead` on which its time is left out.
+
+    A clock that goes forward has no 02:30 on that day, and what is due then is due at the end of the gap.
+
+    Raises:
+        BadClock: as `following`.
+    """
+    said, (minute, hour, *_) = in_words(cron), _fields(cron).split()
+    if not (minute.isdecimal() and hour.isdecimal()):
+        return said
+    meant, there = time(int(hour), int(minute)), zone_of(zone)
+    for moment in ahead:
+        at = datetime.fromtimestamp(moment / 1000, tz=there)
+        if at.time() != meant:
+            return f"{said}; {meant:%H:%M} does not exist on {at.day} {at:%B %Y}, so it fires at {at:%H:%M} then"
+    return said
