@@ -149,3 +149,9 @@ def test_a_time_that_a_day_leaves_out_is_said() -> None:
     assert said == "At 02:30 every day; 02:30 does not exist on 28 March 2027, so it fires at 03:00 then"
     for cron, zone in (("30 2 * * *", "UTC"), ("30 5 * * *", berlin), ("*/30 2 * * *", berlin)):
         assert "does not exist" not in words_for(cron, zone, following(cron, zone, before, 5))
+
+
+@pytest.mark.parametrize(("cron", "wrong"), [("at 25:00", "25:00"), ("every day at 9:75", "9:75")])
+def test_a_time_that_no_day_has_is_named(cron: str, wrong: str) -> None:
+    with pytest.raises(BadClock, match=f"has {wrong}, and the last time of a day is 23:59"):
+        following(cron, "UTC", 0)

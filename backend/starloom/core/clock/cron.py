@@ -7,6 +7,7 @@ right after the change, one that comes twice is due once, and hourly work goes b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time
 from functools import lru_cache
@@ -20,6 +21,7 @@ from starloom_protocol.text.wording import quoted
 
 _FIELDS = 5
 _TEXT_MOST = 128
+_TIME = re.compile(r"\b(\d{1,2}):(\d\d)\b", re.ASCII)
 _NAMED = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -70,12 +72,20 @@ def _fields(cron: str) -> str:
     return _NAMED.get(text.lower(), text)
 
 
+def _beyond_a_day(fields: str) -> str:
+    """Return the first time of words that no day has, such as 25:00."""
+    times = (found for found in _TIME.finditer(fields) if int(found[1]) > 23 or int(found[2]) > 59)
+    return next((found[0] for found in times), "")
+
+
 def _moments(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterator[int]:
     """Yield the moments after `at_ms`, or `back` from it the newest first."""
     fields = _fields(cron)
     count = len(fields.split())
     if len(fields) > _TEXT_MOST:
         raise BadClock("cron", f"a schedule has at most {_TEXT_MOST} characters")
+    if count != _FIELDS and (beyond := _beyond_a_day(fields)):
+        raise BadClock("cron", f"{quoted(cron)} has {beyond}, and the last time of a day is 23:59")
     if count != _FIELDS:
         five = "minute, hour, day, month and weekday are five"
         said = f"{quoted(cron)} has {count} fields; {five}, or words that say how often replace them"
