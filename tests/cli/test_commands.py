@@ -608,19 +608,6 @@ def test_a_person_who_was_revoked_is_listed_so(hub: StubHub) -> None:
     assert "0 sessions" not in words
 
 
-def test_a_limited_right_tells_its_scopes(hub: StubHub) -> None:
-    row = {"kind": "person", "name": "lo", "role": "operator", "sessions": 1, "tokens": 0, "last_used_at": DAY}
-    rows = [{**row, "revoked_at": None, "scopes": scopes} for scopes in (["read", "run"], [])]
-    hub.answers["GET", "/people"] = (200, {"items": rows})
-    limited, whole = starloom(hub, "person", "ls")[1].splitlines()
-    assert ("only read, run" in limited, "only" in whole) == (True, False)
-    token: dict[str, Any] = {"kind": "bearer", "role": "operator", "for": None, "id": "t-1", "label": "lo"}
-    token |= {"revoked_at": None}
-    token |= {"expires_at": DAY, "link_until": None, "created_at": DAY, "last_used_at": None, "scopes": ["read", "run"]}
-    hub.answers["GET", "/tokens"] = (200, {"items": [token]})
-    assert "only read, run" in starloom(hub, "token", "ls")[1]
-
-
 def test_sessions_of_one_person_are_told_apart(hub: StubHub) -> None:
     safari = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Mobile/15E148 Safari/604.1"
     chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36"

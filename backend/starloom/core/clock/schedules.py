@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from starloom.core.clock import alarms
 from starloom.core.clock.cron import BadClock, following, passed
-from starloom.core.fleet.earlier_names import hash_as_approved
 from starloom.core.people.approvals import needs_approval, plan_devices, plan_effects
 from starloom.core.people.controls import on_control
 from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
+from starloom.core.placement.earlier_names import hash_as_approved
 from starloom.core.placement.selection import NOTIFY
 from starloom.core.rights.authorship import check_asked, check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices

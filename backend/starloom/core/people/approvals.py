@@ -14,9 +14,9 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from starloom.core.fleet.earlier_names import hash_as_approved
 from starloom.core.people.controls import stop_all
 from starloom.core.placement.absent_devices import lost_words
+from starloom.core.placement.earlier_names import hash_as_approved
 from starloom.core.plan.starting import activate
 from starloom.core.rights.authorship import is_free
 from starloom.core.rights.call_effects import (

@@ -352,7 +352,7 @@ def _may_trash(others: Iterable[OtherCall]) -> bool:
 
 
 UNSEEN_TRASH = "move files that are not known yet to the trash"
-"""What a call puts into the trash whose list another task or an item gives it."""
+"""The words for a call whose list another task or an item gives it."""
 
 
 def trashed_words(spec: TaskSpec) -> str:
