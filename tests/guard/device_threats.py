@@ -461,6 +461,15 @@ DEVICE_THREATS = (
         ("tests/guard/test_costly_plans.py::test_t207_",),
     ),
     Threat(
+        "T197",
+        "somebody who may add or rename a device calls it *all servers* or *everywhere*, and requests for several, a"
+        " safety check among them, look at that one alone",
+        "no device joins, is paired or is renamed under words that mean several devices, and such words never mean a"
+        " single device that has them as its name from before",
+        ("tests/guard/test_names_of_several.py::test_t197_",),
+        part="a name that reads like a label (*web*) stays possible, and words with it mean that device",
+    ),
+    Threat(
         "T196",
         "somebody who may answer questions, the starter of a plan among them, answers in place of the people whom a "
         "question names, or goes round it by a mark, a skip or an edit of the running plan",

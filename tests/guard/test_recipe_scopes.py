@@ -49,6 +49,21 @@ async def test_t180_it_starts_its_recipe_by_name_and_by_sentence(world: World) -
             assert (await http.post(f"{C}/{made.json()['id']}/cancel")).status_code == 202
 
 
+@pytest.mark.usefixtures("recipes")
+async def test_a_preview_says_that_it_may_not_be_started(world: World) -> None:
+    async with confined(world, "read") as http:
+        for asked, told in (
+            ({"recipe": "evening-look"}, True),
+            ({"request": "have a look tonight"}, True),
+            ({"plan": plan(READ)}, True),
+            ({"recipe": "morning-look"}, False),
+            ({"request": "have a look this morning"}, False),
+        ):
+            shown = (await http.post(f"{C}/preview", json=asked)).json()
+            warned = [one for one in shown["warnings"] if "may start only this recipe: morning-look" in one]
+            assert (bool(warned), bool(shown["plan_hash"])) == (told, True), (asked, shown)
+
+
 OTHERS: dict[str, dict[str, Any]] = {
     "another recipe": {"recipe": "evening-look"},
     "the sentence of another": {"request": "have a look tonight"},

@@ -55,6 +55,19 @@ def test_t166_a_plan_that_trashes_much_says_so_before_it_begins(tasks: tuple[dic
     assert not driver.dispatched
 
 
+def test_a_question_says_that_the_list_is_not_known_and_how_it_is() -> None:
+    driver = _submitted(LOOK, {**CLEAR, "inputs": NAMES_A_RESULT})
+    (question,) = driver.shard.constellations["c1"].questions.values()
+    assert "may move files that are not known yet to the trash on nas." in question.text
+    assert "put a question that shows it before the trash" in question.text
+    (plain,) = _submitted({**CLEAR, "args": {"paths": ["Clients"]}}).shard.constellations["c1"].questions.values()
+    assert "not known" not in plain.text
+    asked: dict[str, Any] = {"id": "sure", "person": "These?", "shows": {"from": "look", "output": "/files"}}
+    asked["choices"] = [{"value": "go", "label": "Go"}, {"value": "keep", "label": "Keep", "fails": True}]
+    shown = _submitted(LOOK, asked, {**CLEAR, "inputs": NAMES_A_RESULT}, dependencies=[{"from": "sure", "to": "clear"}])
+    assert shown.state() == "active"
+
+
 def test_t166_a_rule_adds_no_such_call_unasked() -> None:
     rule = {
         "name": "tidy",

@@ -51,8 +51,8 @@ def children(pid: int) -> list[psutil.Process]:
         return []
 
 
-def started(home: Path, *more: str) -> str:
-    """Return what a start with the sample says up to its last line; the service is stopped then."""
+def started(home: Path, *more: str, then: str = "") -> str:
+    """Return what a start with the sample says up to its last line; the service is stopped then, after a command."""
     argv = [sys.executable, "-m", "starloom.cli", "up", "--demo", "--no-fault", "--home", str(home), *more]
     argv += ["--port", str(free_port())]
     service = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -63,6 +63,9 @@ def started(home: Path, *more: str) -> str:
             said.append(line)
             if "Ctrl-C stops everything." in line:
                 break
+        if then:
+            command = [sys.executable, "-m", *then.replace("starloom", "starloom.cli", 1).split()]
+            subprocess.run([*command, "--hub", str(home)], check=True, capture_output=True, timeout=PATIENCE_S)
         service.send_signal(signal.SIGTERM)
         service.communicate(timeout=PATIENCE_S)
     finally:
@@ -79,3 +82,12 @@ def test_a_second_start_shows_the_answer_and_runs_nothing(home: Path) -> None:
     assert "Photo backup is done" not in second
     assert "Photo backup is done" in started(home, "--again")
     assert (home / "demo" / "answered").read_text() != answered
+
+
+def test_removed_demo_devices_stay_away_until_the_sample_is_asked_for(home: Path) -> None:
+    started(home)
+    remove = "starloom demo remove"
+    assert "were removed" not in started(home, then=remove)
+    second = started(home)
+    assert ("the demo devices were removed" in second, "two demo devices join" in second) == (True, False)
+    assert "two demo devices join" in started(home, "--again")

@@ -17,6 +17,7 @@ from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Device, Offer, RecipeVersion, Secret, ToolOffer
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.records.models import Spending
+from starloom_protocol.text.look_alikes import means_several
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, with_hub_tools
 from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability, most_careful
 
@@ -122,7 +123,7 @@ class DeviceSnapshot:
 
     def named_in(self, said: str) -> bool:
         """Return whether words, in lower case, have its name as whole words: *nas* is no part of *nasturtium*."""
-        return self.name_pattern.search(said) is not None
+        return self.name_pattern.search(said) is not None and not means_several(self.name)
 
     @cached_property
     def name_pattern(self) -> re.Pattern[str]:
@@ -203,9 +204,14 @@ class FleetSnapshot:
 
     @cached_property
     def by_name(self) -> Mapping[str, DeviceSnapshot]:
-        """Devices by name in lower case, by id, and by the names that they had before."""
+        """Devices by name in lower case, by id, and by the names that they had before.
+
+        Words for several devices are none of them: such a name was given before it was refused.
+        """
         former = {name.casefold(): device for device, name in self._former_names()}
-        return former | {key: device for device in self.devices for key in (device.id, device.name.casefold())}
+        names = former | {device.name.casefold(): device for device in self.devices}
+        told = {name: device for name, device in names.items() if not means_several(name)}
+        return told | {device.id: device for device in self.devices}
 
     @cached_property
     def _able(self) -> dict[tuple[str, ...], tuple[DeviceSnapshot, ...]]:

@@ -2958,6 +2958,7 @@ export interface components {
                 [key: string]: string;
             };
             forgotten: boolean;
+            former_names: string[];
             grants: string[];
             health: components["schemas"]["HealthRow"];
             id: string;
@@ -3007,6 +3008,7 @@ export interface components {
                 [key: string]: string;
             };
             forgotten: boolean;
+            former_names: string[];
             grants: string[];
             health: components["schemas"]["HealthRow"];
             id: string;
@@ -5433,6 +5435,8 @@ export interface components {
             /** @description When the last right of it was revoked; none while something is good, or if nothing was revoked lately. */
             revoked_at: string | null;
             role: components["schemas"]["Role"];
+            /** @description The scopes to which all that is good of it is limited; empty if something has the whole role. */
+            scopes: string[];
             sessions: number;
             tokens: number;
         };

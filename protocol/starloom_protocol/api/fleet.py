@@ -20,10 +20,14 @@ class HealthRow(TypedDict):
 
 
 class DeviceState(TypedDict):
-    """A device without its tools; `slow` says where past runs show that it takes much longer than its peers."""
+    """A device without its tools; `slow` says where past runs show that it takes much longer than its peers.
+
+    `former_names` still mean it in plans, schedules and commands.
+    """
 
     id: str
     name: str
+    former_names: list[str]
     os: str
     labels: list[str]
     profile: Profile

@@ -41,6 +41,8 @@ class RoleRow(PrincipalRow):
     """A principal with its role, and how many tokens and sessions of it are good now."""
 
     role: Role
+    scopes: list[str]
+    """The scopes to which all that is good of it is limited; empty if something has the whole role."""
     tokens: int
     sessions: int
     last_used_at: str | None

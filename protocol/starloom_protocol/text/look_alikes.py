@@ -1,4 +1,4 @@
-"""Names that mislead: letters of other alphabets that look Latin, names that read on as a sentence. Pure.
+"""Names that mislead: letters of other alphabets that look Latin, sentences, words that mean several devices. Pure.
 
 The letters are the single-letter look-alikes of Cyrillic and Greek in the table of Unicode Technical Standard 39.
 """
@@ -28,6 +28,38 @@ _CLAUSE: Final = re.compile(
 _QUOTES: Final = frozenset('"`<>\u00ab\u00bb\u201c\u201d\u201e')
 _UNSEEN: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that draw nothing, though Unicode counts them as neither spaces nor formats."""
+
+
+_PARTS: Final = re.compile(r"[\s._-]+")
+_BEFORE_SEVERAL: Final = frozenset(["all", "any", "both", "each", "every", "other", "others"])
+_BEHIND_SEVERAL: Final = frozenset(["all", "everything", "everywhere", "others", "remaining", "rest", "them"])
+_DETERMINERS: Final = frozenset(["a", "an", "my", "our", "that", "the", "these", "this", "those"])
+_NOUNS: Final = (
+    "box computer desktop device host ipad laptop mac machine mobile node notebook pc phone server smartphone tablet"
+    " workstation"
+)
+_PLURALS: Final = frozenset({f"{noun}es" if noun.endswith("x") else f"{noun}s" for noun in _NOUNS.split()})
+
+
+def means_several(name: str) -> bool:
+    """Tell whether words mean several devices (*all servers*, *everywhere*, *the phones*), however they are joined.
+
+    *all-in-one* is a sort of computer.
+    """
+    words = [word for word in _PARTS.split(name.casefold()) if word]
+    while words and words[0] in _DETERMINERS:
+        del words[0]
+    if not words or words[:3] == ["all", "in", "one"]:
+        return False
+    return words[0] in _BEFORE_SEVERAL or words[-1] in _BEHIND_SEVERAL or words[-1] in _PLURALS
+
+
+def called_fault(name: str, *, most: int) -> str | None:
+    """Return why no device may be called by a name, or None; labels may mean several devices, and names may not."""
+    wrong = device_name_fault(name, most=most)
+    if wrong is None and means_several(name):
+        return f"a device may not be called {name}: these words mean several devices"
+    return wrong
 
 
 def device_name_fault(name: str, *, most: int) -> str | None:

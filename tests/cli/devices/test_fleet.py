@@ -158,6 +158,15 @@ def test_a_misspelt_device_is_asked_for_by_its_name(stub: StubHub) -> None:
     assert "See `" in starloom(stub, "device", "show", "elsewhere")[1]
 
 
+def test_a_former_name_means_its_device_until_another_has_it(stub: StubHub) -> None:
+    studio, gone = row("studio", former_names=["kontor", "desk"]), row("kontor", revoked=True)
+    for items, device in (([studio, gone], "studio"), ([studio, row("kontor")], "kontor")):
+        stub.answers["GET", "/devices"] = (200, {"items": items, "next": None})
+        stub.answers["PATCH", f"/devices/d-{device}"] = (200, row(device))
+        code, said = starloom(stub, "device", "rename", "kontor", "den")
+        assert (code, f"{device} is now called den" in said) == (0, True), said
+
+
 @pytest.mark.parametrize(
     ("link", "os", "word"),
     [

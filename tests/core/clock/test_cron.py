@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from starloom.core.clock.cron import BadClock, following, in_words, passed, zone_of
+from starloom.core.clock.cron import BadClock, following, in_words, passed, words_for, zone_of
 
 VIENNA, NEW_YORK = "Europe/Vienna", "America/New_York"
 
@@ -140,3 +140,18 @@ def test_a_time_that_comes_once_is_answered_with_the_way_to_it() -> None:
     with pytest.raises(BadClock) as bad:
         following("sometimes at 2", "Europe/Vienna", 0, 1)
     assert bad.value.hint == ""
+
+
+def test_a_time_that_a_day_leaves_out_is_said() -> None:
+    berlin, before = "Europe/Berlin", at("2027-03-26T12:00", "UTC")
+    ahead = following("30 2 * * *", berlin, before, 5)
+    said = words_for("30 2 * * *", berlin, ahead)
+    assert said == "At 02:30 every day; 02:30 does not exist on 28 March 2027, so it fires at 03:00 then"
+    for cron, zone in (("30 2 * * *", "UTC"), ("30 5 * * *", berlin), ("*/30 2 * * *", berlin)):
+        assert "does not exist" not in words_for(cron, zone, following(cron, zone, before, 5))
+
+
+@pytest.mark.parametrize(("cron", "wrong"), [("at 25:00", "25:00"), ("every day at 9:75", "9:75")])
+def test_a_time_that_no_day_has_is_named(cron: str, wrong: str) -> None:
+    with pytest.raises(BadClock, match=f"has {wrong}, and the last time of a day is 23:59"):
+        following(cron, "UTC", 0)

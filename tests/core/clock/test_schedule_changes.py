@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from starloom.core.clock.schedules import PLAN_BYTES_MOST
 from starloom.core.rights.consent import beyond
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
-from starloom.core.state.model import ShardSettings
+from starloom.core.state.model import Constellation, ShardSettings
+from starloom_protocol.plan import plan_hash
+from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import ForEach, Policy, Selector, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
@@ -388,3 +391,62 @@ def test_what_goes_beyond_is_told_in_full() -> None:
     ]
     narrower = replace(schedule.consent, devices=[], effects=[], grants=[])
     assert beyond(schedule.consent, narrower, clock.shard.fleet) == []
+
+
+def said_to(*devices: str, path: str = "in") -> LoweredPlan:
+    """A plan as words make it: devices by the names that they have now, in the order of these."""
+    those = [Selector(name=name) for name in sorted(devices)]
+    where = those[0] if len(those) == 1 else Selector(any=those)
+    params = canonical({"where": to_builtins(where)})
+    note = task("note", tool="t.idem", device=where, args=canonical({"path": path}))
+    made = plan(note, name="Note", params=params, hash="")
+    return replace(made, hash=plan_hash(made))
+
+
+def fire_with(clock: Clockwork, moment: str, made: LoweredPlan) -> Constellation:
+    """Let a firing of a schedule of words come, and give it the plan that its words make then."""
+    clock.turn_to(moment)
+    name = clock.firings()[-1]
+    job: dict[str, Any] = {"by": "worker:w", "constellation": name, "job": "plan-1", "worker": "w"}
+    clock.do(i.JobClaimed(id=clock.ident(), ttl_ms=15_000, **job))
+    clock.do(i.PlanProposed(id=clock.ident(), plan=made, **job))
+    return clock.shard.constellations[name]
+
+
+def renamed(clock: Clockwork, device: str, name: str) -> None:
+    answer = clock.do(i.DeviceControlled(action="rename", by="person:ann", device=device, id=clock.ident(), value=name))
+    assert not answer.faults
+
+
+@pytest.mark.parametrize("others", [(), ("nas",)])
+def test_a_new_name_of_a_device_leaves_its_approval(others: tuple[str, ...]) -> None:
+    clock = Clockwork()
+    for device in ("kontor", *others):
+        clock.add_device(device)
+    made = said_to("kontor", *others)
+    clock.save(made, keep=False, request="note on kontor", plan_hash=made.hash)
+    renamed(clock, "d-kontor", "studio")
+    found = fire_with(clock, "2026-06-01T01:00", said_to("studio", *others))
+    assert (found.head.state, clock.run(found.name)) == (ConstellationState.ACTIVE, "succeeded")
+    # Nor does a change of what it is called make it ask, and what was approved is kept for the next firing.
+    later = said_to("studio", *others)
+    clock.save(later, change=True, keep=False, request="note on kontor", name="s-one")
+    renamed(clock, "d-kontor", "atelier")
+    found = fire_with(clock, "2026-06-01T02:00", said_to("atelier", *others))
+    assert found.head.state is ConstellationState.ACTIVE
+
+
+def test_a_new_name_of_a_device_hides_no_other_plan() -> None:
+    clock = Clockwork()
+    for device in ("kontor", "nas"):
+        clock.add_device(device)
+    made = said_to("kontor")
+    clock.save(made, keep=False, request="note on kontor", plan_hash=made.hash)
+    renamed(clock, "d-kontor", "studio")
+    for hour, other in enumerate((said_to("studio", path="out"), said_to("nas")), start=1):
+        found = fire_with(clock, f"2026-06-01T0{hour}:00", other)
+        assert "the plan is another one" in found.questions["approve-plan"].text
+        clock.do(clock_answer(clock, found.name, "deny"))
+    renamed(clock, "d-nas", "kontor")
+    found = fire_with(clock, "2026-06-01T03:00", said_to("kontor"))
+    assert "another device is called kontor now" in found.questions["approve-plan"].text

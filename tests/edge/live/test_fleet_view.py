@@ -54,7 +54,7 @@ class Feed:
     def follows(self) -> None:
         """What is kept is what the entities give."""
         view, here = self.view, [one for one in self.view.devices.values() if not one.revoked]
-        assert set(view.names()) == {name for one in here for name in (one.name, one.id)}
+        assert set(view.names()) == {name for one in here for name in (one.name, one.id, *one.former_names)}
         assert {link: count for link, count in view.by_link().items() if count} == Counter(
             one.link for one in view.devices.values()
         )

@@ -509,6 +509,9 @@ def result(
     from starloom.client.exits import exit_of_state
 
     code = exit_of_state(state)
+    if code is None and not run.as_json:
+        awaits = "waits for an approval" if state == ConstellationState.AWAITING_APPROVAL else f"is {state}"
+        say(f"It {awaits} and has no final answer yet. More: starloom why {chosen}")
     finish(Exit.ATTENTION if code is None else code)
 
 

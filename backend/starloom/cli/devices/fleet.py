@@ -150,16 +150,22 @@ def _full_disk(item: DeviceState) -> str | None:
 
 
 def resolve(run: Invocation, device: str) -> DeviceRow:
-    """Return the device that a name or an id means.
+    """Return the device that an id, a name or a former name means.
 
     Raises:
         Problem: there is none.
     """
     # Those that belong to the fleet come first, so that a name means them before a device that is gone.
     items = run.client.get(get_devices(all_=True))["items"]
-    for item in items:
+    here = [item for item in items if not item["revoked"]]
+    for item in here:
         if device in (item["id"], item["name"]):
             return item
+    # A hub of an earlier release tells no former names.
+    renamed = (item for item in here if device in item.get("former_names", ()))
+    gone = (item for item in items if device in (item["id"], item["name"]))
+    if (meant_by := next(renamed, None) or next(gone, None)) is not None:
+        return meant_by
     names = [item["name"] for item in items if not item["revoked"]]
     near = difflib.get_close_matches(device.casefold(), [name.casefold() for name in names], n=1)
     meant = next((f"Did you mean {name}?" for name in names if name.casefold() in near), "See `starloom devices`.")

@@ -14,10 +14,11 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starloom.cli.constellations.explaining import explained
 from starloom.cli.invocation import show_problem
@@ -47,6 +48,10 @@ from starloom.lab.sample.facts import CUT_TASK, Places, evidence, figures_of, sl
 from starloom.process import heap
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, Profile, TaskState
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.fleet import DeviceRow
+    from starloom_protocol.api.service import Items
 
 SERVER, PHONE = "demo-server", "demo-phone"
 PHONE_OFF_S = 2.0
@@ -97,11 +102,16 @@ class Sample:
     async def run(self, drawing: asyncio.Task[float] | None) -> int:
         """Carry out the sample once its pictures are drawn; the exit code is its result.
 
-        Where it has ended well in an earlier start, its devices join and the answer of then is shown.
+        Where it has ended well in an earlier start, its devices join and the answer of then is shown. Those that a
+        person has removed since do not join: asking for the sample once more brings them back.
 
         Raises:
             Problem: a device cannot join, or the hub is away.
         """
+        if drawing is None and were_removed((await asyncio.to_thread(self._all_devices))["items"]):
+            self._screen.say("the demo devices were removed; make run AGAIN=1, or up --demo --again, brings them back")
+            await self.tell_next()
+            return int(Exit.SUCCEEDED)
         await self._prepare()
         if drawing is None and (earlier := await asyncio.to_thread(self._earlier)):
             self._screen.tell_earlier(f"{self._address.url}/constellations/{earlier}")
@@ -151,6 +161,9 @@ class Sample:
                 return ""
             raise
         return found["id"] if found["state"] == ConstellationState.SUCCEEDED else ""
+
+    def _all_devices(self) -> Items[DeviceRow]:
+        return self._client.get(get_devices(all_=True))
 
     async def _prepare(self) -> None:
         for name, folder in ((SERVER, self._places.server), (PHONE, self._places.phone)):
@@ -276,6 +289,12 @@ class Sample:
         link = (await asyncio.to_thread(lambda: self._client.create(post_sign_in_links(), {})))["url"]
         told = (self._address.url, link, hub_option(self._choices.home))
         await asyncio.to_thread(self._screen.tell_next, *told)
+
+
+def were_removed(items: Sequence[DeviceRow]) -> bool:
+    """Tell whether the sample's devices were in this fleet, and `starloom demo remove` has taken all of them out."""
+    demo = [item for item in items if item["demo"]]
+    return bool(demo) and all(item["forgotten"] for item in demo)
 
 
 async def draw(places: Places) -> float:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.owner.tokens import limited_words
 from starloom.client.routes import get_people, patch_person, post_sign_in_links
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
@@ -38,7 +39,9 @@ def person_list(run: Invocation) -> None:
         held = f"{counted(item['sessions'], 'session')}, {counted(item['tokens'], 'token')}"
         if item["revoked_at"]:
             held = f"revoked {clock(item['revoked_at'])}"
-        print(f"{item['name']:<20} {item['kind']:<9} {item['role']:<9} {held:<25} {used}")
+        line = f"{item['name']:<20} {item['kind']:<9} {item['role']:<9} {held:<25} {used}"
+        # A hub of an earlier release tells no scopes.
+        print(line + limited_words(item.get("scopes", [])))
 
 
 def person_invite(

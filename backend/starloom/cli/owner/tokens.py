@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -95,7 +96,12 @@ def token_list(run: Invocation) -> None:
         if item["revoked_at"]:
             end = f"revoked {clock(item['revoked_at'])}"
         line = f"{item['id']}  {item['role']:<9} {item['kind']:<8} {begun}, {_use_of(item)}, {end}  {who}"
-        tell(f"{line}  {browser_name(item['label']) or item['label']}")
+        tell(f"{line}  {browser_name(item['label']) or item['label']}{limited_words(item.get('scopes', []))}")
+
+
+def limited_words(scopes: Sequence[str]) -> str:
+    """Return the scopes to which a right is limited, as the end of its line; empty for a whole role."""
+    return f"  only {', '.join(scopes)}" if scopes else ""
 
 
 def _use_of(item: TokenRow) -> str:

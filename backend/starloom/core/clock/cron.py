@@ -7,8 +7,9 @@ right after the change, one that comes twice is due once, and hourly work goes b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, time
 from functools import lru_cache
 from itertools import islice, takewhile
 from zoneinfo import ZoneInfo, available_timezones
@@ -20,6 +21,7 @@ from starloom_protocol.text.wording import quoted
 
 _FIELDS = 5
 _TEXT_MOST = 128
+_TIME = re.compile(r"\b(\d{1,2}):(\d\d)\b", re.ASCII)
 _NAMED = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -70,12 +72,20 @@ def _fields(cron: str) -> str:
     return _NAMED.get(text.lower(), text)
 
 
+def _beyond_a_day(fields: str) -> str:
+    """Return the first time of words that no day has, such as 25:00."""
+    times = (found for found in _TIME.finditer(fields) if int(found[1]) > 23 or int(found[2]) > 59)
+    return next((found[0] for found in times), "")
+
+
 def _moments(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterator[int]:
     """Yield the moments after `at_ms`, or `back` from it the newest first."""
     fields = _fields(cron)
     count = len(fields.split())
     if len(fields) > _TEXT_MOST:
         raise BadClock("cron", f"a schedule has at most {_TEXT_MOST} characters")
+    if count != _FIELDS and (beyond := _beyond_a_day(fields)):
+        raise BadClock("cron", f"{quoted(cron)} has {beyond}, and the last time of a day is 23:59")
     if count != _FIELDS:
         five = "minute, hour, day, month and weekday are five"
         said = f"{quoted(cron)} has {count} fields; {five}, or words that say how often replace them"
@@ -119,3 +129,22 @@ def in_words(cron: str) -> str:
     """
     following(cron, "UTC", 0)
     return CronSim(_fields(cron), datetime(2026, 1, 1, tzinfo=UTC)).explain()
+
+
+def words_for(cron: str, zone: str, ahead: Sequence[int]) -> str:
+    """Return a cron expression in words, with the days among the moments `ahead` on which its time is left out.
+
+    A clock that goes forward has no 02:30 on that day, and what is due then is due at the end of the gap.
+
+    Raises:
+        BadClock: as `following`.
+    """
+    said, (minute, hour, *_) = in_words(cron), _fields(cron).split()
+    if not (minute.isdecimal() and hour.isdecimal()):
+        return said
+    meant, there = time(int(hour), int(minute)), zone_of(zone)
+    for moment in ahead:
+        at = datetime.fromtimestamp(moment / 1000, tz=there)
+        if at.time() != meant:
+            return f"{said}; {meant:%H:%M} does not exist on {at.day} {at:%B %Y}, so it fires at {at:%H:%M} then"
+    return said

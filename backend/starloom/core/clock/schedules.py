@@ -20,6 +20,7 @@ from starloom.core.people.approvals import needs_approval, plan_devices, plan_ef
 from starloom.core.people.controls import on_control
 from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
+from starloom.core.placement.earlier_names import hash_as_approved
 from starloom.core.placement.selection import NOTIFY
 from starloom.core.rights.authorship import check_asked, check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices
@@ -504,11 +505,15 @@ def _made(
 
 
 def _bound_devices(work: Work, item: ScheduleSaved, known: Schedule | None) -> dict[str, str]:
-    """Return the devices to which a schedule is bound: a name keeps its device until a person approves another."""
+    """Return the devices to which a schedule is bound: a name keeps its device until a person approves another.
+
+    Names that a device of the plan had before are kept: the hash that a person approved is that of a plan with them.
+    """
     now = plan_devices(work.shard.fleet, item.plan)
     if known is None or (item.plan_hash is not None and _decides(work, approves=item.approves)):
         return now
-    return {name: known.devices.get(name, device) for name, device in now.items()}
+    before = {name: device for name, device in known.devices.items() if device in now.values()}
+    return before | {name: known.devices.get(name, device) for name, device in now.items()}
 
 
 def _takes_over(work: Work, item: ScheduleSaved, known: Schedule) -> bool:
@@ -570,8 +575,10 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
     given = (
         known.consent if known is not None and (decides or _clock_terms(known) == _clock_terms(item.schedule)) else None
     )
-    if given is not None and not beyond(given, now, fleet):
-        return given
+    if given is not None and known is not None:
+        same = hash_as_approved(fleet, plan, given.hash, known.devices)
+        if not beyond(given, replace(now, hash=same), fleet):
+            return given
     names = ", ".join(effects)
     raise Refusal(
         fault(

@@ -35,7 +35,7 @@ from starloom.core.state.work import Put, Refusal, Work, change_task, check_read
 from starloom_protocol.records.entities import Device, Enrollment, Offer, ToolOffer
 from starloom_protocol.stream.authors import ENGINE, author_of, who
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.text.look_alikes import device_name_fault, look_of
+from starloom_protocol.text.look_alikes import called_fault, device_name_fault, look_of
 from starloom_protocol.text.wording import few
 from starloom_protocol.tools.profiles import exceeds, held_back_words, is_held_back, is_held_back_in_part, is_within
 from starloom_protocol.values import name_fault, parse
@@ -75,7 +75,7 @@ def _put_device(work: Work, kind: EventKind, device: Device, note: str = "", als
 def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
     """Keep a join code that a person made, for a further device or to replace one."""
     enrollment = item.enrollment
-    wrong = device_name_fault(enrollment.label, most=63) if enrollment.label else None
+    wrong = called_fault(enrollment.label, most=63) if enrollment.label else None
     if wrong is not None:
         raise Refusal(fault(Code.BAD_REQUEST, wrong, "label"))
     before = _replaced(work, enrollment)
@@ -158,9 +158,10 @@ def _refuse_misleading(item: EnrollmentAsked) -> None:
     Raises:
         Refusal: with every such text.
     """
-    told = [("name", item.name), *((f"labels[{at}]", label) for at, label in enumerate(item.labels))]
+    told = [(f"labels[{at}]", label) for at, label in enumerate(item.labels)]
     told += [("os", item.os)] if item.os else []
     found = [(place, device_name_fault(text, most=64 if place == "os" else 63)) for place, text in told]
+    found = [("name", called_fault(item.name, most=63)), *found]
     faults = [fault(Code.BAD_REQUEST, wrong, place) for place, wrong in found if wrong is not None]
     if faults:
         raise Refusal(*faults)
@@ -434,7 +435,7 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
 
 def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
     """Give a device a new name. Plans and schedules that have its old one go on, until a person gives that away."""
-    wrong = device_name_fault(item.value, most=63)
+    wrong = called_fault(item.value, most=63)
     if wrong is not None:
         raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
     fleet, look = work.shard.fleet, look_of(item.value)

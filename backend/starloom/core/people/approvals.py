@@ -16,10 +16,12 @@ from msgspec.structs import replace
 
 from starloom.core.people.controls import stop_all
 from starloom.core.placement.absent_devices import lost_words
+from starloom.core.placement.earlier_names import hash_as_approved
 from starloom.core.plan.starting import activate
 from starloom.core.rights.authorship import is_free
 from starloom.core.rights.call_effects import (
     ASKING,
+    UNSEEN_TRASH,
     KnownEffects,
     added_to,
     adds,
@@ -430,7 +432,14 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
         if rest == {Effect.READ}
         else f" Its other tasks may {_verbs(rest)}."
     )
-    return f"{told}{repeats}.{more}"
+    unseen = UNSEEN_LIST if any(one.trashes == UNSEEN_TRASH for one in verdict.reaches) else ""
+    return f"{told}{repeats}.{more}{unseen}"
+
+
+UNSEEN_LIST = (
+    " Allowing it now allows every file that the plan finds. To be asked when the list is there, deny this, and put a"
+    " question that shows it before the trash (docs/plans.md, A question that shows a result)."
+)
 
 
 def _at_a_place(fleet: Fleet, reaches: Sequence[_Reach]) -> str:
@@ -481,7 +490,8 @@ def _beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan,
     schedule = fleet.schedules.get(constellation.head.schedule or "")
     if schedule is None or schedule.consent is None:
         return ["nobody has approved it for this schedule"]
-    now = consent_to(fleet, plan.specs, effects, plan_hash=plan.hash, by=work.by, at_ms=work.at_ms)
+    same = hash_as_approved(fleet, plan, schedule.consent.hash, schedule.devices)
+    now = consent_to(fleet, plan.specs, effects, plan_hash=same, by=work.by, at_ms=work.at_ms)
     return beyond(schedule.consent, now, fleet)
 
 

@@ -351,6 +351,10 @@ def _may_trash(others: Iterable[OtherCall]) -> bool:
     return any(call.tool in _TRASHING for call in others)
 
 
+UNSEEN_TRASH = "move files that are not known yet to the trash"
+"""The words for a call whose list another task or an item gives it."""
+
+
 def trashed_words(spec: TaskSpec) -> str:
     """Return, in words, what a call puts into the trash; empty for a call that may write in another way, too."""
     if spec.files_out or any(way.tool not in _TRASHING for way in ways_of(spec)):
@@ -360,7 +364,7 @@ def trashed_words(spec: TaskSpec) -> str:
     paths = _trashed_paths(spec.args)
     of_a_list = spec.for_each is not None and spec.for_each.devices is None
     if _takes_paths(spec) or of_a_list or not all(paths):
-        return "move files to the trash"
+        return UNSEEN_TRASH
     names = few([quoted(_short(path)) for path in paths], _WORDS_MOST)
     return f"move {names} to the trash"
 

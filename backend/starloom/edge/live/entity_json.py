@@ -415,6 +415,7 @@ def device_state(
     return {
         "id": device.id,
         "name": device.name,
+        "former_names": device.former_names,
         "os": device.os,
         "labels": device.labels,
         "profile": device.profile,

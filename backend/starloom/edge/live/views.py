@@ -286,11 +286,11 @@ class FleetView:
         return self.enrollments.get(self._pairings.get((enrollment.id, device), ""), enrollment)
 
     def device(self, text: str) -> Device | None:
-        """Return a device by id, or by its name: of several the one that is still in the fleet, else the latest."""
+        """Return a device by id, or by its name or one that it had before: of several one in the fleet, the latest."""
         if text in self.devices:
             return self.devices[text]
-        named = [device for device in self.devices.values() if device.name == text]
-        return min(named, key=lambda device: (device.revoked, -device.joined_ms), default=None)
+        named = [device for device in self.devices.values() if text == device.name or text in device.former_names]
+        return min(named, key=lambda one: (one.revoked, text != one.name, -one.joined_ms), default=None)
 
     def tools(self) -> Mapping[str, Mapping[str, ToolOffer]]:
         """Return the offered tools: tool -> device -> offer, for devices that still belong here.
@@ -318,7 +318,8 @@ class FleetView:
         """Return the names and ids of devices that a plan may use, in the order of the fleet; kept like `tools`."""
         if self._names is None:
             here = [device for device in self.devices.values() if not device.revoked]
-            self._names = dict.fromkeys(name for device in here for name in (device.name, device.id))
+            now = dict.fromkeys(name for device in here for name in (device.name, device.id))
+            self._names = now | dict.fromkeys(name for device in here for name in device.former_names)
         return self._names.keys()
 
     def equivalents(self) -> Equivalents:

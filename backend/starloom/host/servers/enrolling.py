@@ -34,7 +34,7 @@ from starloom.client.routes import (
 from starloom.host.servers import remote, ssh, tunnels
 from starloom.host.servers.running import run_there
 from starloom_protocol.codes import Code
-from starloom_protocol.text.look_alikes import device_name_fault, look_of
+from starloom_protocol.text.look_alikes import called_fault, look_of
 from starloom_protocol.vocabulary import ConstellationState, Profile
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _judge_name(client: Client, name: str) -> None:
     """
     if not name:
         return
-    wrong = device_name_fault(name, most=NAME_MOST)
+    wrong = called_fault(name, most=NAME_MOST)
     if wrong is not None:
         raise usage(wrong, "Choose another with --name.")
     for item in client.get(get_devices())["items"]:

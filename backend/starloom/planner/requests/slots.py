@@ -39,6 +39,7 @@ from starloom.planner.requests.clauses import (
 )
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.stream.authors import name_of
+from starloom_protocol.text.look_alikes import means_several
 from starloom_protocol.text.wording import quoted
 
 _ADDING = "with starloom enroll or Fleet, Add device"
@@ -188,7 +189,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     words = [word for word in text.casefold().split() if word not in _ARTICLES]
     named = fleet.by_name.get(text.casefold()) or fleet.by_name.get(" ".join(words)) or _spelled(words, fleet)
     named = named or _without_accents(" ".join(words), fleet)
-    if named is not None:
+    if named is not None and not means_several(named.name):
         return _named(named, param, fleet)
     parts = [part for part in _BETWEEN.split(text.strip()) if part]
     if 1 < len(parts) <= _DEVICES_NAMED_MOST:

@@ -41,6 +41,18 @@ def test_a_duration_or_a_moment_is_a_beginning(since: str | int, begin: datetime
     assert begin_of(since, NOW) == begin.timestamp()
 
 
+@pytest.mark.parametrize(("since", "day"), [("7y", "2017-02-28"), ("1 year", "2023-02-28"), ("4 Years", "2020-02-29")])
+def test_years_are_those_of_the_calendar(since: str, day: str) -> None:
+    leap = datetime(2024, 2, 29, 12, 0).astimezone()
+    assert begin_of(since, leap) == datetime.fromisoformat(f"{day}T12:00").astimezone().timestamp()
+
+
+def test_what_is_no_age_says_how_one_is_written() -> None:
+    for since in ("9999y", "soon", "7 Jahre"):
+        with pytest.raises(ToolFailed, match=r"7y|before the year 1"):
+            begin_of(since, NOW)
+
+
 def test_days_begin_at_midnight_of_this_clock() -> None:
     midnight = NOW.astimezone().replace(hour=0, minute=0)
     assert begin_of("today", NOW) == midnight.timestamp()

@@ -35,6 +35,23 @@ async def test_rename_and_labels(world: World) -> None:
         assert (await http.patch(f"{D}/two", json={"labels": ["a,b"]})).status_code == 422
 
 
+async def test_a_former_name_means_its_device_in_a_plan_and_in_requests(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    plan = {"starloom": 1, "name": "Look", "tasks": [{"id": "a", "tool": "t.one", "device": {"name": "one"}}]}
+    async with world.client() as http:
+        await http.patch(f"{D}/one", json={"name": "desk"})
+        found = (await http.get(f"{D}/one")).json()
+        assert (found["name"], found["former_names"]) == ("desk", ["one"])
+        shown = (await http.post("/api/v1/constellations/preview", json={"plan": plan})).json()
+        assert shown.get("plan_hash"), shown
+        # The name of another device is no former one any more.
+        await world.join("two")
+        await http.patch(f"{D}/two", json={"name": "one"})
+        assert (await http.get(f"{D}/one")).json()["name"] == "one"
+        assert (await http.get(f"{D}/desk")).json()["former_names"] == []
+
+
 async def test_a_device_whose_slots_are_used_is_busy(world: World) -> None:
     agent = await world.join("one")
     await agent.connect(world, offer=an_offer(slots=1))

@@ -257,6 +257,20 @@ async def test_another_person_is_invited_with_their_own_rights(world: World) -> 
         assert people["anna"]["last_used_at"] == people["anna"]["revoked_at"]
 
 
+async def test_a_person_is_listed_with_the_scopes_to_which_all_is_limited(world: World) -> None:
+    async with world.client() as owner:
+        for scopes, told in (
+            (["run", "read"], ["read", "run"]),
+            (["artifacts"], ["artifacts", "read", "run"]),
+            ([], []),
+        ):
+            body = {"for": "lo", "kind": "person", "role": "operator", "label": "lo", "scopes": scopes}
+            made = await owner.post("/api/v1/tokens", json=body)
+            assert made.status_code == 201, made.text
+            people = {item["name"]: item for item in (await owner.get("/api/v1/people")).json()["items"]}
+            assert people["lo"]["scopes"] == told
+
+
 async def test_an_invitation_is_listed_as_one_while_its_link_is_good(world: World) -> None:
     async with world.client() as owner, world.client("") as page:
         made = (await owner.post("/api/v1/sign-in-links", json={"for": "anna"})).json()

@@ -53,6 +53,7 @@ class Persons:
         access = self._hub.access
         had = [token for token in access.tokens.values() if token.principal == principal.id]
         held = [token for token in had if access.is_valid(token.id)]
+        narrow = all(token.scopes for token in held)
         used = max((access.last_used_ms.get(token.id, 0) for token in had), default=0)
         revoked = 0 if held else max((token.revoked_ms for token in had), default=0)
         return {
@@ -62,6 +63,7 @@ class Persons:
             "name": principal.name,
             "revoked_at": entity_json.iso(revoked),
             "role": principal.role,
+            "scopes": sorted({scope for token in held for scope in token.scopes}) if narrow else [],
             "sessions": sum(token.kind == SESSION for token in held),
             "tokens": sum(token.kind == BEARER for token in held),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from starloom.core.clock.cron import BadClock, following, in_words, zone_of
+from starloom.core.clock.cron import BadClock, following, words_for, zone_of
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
 from starloom_protocol.api.schedules import BoundDeviceRow, ClockWords, ScheduleRow
@@ -29,7 +29,7 @@ def clock_shape(cron: str, zone: str, now_ms: int) -> ClockWords:
     """
     try:
         moments = following(cron, zone, now_ms, AHEAD)
-        return {"next": [local_time(moment, zone) for moment in moments], "in_words": in_words(cron)}
+        return {"next": [local_time(moment, zone) for moment in moments], "in_words": words_for(cron, zone, moments)}
     except BadClock as bad:
         fault = clock_fault(bad.place, bad.reason, bad.hint)
         raise Problem(Code.BAD_SCHEDULE, bad.reason, hint=bad.hint, errors=[fault]) from bad
@@ -52,7 +52,7 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> Schedul
         "state": schedule.state,
         "cron": schedule.cron,
         "zone": schedule.zone,
-        "in_words": in_words(schedule.cron),
+        "in_words": words_for(schedule.cron, schedule.zone, ahead),
         "next": [local_time(moment, schedule.zone) for moment in ahead],
         "overlap": schedule.overlap,
         "catch_up": schedule.catch_up,

@@ -204,11 +204,21 @@ class Submit:
             lambda: planner.preview(plan, words=words, by=caller.by, approves=caller.approves, micros=micros),
         )
         answer = cast("RequestPreview", {**shown})
-        if warned := self._warned(plan):
+        if warned := [*self._kept_back(caller, body), *self._warned(plan)]:
             answer["warnings"] = [*shown.get("warnings", ()), *warned]
         if body.request is not None:
             answer["understood"] = self._understood(found)
         return json_reply(answer)
+
+    def _kept_back(self, caller: Caller, body: Preview) -> list[str]:
+        """Return why this caller may not start what it previews, where it may start only a few recipes."""
+        if not caller.recipes:
+            return []
+        try:
+            self._confined(caller, body)
+        except Problem as problem:
+            return [f"It cannot be started so: {problem.reason}. {problem.hint}"]
+        return []
 
     def _warned(self, plan: LoweredPlan) -> list[str]:
         """Return what of a plan no model will do, and why."""

@@ -1,0 +1,82 @@
+"""A plan in the names that its devices had when a person approved it. Pure.
+
+The plan of a request is made again for each firing of its schedule, with the names of that day. A device keeps its id
+when it is renamed, so a plan that differs by its name alone is the one that was approved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice, product
+from typing import Any
+
+import msgspec
+
+from starloom.core.state.model import Fleet
+from starloom_protocol.plan import plan_hash
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Selector
+from starloom_protocol.values import canonical, parse
+
+_SPELLINGS_MOST = 64
+_PLACES = frozenset({"device", "devices"})
+_FIELDS = frozenset(Selector.__struct_fields__)
+
+
+def hash_as_approved(fleet: Fleet, plan: LoweredPlan, approved: str, bound: Mapping[str, str]) -> str:
+    """Return the approved hash if the plan has it in earlier names of its devices, or else the hash that it has.
+
+    `bound` has the ids of the devices by the names that the plan had for them when it was approved.
+    """
+    if plan.hash == approved:
+        return approved
+    tried = (plan_hash(spelled) for spelled in islice(_in_earlier_names(fleet, plan, bound), _SPELLINGS_MOST))
+    return approved if approved in tried else plan.hash
+
+
+def _in_earlier_names(fleet: Fleet, plan: LoweredPlan, bound: Mapping[str, str]) -> Iterator[LoweredPlan]:
+    earlier: dict[str, list[str]] = {}
+    for name, identity in bound.items():
+        device = fleet.devices.get(identity)
+        if device is not None and name != device.name and fleet.named(name) is device:
+            earlier.setdefault(device.name, []).append(name)
+    content = msgspec.to_builtins(plan)
+    for chosen in product(*([now, *names] for now, names in earlier.items())):
+        said = {now: name for now, name in zip(earlier, chosen, strict=True) if now != name}
+        if not said:
+            continue
+        yield _spelled(content, said, in_order=False)
+        # Several devices stand in the order of their names.
+        yield _spelled(content, said, in_order=True)
+
+
+def _spelled(content: dict[str, Any], said: Mapping[str, str], *, in_order: bool) -> LoweredPlan:
+    def of_selector(value: Any) -> Any:
+        if isinstance(value, list):
+            return [of_selector(item) for item in value]
+        if not isinstance(value, dict) or not value.keys() <= _FIELDS:
+            return value
+        made = dict(value)
+        if isinstance(name := made.get("name"), str):
+            made["name"] = said.get(name, name)
+        if isinstance(parts := made.get("any"), list):
+            parts = [of_selector(part) for part in parts]
+            made["any"] = sorted(parts, key=canonical) if in_order else parts
+        return made
+
+    def within(value: Any) -> Any:
+        if isinstance(value, list):
+            return [within(item) for item in value]
+        if isinstance(value, dict):
+            return {key: of_selector(item) if key in _PLACES else within(item) for key, item in value.items()}
+        return value
+
+    made = {**content, "specs": within(content["specs"])}
+    if "rules" in content:
+        made["rules"] = [
+            {**rule, "operations": canonical(within(parse(rule["operations"])))} for rule in content["rules"]
+        ]
+    if "params" in content:
+        params = parse(content["params"])
+        made["params"] = canonical({key: of_selector(value) for key, value in params.items()})
+    return msgspec.convert(made, LoweredPlan)
