@@ -101,6 +101,12 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const [sure, setSure] = useState(false);
+  /** Whether the question about the removal was answered by no: the focus goes back to where it came from. */
+  const [kept, setKept] = useState(false);
+  const keep = () => {
+    setKept(true);
+    setSure(false);
+  };
   const api = new Schedules(hub.rest);
   const act = async (work: () => Promise<unknown>, text: string) => {
     try {
@@ -212,8 +218,15 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
           </Button>
           {sure ? (
             // The way back stands where the first press was: a double press removes nothing.
-            <span className="sure">
-              <Button autoFocus onClick={() => setSure(false)}>
+            <span
+              className="sure"
+              role="group"
+              aria-label={`Remove ${row.name}?`}
+              onKeyDown={(event) => {
+                if (event.key === "Escape") keep();
+              }}
+            >
+              <Button autoFocus onClick={keep}>
                 Keep it
               </Button>
               <Button asks="run" kind="bad" onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
@@ -221,7 +234,7 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
               </Button>
             </span>
           ) : (
-            <Button asks="run" icon="close" onClick={() => setSure(true)}>
+            <Button asks="run" icon="close" autoFocus={kept} onClick={() => setSure(true)}>
               Remove
             </Button>
           )}

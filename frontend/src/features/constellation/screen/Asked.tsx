@@ -47,7 +47,10 @@ export function Asked({ run, place }: { run: Run; place: Place }) {
         </FaultNote>
       )}
       {(open.length > 0 || (head.attention?.length ?? 0) > 0) && (
-        <section className="card asked" aria-label={open.length > 0 && !mayAnswer ? "Waits for an approver" : "Needs you"}>
+        <section
+          className="card asked"
+          aria-label={open.length > 0 && !mayAnswer ? "Waits for an approver" : "Needs you"}
+        >
           {open.map((question) => (
             <QuestionCard key={question.id} question={question} constellation={id} />
           ))}

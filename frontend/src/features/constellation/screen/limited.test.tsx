@@ -11,7 +11,7 @@ it("reads beside a question that an approver answers it", async () => {
   openPage(`/constellations/${CONSTELLATION}?lens=list`, { ...lo(), question: true });
   const card = await screen.findByRole("region", { name: "Waits for an approver" });
   expect(card.textContent).toContain("This sign-in may not answer questions: its rights leave out “approve”.");
-  expect(within(card).getByRole("button", { name: "Approve" }).getAttribute("aria-disabled")).toBe("true");
+  expect(within(card).getByRole("button", { name: "Copy" }).getAttribute("aria-disabled")).toBe("true");
   expect(screen.queryByRole("region", { name: "Needs you" })).toBeNull();
 });
 
@@ -19,7 +19,7 @@ it("answers the same question with all rights", async () => {
   openPage(`/constellations/${CONSTELLATION}?lens=list`, { question: true });
   const card = await screen.findByRole("region", { name: "Needs you" });
   expect(card.textContent).not.toContain("may not answer");
-  expect(within(card).getByRole("button", { name: "Approve" }).getAttribute("aria-disabled")).toBeNull();
+  expect(within(card).getByRole("button", { name: "Copy" }).getAttribute("aria-disabled")).toBeNull();
 });
 
 it("cannot press what changes a device", async () => {

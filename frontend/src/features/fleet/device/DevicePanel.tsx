@@ -119,7 +119,11 @@ export function DeviceName({ view: { device }, onDo }: { view: DeviceView; onDo:
           )}
         </Labelled>
       </div>
-      <Button asks="fleet" type="submit" why={name.trim() && name.trim() !== device.name ? null : "The name is as it was."}>
+      <Button
+        asks="fleet"
+        type="submit"
+        why={name.trim() && name.trim() !== device.name ? null : "The name is as it was."}
+      >
         Rename
       </Button>
     </form>
