@@ -113,7 +113,8 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         {question.version ? `It is about version ${question.version} of the plan. ` : ""}
         {asksWords && question.usual && `The planner would take "${question.usual}". `}
         {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
-        {refusal && <span className="wraps">{refusal} </span>}
+        {/* A list of questions says it once for all of them. */}
+        {refusal && !origin && <span className="wraps">{refusal} </span>}
         {reason === null && !refusal && (
           <button type="button" className="link" onClick={() => setReason("")}>
             Add a reason
