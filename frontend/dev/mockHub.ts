@@ -34,6 +34,8 @@ export interface MockOptions {
   lab?: boolean;
   /** The role of the person who looks; the owner without it. */
   role?: "owner" | "operator" | "approver" | "viewer";
+  /** The parts of the role to which the sign-in is limited; all of it without any. */
+  scopes?: string[];
   /** The role that this person has by now; that of the sign-in without it. */
   personRole?: string;
 }
@@ -75,12 +77,14 @@ export class MockHub {
   proposals: ProposalRow[] = [];
 
   private readonly role: string;
+  private readonly scopes: string[];
   private readonly personRole: string;
 
   constructor(options: MockOptions = {}) {
     this.signedIn = options.signedIn ?? true;
     this.sessionEnded = options.sessionEnded ?? false;
     this.role = options.role ?? "owner";
+    this.scopes = options.scopes ?? [];
     this.personRole = options.personRole ?? this.role;
     this.shiftMs = options.shiftMs ?? 0;
     this.lab = options.lab ? new MockLab(this) : null;
@@ -346,6 +350,7 @@ export class MockHub {
               kind: "bearer",
               label: "backup script",
               role: "operator",
+              scopes: ["read", "recipe:contact-sheet"],
             },
             ...["assistant", "program"].map((kind) => ({
               created_at: iso(this.now()),
@@ -396,7 +401,7 @@ export class MockHub {
         principal,
         person_role: this.personRole,
         role: this.role,
-        scopes: [],
+        scopes: this.scopes,
         token: "t1",
       },
       status: 200,

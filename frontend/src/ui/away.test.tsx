@@ -64,6 +64,16 @@ it("offers what the scopes of a sign-in leave of its role", () => {
   expect(may("read")).toEqual(["anyone"]);
 });
 
+it("says of devices and of work which right of a sign-in is missing", () => {
+  const why = (asks: Asks, ...scopes: string[]) => whyNotBy({ role: "operator", scopes }, asks);
+  expect(why("fleet", "read", "run")).toContain("“fleet”");
+  expect(why("run", "read", "fleet")).toContain("“run”");
+  expect(why("fleet", "fleet")).toBeNull();
+  expect(why("run", "recipe:contact-sheet"), "a recipe alone allows no schedule").toContain("“run”");
+  expect([why("fleet"), why("run")], "a sign-in without scopes has all of its role").toEqual([null, null]);
+  expect(whyNotBy({ role: "viewer", scopes: [] }, "fleet")).toBe(WHY);
+});
+
 it("blocks nothing before the role is known, and nothing that asks nobody", () => {
   expect(whyNotBy({ role: "", scopes: [] }, true)).toBeNull();
   expect(whyNotBy({ role: "viewer", scopes: [] }, false)).toBeNull();

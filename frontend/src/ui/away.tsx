@@ -11,10 +11,10 @@ import {
 } from "react";
 
 /**
- * Who may ask: `true` is a person who may change things, an approver may answer besides, and anyone may look; `files` is
- * for anyone who may open files.
+ * Who may ask: `true` is a person who may change things, `fleet` one who may change devices, `run` one who may
+ * change all work; an approver may answer besides, and anyone may look; `files` is for anyone who may open files.
  */
-export type Asks = boolean | "approver" | "anyone" | "files";
+export type Asks = boolean | "approver" | "anyone" | "files" | "fleet" | "run";
 
 export const AwayContext = createContext<string | null>(null);
 /** The rights of a sign-in: a role, and the parts of it to which its token is limited; all of it without any. */
@@ -29,8 +29,8 @@ export const RightsContext = createContext(UNKNOWN);
 export const AWAY = "The hub does not answer; it is possible again when it does.";
 
 const MAY: Record<string, readonly Asks[]> = {
-  owner: [true, "approver", "anyone", "files"],
-  operator: [true, "approver", "anyone", "files"],
+  owner: [true, "approver", "anyone", "files", "fleet", "run"],
+  operator: [true, "approver", "anyone", "files", "fleet", "run"],
   approver: ["approver", "anyone", "files"],
   viewer: ["anyone", "files"],
 };
@@ -40,15 +40,19 @@ const ONLY: Record<string, string> = {
   viewer: "A viewer can look, but cannot change anything. An owner can give you another role.",
 };
 
-/** The scopes of which one is needed; a button does not say which of those that change things is its own. */
+/** The scopes of which one is needed; a plain `true` does not say which of those that change things is its own. */
 const NEEDS: Record<string, readonly string[]> = {
   approver: ["approve"],
   files: ["artifacts"],
+  fleet: ["fleet"],
+  run: ["run"],
   true: ["access", "fleet", "lab", "run"],
 };
 const LIMITED: Record<string, string> = {
   approver: "This sign-in may not answer questions: its rights leave out “approve”. An owner can give you another one.",
   files: "This sign-in may not open files: its rights leave out “artifacts”. An owner can give you another one.",
+  fleet: "This sign-in may not change devices: its rights leave out “fleet”. An owner can give you another one.",
+  run: "This sign-in may not start or change work: its rights leave out “run”. An owner can give you another one.",
   true: "This sign-in may look, but not change anything. An owner can give you another one.",
 };
 
@@ -61,12 +65,16 @@ export const holds = ({ scopes }: Rights, ...wanted: readonly string[]): boolean
   wanted.some((scope) => scopes.includes(scope)) ||
   (wanted.includes("run") && scopes.some((scope) => scope.startsWith(RECIPE)));
 
+/** A part of “run” is enough to start its recipe, but not for what only the whole of it allows, such as a schedule. */
+const allowed = (rights: Rights, asks: Asks, needs: readonly string[]): boolean =>
+  asks === "run" ? rights.scopes.length === 0 || rights.scopes.includes("run") : holds(rights, ...needs);
+
 /** Why somebody with these rights cannot ask for something; null where that is possible. The hub decides in any case. */
 export function whyNotBy(rights: Rights, asks: Asks): string | null {
   if (!asks || !(rights.role in MAY)) return null;
   if (!MAY[rights.role]?.includes(asks)) return ONLY[rights.role] ?? null;
   const needs = NEEDS[String(asks)];
-  return needs && !holds(rights, ...needs) ? (LIMITED[String(asks)] ?? null) : null;
+  return needs && !allowed(rights, asks, needs) ? (LIMITED[String(asks)] ?? null) : null;
 }
 
 export function useWhyNot(asks: Asks): string | null {

@@ -70,11 +70,12 @@ export function Button({ icon, kind, large, why: own, asks, children, className 
         type="button"
         className={`btn ${kind ?? ""} ${large ? "large" : ""} ${children ? "" : "square"} ${className}`}
         aria-disabled={blocked || undefined}
-        title={why ?? rest.title}
         onClick={blocked ? onPress : onClick}
         onFocus={blocked ? onFocus : undefined}
         onBlur={onBlur}
         {...rest}
+        // Why it is not possible counts more than the words on what it does.
+        title={why ?? rest.title}
       >
         {icon && <Icon name={icon} />}
         {children}

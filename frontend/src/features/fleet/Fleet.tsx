@@ -73,7 +73,7 @@ export function FleetPage() {
       beside={<span className="dim nowrap">{plural(all.length, "device")}</span>}
       actions={[
         <Fragment key="stop">{stopping.button}</Fragment>,
-        <Button key="add" asks kind="primary" icon="plus" onClick={add}>
+        <Button key="add" asks="fleet" kind="primary" icon="plus" onClick={add}>
           Add device
         </Button>,
       ]}
@@ -96,7 +96,7 @@ export function FleetPage() {
           />
           {phone && (
             <>
-              <Button asks kind="primary" icon="plus" onClick={add}>
+              <Button asks="fleet" kind="primary" icon="plus" onClick={add}>
                 Add device
               </Button>
               {stopping.button}
@@ -141,7 +141,7 @@ export function FleetPage() {
                     A device is a machine that runs tasks. It joins by one line in its terminal; its owner decides there
                     what it may do.
                   </p>
-                  <Button asks kind="primary" icon="plus" onClick={add}>
+                  <Button asks="fleet" kind="primary" icon="plus" onClick={add}>
                     Add device
                   </Button>
                 </>

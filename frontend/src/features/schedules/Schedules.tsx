@@ -23,7 +23,7 @@ export function SchedulesPage() {
   const { hub, session } = useWorkspace();
   const { say } = useDoing();
   const fleet = useFleet();
-  const mayAdd = whyNotBy(session ?? UNKNOWN, true) === null;
+  const mayAdd = whyNotBy(session ?? UNKNOWN, "run") === null;
   const search = new URLSearchParams(useSearch());
   const [adding, setAdding] = useState(search.has("add"));
   const [changing, setChanging] = useState<ScheduleRow | null>(null);
@@ -36,7 +36,7 @@ export function SchedulesPage() {
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const phrasesOf = (row: ScheduleRow) => recipes.value?.items.find((one) => one.name === row.recipe)?.phrases ?? [];
   const add = (
-    <Button asks kind="primary" icon="plus" onClick={() => setAdding(true)}>
+    <Button asks="run" kind="primary" icon="plus" onClick={() => setAdding(true)}>
       New schedule
     </Button>
   );
@@ -101,6 +101,12 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const [sure, setSure] = useState(false);
+  /** Whether the question about the removal was answered by no: the focus goes back to where it came from. */
+  const [kept, setKept] = useState(false);
+  const keep = () => {
+    setKept(true);
+    setSure(false);
+  };
   const api = new Schedules(hub.rest);
   const act = async (work: () => Promise<unknown>, text: string) => {
     try {
@@ -174,7 +180,7 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
       {row.notice && !row.stopped && (
         <span className="sub row wrap">
           <span>{row.notice.text}</span>
-          <Button asks onClick={control("seen", "Seen")}>
+          <Button asks="run" onClick={control("seen", "Seen")}>
             Seen
           </Button>
         </span>
@@ -196,32 +202,39 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
         {row.last && <Durations id={row.id} />}
         <div className="row wrap">
           {active ? (
-            <Button asks icon="pause" onClick={control("pause", `${row.name} is paused`)}>
+            <Button asks="run" icon="pause" onClick={control("pause", `${row.name} is paused`)}>
               Pause
             </Button>
           ) : (
-            <Button asks icon="play" onClick={control("resume", `${row.name} fires again`)}>
+            <Button asks="run" icon="play" onClick={control("resume", `${row.name} fires again`)}>
               Resume
             </Button>
           )}
-          <Button asks icon="bolt" onClick={control("run", `${row.name} fires now`)}>
+          <Button asks="run" icon="bolt" onClick={control("run", `${row.name} fires now`)}>
             Run now
           </Button>
-          <Button asks icon="edit" onClick={onChange}>
+          <Button asks="run" icon="edit" onClick={onChange}>
             Change...
           </Button>
           {sure ? (
             // The way back stands where the first press was: a double press removes nothing.
-            <span className="sure">
-              <Button autoFocus onClick={() => setSure(false)}>
+            <span
+              className="sure"
+              role="group"
+              aria-label={`Remove ${row.name}?`}
+              onKeyDown={(event) => {
+                if (event.key === "Escape") keep();
+              }}
+            >
+              <Button autoFocus onClick={keep}>
                 Keep it
               </Button>
-              <Button asks kind="bad" onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
+              <Button asks="run" kind="bad" onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
                 Remove this schedule
               </Button>
             </span>
           ) : (
-            <Button asks icon="close" onClick={() => setSure(true)}>
+            <Button asks="run" icon="close" autoFocus={kept} onClick={() => setSure(true)}>
               Remove
             </Button>
           )}

@@ -10,6 +10,7 @@ import { boardOf } from "../../../model/tasks/board.ts";
 import { elapsedMs, questions, type TaskView } from "../../../model/tasks/selectors.ts";
 import type { Device, Head, ModelCall, Reason, WhyAll, WhyRow } from "../../../model/types.ts";
 import { ATTENTION } from "../../../model/words/words.ts";
+import { useMay } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { QuestionCard } from "../../inbox/questions/Questions.tsx";
 import { TryAgain } from "../../inbox/questions/TryAgain.tsx";
@@ -32,6 +33,7 @@ export function Asked({ run, place }: { run: Run; place: Place }) {
   const unplanned = final && Boolean(head.request) && (head.attention ?? []).includes("planning_failed");
   const inPast = run.scene !== run.model;
   const open = questions(run.model);
+  const mayAnswer = useMay("approver");
   const stops = useStops(head, run.model, run.fleet);
   return (
     <>
@@ -45,7 +47,10 @@ export function Asked({ run, place }: { run: Run; place: Place }) {
         </FaultNote>
       )}
       {(open.length > 0 || (head.attention?.length ?? 0) > 0) && (
-        <section className="card asked" aria-label="Needs you">
+        <section
+          className="card asked"
+          aria-label={open.length > 0 && !mayAnswer ? "Waits for an approver" : "Needs you"}
+        >
           {open.map((question) => (
             <QuestionCard key={question.id} question={question} constellation={id} />
           ))}

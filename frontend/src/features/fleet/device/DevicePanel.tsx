@@ -119,7 +119,11 @@ export function DeviceName({ view: { device }, onDo }: { view: DeviceView; onDo:
           )}
         </Labelled>
       </div>
-      <Button asks type="submit" why={name.trim() && name.trim() !== device.name ? null : "The name is as it was."}>
+      <Button
+        asks="fleet"
+        type="submit"
+        why={name.trim() && name.trim() !== device.name ? null : "The name is as it was."}
+      >
         Rename
       </Button>
     </form>
@@ -207,14 +211,14 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
     <>
       <footer className="row wrap">
         {(device.draining || device.quarantined) && (
-          <Button asks onClick={() => void onDo((hub) => hub.deviceControl(device.id, "resume"))}>
+          <Button asks="fleet" onClick={() => void onDo((hub) => hub.deviceControl(device.id, "resume"))}>
             Take work again
           </Button>
         )}
         {device.draining ? (
           busy.length > 0 && (
             <Button
-              asks
+              asks="fleet"
               title="Repeatable work goes to other devices now; other work goes on here."
               onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain", 0))}
             >
@@ -222,12 +226,12 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
             </Button>
           )
         ) : (
-          <Button asks title="It gets no new work, and what it has goes on." onClick={() => setDraining(true)}>
+          <Button asks="fleet" title="It gets no new work, and what it has goes on." onClick={() => setDraining(true)}>
             Drain...
           </Button>
         )}
         <Button
-          asks
+          asks="fleet"
           title={
             device.reserved
               ? "It takes work that names no device, too."
@@ -238,7 +242,7 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
           {device.reserved ? "Take all work" : "Reserve"}
         </Button>
         <BreakButton devices={[device]} />
-        <Button asks kind="bad" why={mayNotRevoke(device, session)} onClick={() => setRevoking(true)}>
+        <Button asks="fleet" kind="bad" why={mayNotRevoke(device, session)} onClick={() => setRevoking(true)}>
           Revoke
         </Button>
       </footer>

@@ -109,7 +109,7 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
                 {record?.reason ||
                   (state === "denied" ? "It was denied." : "The code ran out; it was good for ten minutes.")}
               </p>
-              <Button asks icon="retry" onClick={renew}>
+              <Button asks="fleet" icon="retry" onClick={renew}>
                 New code
               </Button>
             </>
@@ -138,10 +138,10 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
                 </p>
               )}
               <div className="row">
-                <Button asks large kind="primary" className="grow" onClick={() => void decide(true)}>
+                <Button asks="fleet" large kind="primary" className="grow" onClick={() => void decide(true)}>
                   Same, approve
                 </Button>
-                <Button asks large onClick={() => void decide(false)}>
+                <Button asks="fleet" large onClick={() => void decide(false)}>
                   Not the same
                 </Button>
               </div>
@@ -237,7 +237,7 @@ function Rename({ device }: { device: Device }) {
         maxLength={63}
         onChange={(event) => setName(event.target.value)}
       />
-      <Button asks type="submit" why={changed ? null : "The name is as it was."}>
+      <Button asks="fleet" type="submit" why={changed ? null : "The name is as it was."}>
         Rename
       </Button>
     </form>

@@ -8,7 +8,7 @@ import { nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Call, Choice, Question } from "../../../model/types.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { age, duration } from "../../../model/words/words.ts";
-import { useMay } from "../../../ui/away.tsx";
+import { useRefusal } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Button, focusAtOnce } from "../../../ui/parts.tsx";
 import { PlanInShort } from "./PlanInShort.tsx";
@@ -59,7 +59,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const now = useNow(1000);
   const [busy, setBusy] = useState(false);
   const [reason, setReason] = useState<string | null>(question.kind === "planner" ? "" : null);
-  const may = useMay("approver");
+  const refusal = useRefusal("approver");
   const asksWords = question.kind === "planner";
   const answer = async (choice: Choice) => {
     setBusy(true);
@@ -113,7 +113,9 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         {question.version ? `It is about version ${question.version} of the plan. ` : ""}
         {asksWords && question.usual && `The planner would take "${question.usual}". `}
         {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
-        {reason === null && may && (
+        {/* A list of questions says it once for all of them. */}
+        {refusal && !origin && <span className="wraps">{refusal} </span>}
+        {reason === null && !refusal && (
           <button type="button" className="link" onClick={() => setReason("")}>
             Add a reason
           </button>

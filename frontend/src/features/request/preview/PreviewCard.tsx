@@ -6,6 +6,7 @@ import { shownEffects, TO_THE_TRASH } from "../../../model/plan/planInShort.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { GrantLine, RequestPreview, TaskPreviewRow } from "../../../model/types.ts";
 import { plural } from "../../../model/words/words.ts";
+import { useMay } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { CopyLine } from "../../../ui/parts.tsx";
 import { SecretLines } from "./SecretLines.tsx";
@@ -145,6 +146,7 @@ export function Facts({ preview, approvedBy = "Starting" }: { preview: RequestPr
     ? [...preview.effects, ...(ofTasks.has(TO_THE_TRASH) ? [TO_THE_TRASH] : [])]
     : [...ofTasks];
   const changing = effects.filter((effect) => effect !== "read" && effect !== "reach");
+  const mayApprove = useMay("approver");
   return (
     <span className="row wrap dim">
       {preview.estimate && (
@@ -163,7 +165,9 @@ export function Facts({ preview, approvedBy = "Starting" }: { preview: RequestPr
       )}
       <span>
         {preview.asks_approval
-          ? `${approvedBy} it is your approval`
+          ? mayApprove
+            ? `${approvedBy} it is your approval`
+            : "It waits for an approver: your rights leave out “approve”"
           : changing.length > 0
             ? "Runs without asking"
             : "Nothing is deleted"}

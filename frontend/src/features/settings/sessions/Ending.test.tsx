@@ -38,3 +38,10 @@ it("asks before somebody else's token ends, and says what ends with it", async (
   expect(screen.getByText(/^token of an assistant, viewer/)).toBeTruthy();
   expect(screen.getByText(/^token of a program, viewer/)).toBeTruthy();
 });
+
+it("says to which parts of its role a token is limited", async () => {
+  open("/settings");
+  const card = await screen.findByRole("region", { name: "Sessions and tokens" });
+  expect(await within(card).findByText(/operator, limited to read, recipe:contact-sheet,/)).toBeTruthy();
+  expect(within(card).getAllByText(/limited to/)).toHaveLength(1);
+});

@@ -21,3 +21,9 @@ it("is for owners alone", async () => {
   await screen.findByRole("region", { name: "Sessions and tokens" });
   expect(screen.queryByRole("region", { name: "People" })).toBeNull();
 });
+
+it("says to which parts of the role the tokens of a person are limited", async () => {
+  openPage("/settings");
+  const card = await screen.findByRole("region", { name: "People" });
+  expect(await within(card).findByText(/person, limited to read, recipe:contact-sheet,/)).toBeTruthy();
+});

@@ -3,11 +3,12 @@ import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
-import type { RoleRow } from "../../../model/types.ts";
+import type { RoleRow, TokenRow } from "../../../model/types.ts";
 import { msOf } from "../../../model/words/times.ts";
 import { age, plural } from "../../../model/words/words.ts";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button, ProblemNote } from "../../../ui/parts.tsx";
+import { limits } from "./browsers.ts";
 
 const ROLES = ["viewer", "approver", "operator", "owner"] as const;
 type Role = RoleRow["role"];
@@ -15,6 +16,7 @@ type Role = RoleRow["role"];
 export function PeopleCard() {
   const { hub } = useWorkspace();
   const people = useResource("people", (signal) => hub.people(signal));
+  const tokens = useResource("tokens", () => hub.tokens());
   return (
     <section className="card" aria-label="People">
       <header>
@@ -22,13 +24,29 @@ export function PeopleCard() {
       </header>
       {people.problem && <ProblemNote problem={people.problem} />}
       {(people.value?.items ?? []).map((person) => (
-        <Person key={person.id} person={person} onChanged={people.reload} />
+        <Person key={person.id} person={person} tokens={tokens.value?.items ?? []} onChanged={people.reload} />
       ))}
     </section>
   );
 }
 
-function Person({ person, onChanged }: { person: RoleRow; onChanged: () => void }) {
+/** What the good tokens and sessions of a person leave of the role; nothing where one of them has all of it. */
+function limitsOf(person: RoleRow, tokens: readonly TokenRow[], now: number): string {
+  const good = tokens.filter(
+    ({ for: holder, revoked_at, expires_at }) =>
+      holder?.name === person.name && !revoked_at && (!expires_at || msOf(expires_at) > now),
+  );
+  if (good.length === 0 || good.some(({ scopes }) => !scopes?.length)) return "";
+  return limits([...new Set(good.flatMap(({ scopes }) => scopes))]);
+}
+
+interface PersonProps {
+  person: RoleRow;
+  tokens: readonly TokenRow[];
+  onChanged: () => void;
+}
+
+function Person({ person, tokens, onChanged }: PersonProps) {
   const { hub, session } = useWorkspace();
   const { report, say } = useDoing();
   const now = useNow(10_000);
@@ -66,6 +84,7 @@ function Person({ person, onChanged }: { person: RoleRow; onChanged: () => void 
       <span className="sub small">
         {[
           session?.principal.id === person.id ? "you" : person.kind,
+          limitsOf(person, tokens, now),
           held.length ? `signed in with ${held.join(" and ")}` : "not signed in",
           person.last_used_at ? `used ${age(msOf(person.last_used_at), now)}` : "",
         ]

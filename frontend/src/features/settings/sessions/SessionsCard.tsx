@@ -8,7 +8,7 @@ import { msOf } from "../../../model/words/times.ts";
 import { age } from "../../../model/words/words.ts";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button, CopyLine, ProblemNote } from "../../../ui/parts.tsx";
-import { browserName } from "./browsers.ts";
+import { browserName, limits } from "./browsers.ts";
 import { InviteDialog } from "./Invite.tsx";
 
 /** Those that still let somebody in. An invitation whose link was used lives on as the session of its person. */
@@ -114,6 +114,7 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
         {[
           kindOf(token),
           token.role,
+          limits(token.scopes),
           token.created_at ? `${BEGUN[token.kind] ?? "made"} ${age(msOf(token.created_at), now)}` : "",
           token.last_used_at ? `used ${age(msOf(token.last_used_at), now)}` : "",
           until ? `until ${until.slice(0, 10)}` : "",

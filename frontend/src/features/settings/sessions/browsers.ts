@@ -7,3 +7,7 @@ export function browserName(agent: string): string {
   const system = find(BROWSER_SYSTEMS);
   return browser ? `${browser}${system ? ` on ${system}` : ""}` : "";
 }
+
+/** The parts of a role that a token has; nothing where it has all of it. The hub of an older release names none. */
+export const limits = (scopes: readonly string[] | undefined): string =>
+  scopes?.length ? `limited to ${scopes.join(", ")}` : "";

@@ -1,0 +1,39 @@
+/** A sign-in with a part of its role reads before it presses which right is missing, and who may act in its place. */
+import { screen, within } from "@testing-library/react";
+import { expect, it } from "vitest";
+import { openPage } from "../../../../dev/openPage.tsx";
+import { CONSTELLATION } from "../../../../dev/scenario.ts";
+
+const LO = { role: "operator", scopes: ["read", "artifacts", "run"] } as const;
+const lo = () => ({ role: LO.role, scopes: [...LO.scopes] });
+
+it("reads beside a question that an approver answers it", async () => {
+  openPage(`/constellations/${CONSTELLATION}?lens=list`, { ...lo(), question: true });
+  const card = await screen.findByRole("region", { name: "Waits for an approver" });
+  expect(card.textContent).toContain("This sign-in may not answer questions: its rights leave out “approve”.");
+  expect(within(card).getByRole("button", { name: "Copy" }).getAttribute("aria-disabled")).toBe("true");
+  expect(screen.queryByRole("region", { name: "Needs you" })).toBeNull();
+});
+
+it("answers the same question with all rights", async () => {
+  openPage(`/constellations/${CONSTELLATION}?lens=list`, { question: true });
+  const card = await screen.findByRole("region", { name: "Needs you" });
+  expect(card.textContent).not.toContain("may not answer");
+  expect(within(card).getByRole("button", { name: "Copy" }).getAttribute("aria-disabled")).toBeNull();
+});
+
+it("cannot press what changes a device", async () => {
+  openPage("/devices/d-server", lo());
+  for (const name of ["Reserve", "Drain..."]) {
+    const button = (await screen.findAllByRole("button", { name }))[0] as HTMLElement;
+    expect(button.getAttribute("aria-disabled")).toBe("true");
+    expect(button.title).toContain("“fleet”");
+  }
+});
+
+it("cannot add a schedule with the right to a recipe alone", async () => {
+  openPage("/schedules", { role: "operator", scopes: ["read", "recipe:contact-sheet"] });
+  const button = (await screen.findAllByRole("button", { name: "New schedule" }))[0] as HTMLElement;
+  expect(button.getAttribute("aria-disabled")).toBe("true");
+  expect(button.title).toContain("“run”");
+});
