@@ -127,7 +127,8 @@ def test_the_list_says_which_one_is_meant_without_an_id(hub: StubHub) -> None:
     assert "without an ID" not in starloom(hub, "ls", "--state", "failed")[1]
 
 
-def test_the_list_says_what_runs_beside_a_question(hub: StubHub) -> None:
+def test_the_list_says_what_runs_beside_a_question(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     row = {"state": "active", "version": 1, "created_at": "2026-11-28T09:00:00Z", "request": "", "schedule": None}
     rows = [
         {**row, "id": "c-both", "name": "Sweep", "attention": ["task_unknown"], "running": 2},

@@ -16,6 +16,7 @@ import pytest
 from fastapi import Request
 
 from starloom.client.discovery import hub_option
+from starloom.client.own_homes import note
 from starloom.client.terminal.typed import program, typed
 from starloom.edge.web.own_command import TypedHere
 from starloom.host.agents import computer_name
@@ -90,7 +91,11 @@ def test_a_data_folder_that_is_not_found_is_named(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("STARLOOM_HOME", str(tmp_path / "a hub"))
     monkeypatch.chdir(tmp_path)
     assert shlex.split(hub_option(tmp_path / "a hub")) == ["--hub", str(tmp_path / "a hub")]
-    assert hub_option(tmp_path / ".starloom") == ""
+    near = tmp_path / ".starloom"
+    assert shlex.split(hub_option(near)) == ["--hub", str(near)]
+    near.mkdir()
+    note(near, tmp_path)
+    assert hub_option(near) == ""
     assert hub_option(tmp_path / ".local" / "share" / "starloom") == ""
 
 
