@@ -98,7 +98,11 @@ GOING_ROUND: list[list[EditOperation]] = [
 ]
 
 
-@pytest.mark.parametrize("operations", GOING_ROUND, ids=str)
+def named(operations: list[EditOperation]) -> str:
+    return ", ".join(type(one).__name__ for one in operations)
+
+
+@pytest.mark.parametrize("operations", GOING_ROUND, ids=named)
 def test_t196_no_edit_of_anybody_else_goes_round_the_question(operations: list[EditOperation]) -> None:
     driver = asked("jonas")
     assert Code.FORBIDDEN in codes(edit(driver, *operations, by=STARTER))

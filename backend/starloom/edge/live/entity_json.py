@@ -63,6 +63,8 @@ _AT_WORK: Final = frozenset(
     if presentation(state, reason).tone is Tone.BLUE
 )
 """The states and reasons of tasks that are shown at work, as the page counts them: all that are blue."""
+STATES_AT_WORK: Final = frozenset(state for state, _ in _AT_WORK)
+"""The states in which a task may be at work; its reason decides."""
 
 
 def iso(at_ms: int) -> str | None:

@@ -7,6 +7,7 @@ about.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
@@ -59,6 +60,8 @@ ANSWERED_MAX = 50
 _PAGE = 200
 _RULE_MARK: Final = b'"stop_when"'
 """Only the encoded spec of a task with a rule on progress has these bytes, so that no other is decoded."""
+_MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(entity_json.STATES_AT_WORK)).encode()).search
+"""Finds a record of a task that may be at work, so that the others of nearly every event are not decoded."""
 _TASK: Final = "task/"
 _NOT_KEPT: Final = (_TASK, "attempt/")
 
@@ -139,7 +142,7 @@ class AtWork:
 
     def _put(self, stream: str, key: str, raw: bytes | msgspec.Raw | None) -> None:
         tasks = self._tasks.get(stream)
-        placed = None if raw is None else self._decoder.decode(raw)
+        placed = self._decoder.decode(raw) if raw is not None and _MAY_WORK(raw) else None
         if placed is not None and entity_json.is_at_work(placed.state, placed.reason):
             if tasks is None:
                 tasks = self._tasks[stream] = set()
