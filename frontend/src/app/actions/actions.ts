@@ -176,7 +176,7 @@ export function groupActions(
         state === "failed" || state === "cancelled" || state === "skipped"
           ? null
           : "Nothing of it has failed for good.",
-      said: goal ? "The goal is pursued again." : "What failed is tried again.",
+      said: goal ? "The goal is pursued again." : "All that failed is tried again.",
       run: act("retry"),
     },
     {
