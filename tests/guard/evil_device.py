@@ -38,6 +38,7 @@ OPERATIONS: Final[list[dict[str, Any]]] = [
     {"op": "remove_dependency", "id": "look>after:success"},
     {"op": "update_dependency", "id": "look>after:success", "dependency": {**_EDGE, "gate": "failure"}},
     {"op": "expand", "id": "each"},
+    {"op": "add_items", "to": "each", "items": "[1]"},
     {"op": "drop_items", "of": "each", "keys": "[0]"},
     {"op": "set_policy", "policy": {"approval": "never"}},
     {"op": "supersede", "task": "dump", "by": "look"},

@@ -31,7 +31,7 @@ _UNSEEN: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
 _PARTS: Final = re.compile(r"[\s._-]+")
-_BEFORE_SEVERAL: Final = frozenset(["all", "any", "both", "each", "every", "other", "others"])
+_BEFORE_SEVERAL: Final = frozenset(["all", "any", "both", "each", "every", "others"])
 _BEHIND_SEVERAL: Final = frozenset(["all", "everything", "everywhere", "others", "remaining", "rest", "them"])
 _DETERMINERS: Final = frozenset(["a", "an", "my", "our", "that", "the", "these", "this", "those"])
 _NOUNS: Final = (

@@ -156,7 +156,7 @@ async def test_a_failed_look_is_told_and_planning_goes_on() -> None:
         hub.driver.started(work)
         hub.driver.result(work, outcome=Outcome.ERROR, code=Code.NOT_FOUND, detail="no file a")
         await plan(hub, models(fake, hub), "plan-2")
-    assert '"message":"no file a"' in turns(fake)[-1]
+    assert '"message":"no file a; not tried again' in turns(fake)[-1]
     assert '"code":"not_found"' in turns(fake)[-1]
 
 
