@@ -147,8 +147,8 @@ BUGS = [
     Bug(
         "a rule fires again in the same round",
         "backend/starloom/core/plan/rules.py",
-        "    if rule.fired_for.get(task) == record.round or rule.fired >=",
-        "    if rule.fired >=",
+        "        if rule.fired_for.get(at) != of.round and _matches(",
+        "        if _matches(",
         CORE,
     ),
     Bug(
