@@ -21,6 +21,7 @@ from starloom_protocol.plan.language.models import (
     PlaceDoc,
     PolicyDoc,
     ResultDoc,
+    RetryDoc,
     SelectorDoc,
     SentenceDoc,
     TaskDoc,
@@ -80,6 +81,11 @@ def policy_of(doc: PolicyDoc, judge: Judge | None = None) -> Policy:
 def judge_of(doc: JudgeDoc) -> Judge:
     """Return the question to a judge."""
     return record(Judge, question=doc.question, unclear=doc.unclear)
+
+
+def retry_of(doc: RetryDoc) -> Retry:
+    """Return how often, and after which failures, a task is tried again."""
+    return record(Retry, max_attempts=doc.max_attempts or 0, on_check=doc.on_check, on_exit=doc.on_exit)
 
 
 class Lowering(Parts):
@@ -172,10 +178,7 @@ class Lowering(Parts):
         if doc.plan is not None:
             made["nested"] = True
         if "retry" in given:
-            again = doc.retry
-            made["retry"] = record(
-                Retry, max_attempts=again.max_attempts or 0, on_check=again.on_check, on_exit=again.on_exit
-            )
+            made["retry"] = retry_of(doc.retry)
         if "timeouts" in given:
             made["timeouts"] = record(Timeouts, **doc.timeouts.model_dump())
         if "judge" in given:
