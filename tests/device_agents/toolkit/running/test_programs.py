@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +14,9 @@ import msgspec
 import pytest
 
 from starloom_agent.policy.policy import Policy, decide
+from starloom_agent.sandbox import usage
 from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.running import left_running
 from starloom_agent.toolkit.running.programs import run_program
 from starloom_agent.tools.desktop.person import TOOLS
 from starloom_agent.tools.wait import Until, until
@@ -44,6 +47,12 @@ class Answers(Quiet, BaseHTTPRequestHandler):
 def site() -> Iterator[int]:
     with Served(Answers) as served:
         yield served.port
+
+
+@pytest.fixture(autouse=True)
+def own_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A runner has one tool's process below it; that of this call has the other workers of the tests beside it."""
+    monkeypatch.setattr(left_running, "present", lambda: frozenset(usage.below(os.getpid())))
 
 
 def test_a_program_runs_by_its_words_and_no_shell_reads_them(device: Device) -> None:
