@@ -15,7 +15,7 @@ from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings, FinishedRetention
-from starloom.store.port import Damaged
+from starloom.store.port import Commit, Damaged
 from starloom_protocol.records.entities import Enrollment, Offer
 from starloom_protocol.vocabulary import DeviceLink, Outcome, Profile
 from starloom_protocol.wire.frames import Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
@@ -366,3 +366,30 @@ async def test_a_fault_of_ours_costs_one_input_only(monkeypatch: pytest.MonkeyPa
         reply = await found.engine.inbox.ask(i.RequestReceived(id="r", by="p", constellation="fleet", plan=plan()))
         assert reply.faults[0].code == "internal"
         assert (await found.submit(plan(task("a")))).value["id"] == "c1"
+
+
+async def test_events_are_published_while_the_next_commit_is_made() -> None:
+    async with hub() as found:
+        await found.join("one")
+        await found.submit(plan(task("a"), task("b"), task("c"), task("d")))
+        await settle()
+        first, second, *_ = found.wires.dispatches()
+        found.result(first, report=1)
+        as_before = found.store.commit
+
+        async def committed(commit: Commit) -> None:
+            # The second result comes during this commit, and Redis does not answer to the next one.
+            found.store.commit = as_before  # type: ignore[method-assign]
+            await as_before(commit)
+            found.result(second, report=2)
+            found.redis.failures.append(CommitFailure.REQUEST_LOST)
+
+        found.store.commit = committed  # type: ignore[method-assign]
+        await settle()
+        ended = [event.about for event in found.wires.published if event.kind == "task_succeeded"]
+        assert ended == [first.at.task], "the first end is seen while Redis does not take the second"
+        await found.clock.turn(2_000)
+        ended = [event.about for event in found.wires.published if event.kind == "task_succeeded"]
+        assert ended == [first.at.task, second.at.task]
+        seqs = [event.seq for event in found.wires.published if event.stream == "c1"]
+        assert seqs == list(range(1, len(seqs) + 1))

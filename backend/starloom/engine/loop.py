@@ -45,6 +45,7 @@ from starloom.engine.settings import EngineSettings
 from starloom.process.ending import end_tasks
 from starloom.store.port import Commit, Damaged, InboxPort, Ownership, OwnerStore, Refused, Unavailable
 from starloom_protocol.records.entities import Fault
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import CODES, Code
 
 log = logging.getLogger("starloom.engine")
@@ -138,7 +139,8 @@ class Engine:
         self.counts = Counts()
         self._committing = Committing(store, clock, settings.owner, self._owning, self.inbox, self.counts, self)
         self.ready = False
-        self.last: list[bytes] | None = None  # the events of the last commit that was published, if there was one
+        self.last: list[bytes] | None = None  # the events of the last commit, if there was one
+        self._untold: tuple[int, list[tuple[Event, bytes]]] | None = None
 
     @property
     def shard(self) -> Shard:
@@ -202,6 +204,7 @@ class Engine:
         self._tasks.clear()
         self._drop(self.inbox.close())
         self._void()
+        self._publish()
         try:
             await self._store.leave(release=not self.lost.is_set())
         except Unavailable as error:
@@ -214,7 +217,7 @@ class Engine:
 
     @property
     def pos(self) -> int:
-        """The position of the last commit that was published."""
+        """The position of the last commit."""
         return self._pos
 
     @property
@@ -284,11 +287,13 @@ class Engine:
 
     async def _carry_out(self, batch: list[Entry]) -> None:
         if away := missing(self._shard, [item for item, _future in batch]):
+            self._publish()
             batch = await self._bring_for(away, batch)
         work = self._step_all(batch)
         if work.events:
             await self._commit(work, batch)
         else:
+            self._publish()
             self._shard.journal.clear()
             self._act(work, batch)
 
@@ -355,9 +360,13 @@ class Engine:
             inputs=self._recording.finished(),
             told=[event for event, _raw in published],
         )
+        if self._untold is not None:
+            # It runs once this commit is on its way, in the time that Redis takes for it.
+            asyncio.get_running_loop().call_soon(self._publish)
         if not await self._committing.commit(commit):
             self._drop(batch)
             return
+        self._publish()
         self._pos += 1
         self._shard.journal.clear()
         self.retiring.note(self._shard, heads, self._pos, self._now_ms)
@@ -368,7 +377,18 @@ class Engine:
         # Orders first: devices wait for them. Askers wake after this turn, when the read models have the commit too.
         self._act(work, batch)
         self.last = events
-        self._live.publish(self._pos, published)
+        self._untold = (self._pos, published)
+        if not len(self.inbox) or any(future is not None for _item, future in batch):
+            self._publish()
+
+    def _publish(self) -> None:
+        """Pass the last commit on to the live sink, if that is still to be done.
+
+        While inputs wait that nobody asked for, such as results, it is done beside the next commit.
+        """
+        if self._untold is not None:
+            untold, self._untold = self._untold, None
+            self._live.publish(*untold)
 
     # -- the `Holding` of `Committing`
 
@@ -394,6 +414,7 @@ class Engine:
         """Give up the state in memory and answer all waiting askers."""
         log.warning("event=shard_lost term=%d pos=%d reason=%s", self.term, self._pos, reason)
         self.ready = False
+        self._publish()
         self._owning.lost.set()
         self.inbox.refusing = Obstacle(reason)
         self._drop(self.inbox.close())

@@ -63,7 +63,7 @@ _RULE_MARK: Final = b'"stop_when"'
 _MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(entity_json.STATES_AT_WORK)).encode()).search
 """Finds a record of a task that may be at work, so that the others of nearly every event are not decoded."""
 _TASK: Final = "task/"
-_NOT_KEPT: Final = (_TASK, "attempt/")
+_ATTEMPT: Final = "attempt/"
 
 
 class StopRules:
@@ -131,10 +131,15 @@ class AtWork:
             if key.startswith(_TASK):
                 self._put(stream, key, raw)
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: Event) -> bool:
+        """Take the tasks of one event; return whether it has more than tasks and attempts."""
+        has_more = False
         for key, raw in event.puts.items():
             if key.startswith(_TASK):
                 self._put(event.stream, key, raw)
+            elif not key.startswith(_ATTEMPT):
+                has_more = True
+        return has_more
 
     def of(self, stream: str) -> int:
         """Return the number of a constellation's tasks that are on a device now."""
@@ -534,15 +539,10 @@ class ConstellationViews:
 
     def apply(self, event: Event) -> None:
         """Take one event; most have only tasks and attempts, of which only `at_work` takes the tasks."""
-        self.at_work.apply(event)
-        for key in event.puts:
-            if not key.startswith(_NOT_KEPT):
-                break
-        else:
-            return
-        self.questions.apply(event)
-        self.stop_rules.apply(event)
-        self.headlines.apply(event)
+        if self.at_work.apply(event):
+            self.questions.apply(event)
+            self.stop_rules.apply(event)
+            self.headlines.apply(event)
 
 
 async def fill_views(
