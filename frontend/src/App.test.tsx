@@ -460,7 +460,7 @@ describe("Fleet", () => {
   });
 
   it("shows each device alive, and leaves open what was not heard", async () => {
-    open("/devices");
+    open("/fleet"); // as the menu calls it
     const row = (await screen.findByText("demo-server")).closest("tr") as HTMLElement;
     const load = await within(row).findByRole("img", { name: /^Load \d+ %, from \d+ % to \d+ % in 60 min/ });
     expect(load.getAttribute("aria-label")).toContain("nothing was heard for 10 min of it");

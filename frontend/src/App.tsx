@@ -1,6 +1,6 @@
 /** The whole page: the sign-in for somebody who is not signed in, else the page that belongs to the address. */
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
-import { Route, Switch } from "wouter";
+import { Redirect, Route, Switch } from "wouter";
 import { DoingProvider } from "./app/actions/Actions.tsx";
 import { keepFocus } from "./app/shell/focus.ts";
 import { MissingPage } from "./app/shell/Missing.tsx";
@@ -151,6 +151,7 @@ export function App() {
             )}
           </Route>
           <Route path="/devices">{() => <FleetPage />}</Route>
+          <Route path="/fleet">{() => <Redirect to="/devices" replace />}</Route>
           <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} />}</Route>
           <Route path="/recipes">{() => <RecipesPage />}</Route>
           <Route path="/recipes/:name">{({ name }) => <RecipePage key={name} name={name} />}</Route>

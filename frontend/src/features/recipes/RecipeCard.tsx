@@ -81,13 +81,13 @@ function Words({ sentence }: { sentence: RecipeSentence }) {
   );
 }
 
-/** The effects that the grants do not tell already: one that needs to write files writes. */
+/** The effects that the grants do not tell already: one that needs to write files writes, and has read something. */
 function effectsBeyond(needs: readonly string[], effects: readonly string[]): string[] {
-  return effects.filter((effect) => !needs.includes(`files:${effect}`));
+  return effects.filter((effect) => !needs.includes(`files:${effect}`) && (effect !== "read" || needs.length === 0));
 }
 
 export function RecipeFacts({ recipe }: { recipe: RecipeRow }) {
-  const needs = [...new Set(Object.values(recipe.asks_for ?? {}).flat())];
+  const needs = [...new Set(Object.values(recipe.asks_for ?? {}).flat())].sort();
   const trial = trialProgress(recipe);
   return (
     <>
