@@ -32,6 +32,9 @@ FLEET = fleet(device("ws-red"), device("archiv"), device("pixel", labels=["phone
         ("stop everything", "starloom stop-all", "/devices"),
         ("tell me on the phone when it is done", "--notify always --notify-on pixel", "/schedules"),
         ("text me when the copy is done", "starloom watch", "/schedules"),
+        ("how much did the model cost", "starloom report", "/settings"),
+        ("what does the AI cost us this month?", "starloom report", "/settings"),
+        ("how much have I spent on the model so far", "starloom report", "/settings"),
     ],
 )
 def test_a_question_about_starloom_is_answered_with_a_page(words: str, command: str, path: str) -> None:

@@ -39,6 +39,7 @@ _RUNS: Final = Place("Constellations", "/constellations")
 _ACTIVITY: Final = Place("Activity", "/activity")
 _RECIPES: Final = Place("Recipes", "/recipes")
 _SCHEDULES: Final = Place("Schedules", "/schedules")
+_MODEL_SETTINGS: Final = Place("Settings, Model", "/settings")
 
 _DEVICE: Final = (
     r"(?:phone|iphone|android|tablet|ipad|device|machine|computer|laptop|notebook|macbook|mac|pc|server|nas|desktop|"
@@ -52,6 +53,10 @@ _DONE: Final = r"(?:done|finished|ready|over|through|complete|completed|ended|th
 _STOPS: Final = r"(?:stop|cancel|end|abort|kill|halt)"
 _ALL: Final = (
     r"(?:everything|every thing|all(?: (?:of it|the work|work|jobs|the jobs|tasks|the tasks|requests))?|whatever)"
+)
+_MODEL: Final = r"(?:the|my|our|your|this) (?:language )?(?:model|llm|ai)"
+_SO_FAR: Final = (
+    r"(?: (?:so far|until now|today|yesterday|already|all in all|(?:this|last) (?:day|night|week|month|year)))*"
 )
 _IS_NOT: Final = r"(?:is|are|was|has|have|does|do|did|can|will)(?:n'?t| not)?|won'?t|can'?t|cannot"
 
@@ -175,6 +180,20 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             rf" (?:when|once|as soon as|if|after) {_SUBJECT}(?:'s| is| has| are| was)?(?: been)? {_DONE}"
         ),
         _told,
+    ),
+    (
+        _whole(
+            rf"(?:how much|what) (?:did|does|has|will) {_MODEL} (?:cost|costs|used|use|spent|spend)(?: (?:me|us|you))?"
+            rf"{_SO_FAR}"
+            rf"|how much (?:money )?(?:have|did) (?:i|we|you) (?:spent|spend|paid|pay) (?:on|for) {_MODEL}{_SO_FAR}"
+            rf"|(?:what (?:is|are) )?the costs? of {_MODEL}{_SO_FAR}"
+        ),
+        _plain(
+            "the settings show what the model has used today and its bounds; the page of a constellation shows what "
+            "its own calls cost, as `starloom report` does",
+            _MODEL_SETTINGS,
+            _RUNS,
+        ),
     ),
 )
 _RUNNING: Final = _whole(
