@@ -469,7 +469,12 @@ CODES: dict[Code, CodeInfo] = {
         _P, 403, "The hub does not know this device", "Join it with a fresh line from `starloom enroll`."
     ),
     Code.HUB_TOO_OLD: CodeInfo(_P, 426, "The hub is too old for this agent", "Update the hub."),
-    Code.AGENT_TOO_OLD: CodeInfo(_P, 426, "The agent is too old for this hub", "Update the agent with the join line."),
+    Code.AGENT_TOO_OLD: CodeInfo(
+        _P,
+        426,
+        "The agent is too old for this hub",
+        "Type on that device: starloom-agent upgrade. One without that command leaves and joins again.",
+    ),
     Code.TAKEN_OVER: CodeInfo(
         _P,
         409,

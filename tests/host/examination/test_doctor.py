@@ -180,7 +180,7 @@ TOO_OLD = {"address": "10.0.0.7", "code": "agent_too_old", "reason": "it speaks 
 def test_an_agent_that_speaks_no_version_of_the_hub_is_named(tmp_path: Path) -> None:
     (found,) = agents_beside(tmp_path, "offline", TOO_OLD)
     assert (found.good, found.told) == (False, "one at 10.0.0.7 was refused, 12 times: it speaks AIP 1")
-    assert "join line" in found.fix
+    assert "starloom-agent upgrade" in found.fix
     assert agents_beside(tmp_path, "online", TOO_OLD) == []
     assert agents_beside(tmp_path, "offline", {**TOO_OLD, "code": "device_revoked"}) == []
 
