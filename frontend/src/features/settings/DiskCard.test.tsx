@@ -19,3 +19,10 @@ it("is not for those who may not see the fleet's own machines", async () => {
   await screen.findByText("Allowed from now on");
   expect(screen.queryByRole("region", { name: "Disk of the hub" })).toBeNull();
 });
+
+it("is not for a sign-in without the part of its role that asks for it", async () => {
+  const hub = openPage("/settings", { role: "operator", scopes: ["read", "run"] });
+  await screen.findByText("Allowed from now on");
+  expect(screen.queryByRole("region", { name: "Disk of the hub" })).toBeNull();
+  expect(hub.calls.filter((call) => call.path === "/disk")).toEqual([]);
+});

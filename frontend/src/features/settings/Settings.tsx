@@ -91,7 +91,7 @@ export function SettingsPage() {
         </section>
         {owns && <ModelCard />}
         {runs && <SecretCard />}
-        {runs && <DiskCard />}
+        {runs && holds(workspace.session ?? UNKNOWN, "fleet") && <DiskCard />}
         <StandingCard />
         {mayBreak && (
           <section className="card" aria-label="Lab">
