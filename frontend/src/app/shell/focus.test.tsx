@@ -79,6 +79,22 @@ describe("the focus", () => {
     await waitFor(() => expect(focused()).toBe(list));
   });
 
+  it("stays where the retry of a task was pressed", async () => {
+    const hub = openPage("/constellations/c-failed?lens=list");
+    const retry = await screen.findByRole("button", { name: /^Retry send/ });
+    act(() => retry.focus());
+    const entities = hub.entities("c-failed");
+    const again = (state: string) => ({ ...(entities.get("task/send.3") ?? {}), state });
+    act(() =>
+      hub.publish("c-failed", "retried", {
+        head: { ...(entities.get("head") ?? {}), ended_ms: 0, state: "active" },
+        "task/send.3": again("ready"),
+      }),
+    );
+    await waitFor(() => expect(retry.isConnected).toBe(false));
+    await waitFor(() => expect(focused().textContent).toBe("Pause"));
+  });
+
   it("is not taken from a person who clicked beside every control", async () => {
     const hub = openPage(`/constellations/${CONSTELLATION}?lens=list`);
     const cancel = await screen.findByRole("button", { name: "Cancel" });
