@@ -74,7 +74,7 @@ describe("the focus", () => {
     act(() => list.focus());
     await userEvent.keyboard("j");
     const inspector = await screen.findByRole("complementary", { name: /^Task / });
-    await waitFor(() => expect(focused()).toBe(inspector));
+    await waitFor(() => expect(focused()).toBe(within(inspector).getByRole("heading", { level: 2 })));
     await userEvent.keyboard("{Escape}");
     await waitFor(() => expect(focused()).toBe(list));
   });

@@ -7,7 +7,7 @@ const views = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ id: `run.${at}`, name: `run.${at}` }) as TaskView);
 
 it("names the tasks that failed, each a link, and counts the rest", () => {
-  render(<FailedParts id="c-1" failed={views(5)} />);
+  render(<FailedParts id="c-1" failed={views(5)} onKey={() => {}} />);
   const links = screen.getAllByRole("link").map((link) => [link.textContent, link.getAttribute("href")]);
   expect(links).toEqual([
     ["run.0", "/constellations/c-1/t/run.0"],
@@ -18,6 +18,6 @@ it("names the tasks that failed, each a link, and counts the rest", () => {
 });
 
 it("says nothing where no task failed", () => {
-  const { container } = render(<FailedParts id="c-1" failed={[]} />);
+  const { container } = render(<FailedParts id="c-1" failed={[]} onKey={() => {}} />);
   expect(container.textContent).toBe("");
 });

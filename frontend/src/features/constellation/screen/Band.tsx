@@ -40,7 +40,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
         )}
       </AnswerBand>
       {!final && !planned && <WritingNow model={run.model} />}
-      {final && run.scene === run.model && <FailedParts id={place.id} failed={run.failed} />}
+      {run.scene === run.model && <FailedParts id={place.id} failed={run.failed} onKey={place.selectByKey} />}
       {views.length > 0 && !planned && (
         <Summary
           counts={(run.scene === run.model ? run.tally : run.seen).counts()}
@@ -101,8 +101,15 @@ function Troubles({ tally, onFilter }: { tally: Tally; onFilter: (text: string) 
 
 const NAMED_MAX = 3;
 
+interface FailedProps {
+  id: string;
+  failed: readonly TaskView[];
+  /** A link that is pressed by a key takes the focus along. */
+  onKey: (task: string) => void;
+}
+
 /** The tasks that failed, each a link: the page opens with its answer, and this is the way to what is missing in it. */
-export function FailedParts({ id, failed }: { id: string; failed: readonly TaskView[] }) {
+export function FailedParts({ id, failed, onKey }: FailedProps) {
   if (failed.length === 0) return null;
   const more = failed.length - NAMED_MAX;
   const path = `/constellations/${encodeURIComponent(id)}`;
@@ -111,7 +118,16 @@ export function FailedParts({ id, failed }: { id: string; failed: readonly TaskV
       <Glyph name="cross" tone="vermilion" />
       <span>Failed:</span>
       {failed.slice(0, NAMED_MAX).map((view) => (
-        <Link key={view.id} className="link" href={`${path}/t/${encodeURIComponent(view.id)}`}>
+        <Link
+          key={view.id}
+          className="link"
+          href={`${path}/t/${encodeURIComponent(view.id)}`}
+          onClick={(event) => {
+            if (event.detail !== 0) return;
+            event.preventDefault();
+            onKey(view.id);
+          }}
+        >
           {view.name}
         </Link>
       ))}
