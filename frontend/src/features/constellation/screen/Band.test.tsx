@@ -1,7 +1,7 @@
 import { render, screen } from "@testing-library/react";
 import { expect, it } from "vitest";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
-import { FailedParts } from "./Band.tsx";
+import { FailedParts, tookWords } from "./Band.tsx";
 
 const views = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ id: `run.${at}`, name: `run.${at}` }) as TaskView);
@@ -20,4 +20,10 @@ it("names the tasks that failed, each a link, and counts the rest", () => {
 it("says nothing where no task failed", () => {
   const { container } = render(<FailedParts id="c-1" failed={[]} onKey={() => {}} />);
   expect(container.textContent).toBe("");
+});
+
+it("says that a time is that of the last round alone", () => {
+  const head = (reopened_ms?: number) => ({ reopened_ms }) as Parameters<typeof tookWords>[0]["head"];
+  expect(tookWords({ head: head(), tookMs: 540_000 })).toBe("in 9 min 00 s");
+  expect(tookWords({ head: head(1), tookMs: 200 })).toBe("last round 0.2 s");
 });

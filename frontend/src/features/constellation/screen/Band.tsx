@@ -26,7 +26,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
         <Troubles tally={run.seen} onFilter={(text) => place.to({ set: { q: text, lens: "list" } })} />
         {head.deadline_s ? <DeadlineChance forecast={run.forecast} /> : null}
         <BudgetChance forecast={run.forecast} />
-        <span className="dim end">{final ? duration(run.tookMs) : clock(run.tookMs)}</span>
+        <span className="dim end">{final ? tookWords(run) : clock(run.tookMs)}</span>
       </div>
       <AnswerBand
         of={head}
@@ -60,13 +60,17 @@ export function StateLine({ run }: { run: Run }) {
     <span className="row only-wide nowrap">
       <Pill run={run} />
       <span className="dim age">
-        {final ? `in ${duration(run.tookMs)}, ${age(head.ended_ms ?? 0, run.nowMs)}` : clock(run.tookMs)}
+        {final ? `${tookWords(run)}, ${age(head.ended_ms ?? 0, run.nowMs)}` : clock(run.tookMs)}
       </span>
       {head.deadline_s ? <DeadlineChance forecast={run.forecast} /> : null}
       <BudgetChance forecast={run.forecast} />
     </span>
   );
 }
+
+/** How long it took; of a run that was opened again, how long that last round of it took. */
+export const tookWords = ({ head, tookMs }: Pick<Run, "head" | "tookMs">): string =>
+  head.reopened_ms ? `last round ${duration(tookMs)}` : `in ${duration(tookMs)}`;
 
 function Pill({ run }: { run: Run }) {
   const { shown, final, planned, present, tally } = run;
