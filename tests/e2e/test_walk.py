@@ -87,6 +87,9 @@ UNDER_A_BAR = """<!doctype html><title>Bar</title><main id="main" style="height:
 <button style="position: fixed; bottom: 4px">Under</button> <button style="width: 3px; padding: 0">Narrow</button>
 <button>Free</button>
 <select aria-label="Cut" style="width: 40px"><option>As it was before</option></select>
+<select aria-label="Dotted" style="width: 60px"><option>Now and then</option></select>
+<div style="width: 60px; overflow: auto hidden; white-space: nowrap"><button role="tab" aria-selected="true"
+style="width: 120px">Contact sheet</button></div>
 <a href="/far" style="position: fixed; left: -400px">Far</a></main>
 <div style="position: fixed; bottom: 0; left: 0; right: 0; height: 60px">A bar</div>
 """
@@ -96,10 +99,12 @@ UNDER_A_BAR = """<!doctype html><title>Bar</title><main id="main" style="height:
 def test_the_walk_tells_a_control_that_is_covered(page: Page) -> None:
     page.route("**/under-a-bar", lambda route: route.fulfill(content_type="text/html", body=UNDER_A_BAR))
     page.goto("/under-a-bar")
-    under, narrow, cut, far = controls_in_the_way(page)
+    tab, under, narrow, cut, dotted, far = controls_in_the_way(page)
+    assert tab == "button Contact sheet#0 is cut to 60 pixels by its bar"
     assert under.startswith("button Under#0 lies under <div")
     assert narrow.startswith("button Narrow#0 is 4x")
     assert re.match(r"select Cut#0 shows \d+ pixels of its words", cut)
+    assert dotted.startswith("select Dotted#0 shows")
     assert far == "a Far#0 is outside of the window"
 
 

@@ -91,12 +91,14 @@ _AIM = """(name) => {
 # A drawing has its own scale, and is zoomed in to be read.
 _COVERED = """([least, words, arrow]) => {
   const found = [];
-  // A bar of tabs scrolls; of the one that follows the chosen one a person has to see what it is.
+  // A bar of tabs scrolls; the chosen one is read whole, and of the next one a person has to see what it is.
   const scrolls = (part) => (getComputedStyle(part).overflowX === "visible" ? scrolls(part.parentElement) : part);
-  for (const one of document.querySelectorAll("[role=tab][aria-selected=true] + [role=tab][data-walk]")) {
+  const tabs = "[role=tab][data-walk][aria-selected=true], [role=tab][aria-selected=true] + [role=tab][data-walk]";
+  for (const one of document.querySelectorAll(tabs)) {
     const [box, bar] = [one, scrolls(one.parentElement)].map((part) => part.getBoundingClientRect());
     const seen = Math.min(box.right, bar.right) - Math.max(box.left, bar.left);
-    if (seen > 1 && seen < Math.min(box.width - 1, 2 * words))
+    const whole = one.matches("[aria-selected=true]") ? box.width : Math.min(box.width, 2 * words);
+    if (seen > 1 && seen < whole - 1)
       found.push(`${one.dataset.walk} is cut to ${Math.round(seen)} pixels by its bar`);
   }
   const pen = document.createElement("canvas").getContext("2d");
@@ -106,7 +108,7 @@ _COVERED = """([least, words, arrow]) => {
       const style = getComputedStyle(one);
       pen.font = style.font;
       const room = one.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - arrow;
-      return pen.measureText(one.selectedOptions[0]?.text ?? "").width > room + 1 ? room : null;
+      return pen.measureText(one.selectedOptions[0]?.text ?? "").width > room + 1 ? room - pen.measureText("...").width : null;
     }
     // Words for a screen reader alone are one pixel wide.
     const cut = [one, ...one.querySelectorAll("*")].filter((part) => part.innerText && part.clientWidth > 1 &&

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -483,6 +484,18 @@ def test_a_task_that_waits_too_long_is_told_with_the_devices_it_waits_for() -> N
     told = explain_all(driver.shard, "c1", {})["attention"]
     said = "scan waits longer than its limit for nas or vps."
     assert told[-1] == {"reason": Attention.WAITS_LONG, "sentence": said}
+
+
+def test_a_task_that_waits_too_long_says_since_when_its_device_is_off() -> None:
+    driver = Driver("one", "nas")
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-nas", reason="cut", session=1))
+    driver.submit(plan(task("scan", device=Selector(name="nas"))))
+    driver.fire(next(one for one in driver.timers if one.kind == "waits_long" and one.entity == "scan"))
+    said = explain_all(driver.shard, "c1", {})["attention"][-1]["sentence"]
+    since = driver.shard.fleet.devices["d-nas"].link_since_ms
+    assert said.startswith("scan waits longer than its limit for nas. nas is off since ")
+    assert f"{datetime.fromtimestamp(since / 1000, UTC):%H:%M} UTC" in said
+    assert said.endswith("Turn it on and connect it to the network, or edit the plan to use another device.")
 
 
 def test_a_skip_by_a_person_is_told_as_one() -> None:

@@ -74,9 +74,25 @@ describe("the focus", () => {
     act(() => list.focus());
     await userEvent.keyboard("j");
     const inspector = await screen.findByRole("complementary", { name: /^Task / });
-    await waitFor(() => expect(focused()).toBe(inspector));
+    await waitFor(() => expect(focused()).toBe(within(inspector).getByRole("heading", { level: 2 })));
     await userEvent.keyboard("{Escape}");
     await waitFor(() => expect(focused()).toBe(list));
+  });
+
+  it("stays where the retry of a task was pressed", async () => {
+    const hub = openPage("/constellations/c-failed?lens=list");
+    const retry = await screen.findByRole("button", { name: /^Retry send/ });
+    act(() => retry.focus());
+    const entities = hub.entities("c-failed");
+    const again = (state: string) => ({ ...(entities.get("task/send.3") ?? {}), state });
+    act(() =>
+      hub.publish("c-failed", "retried", {
+        head: { ...(entities.get("head") ?? {}), ended_ms: 0, state: "active" },
+        "task/send.3": again("ready"),
+      }),
+    );
+    await waitFor(() => expect(retry.isConnected).toBe(false));
+    await waitFor(() => expect(focused().textContent).toBe("Pause"));
   });
 
   it("is not taken from a person who clicked beside every control", async () => {

@@ -14,11 +14,15 @@ const PART = "section, aside, main, header, nav, dialog, form";
 
 interface Step {
   element: Element;
+  before: Element | null;
   next: Element | null;
 }
 
 const canTake = (element: Element): boolean =>
-  element.isConnected && !element.matches(":disabled") && element.matches(FOCUSABLE);
+  element.isConnected &&
+  !element.matches(":disabled") &&
+  element.matches(FOCUSABLE) &&
+  element.checkVisibility?.() !== false;
 
 /** The element itself where it takes the focus, else the first one in it that does. */
 function firstIn(element: Element): Element | null {
@@ -32,12 +36,22 @@ function headingIn(element: Element | null): Element | null {
   return heading;
 }
 
-/** From an element up to the page, each with the one that follows it. */
+/** From an element up to the page, each with the ones before and after it. */
 function chainOf(element: Element): Step[] {
   const chain: Step[] = [];
   for (let at: Element | null = element; at && at !== document.body; at = at.parentElement)
-    chain.push({ element: at, next: at.nextElementSibling });
+    chain.push({ element: at, before: at.previousElementSibling, next: at.nextElementSibling });
   return chain;
+}
+
+/** The first control that now stands in the place of a gone element; null where none does. */
+function inPlaceOf({ before, next }: Step, parent: Element | undefined): Element | null {
+  const known = before?.isConnected ? before.nextElementSibling : before ? next : parent?.firstElementChild;
+  for (let at = known ?? null; at?.isConnected; at = at.nextElementSibling) {
+    const found = firstIn(at);
+    if (found) return found;
+  }
+  return null;
 }
 
 /** Where the focus goes from a chain whose first element is gone; null while the new page is not drawn yet. */
@@ -50,8 +64,8 @@ export function successor(chain: readonly Step[], returns: WeakMap<Element, Elem
   const samePage = chain.some((step) => step.element.isConnected && step.element.matches("main, header, .app"));
   const left = gone.some((step) => step.element.matches(PART));
   if (samePage && !left) {
-    const following = gone[gone.length - 1]?.next;
-    const found = following?.isConnected ? firstIn(following) : null;
+    const top = gone[gone.length - 1];
+    const found = top ? inPlaceOf(top, chain[gone.length]?.element) : null;
     if (found) return found;
   }
   if (samePage) {

@@ -59,8 +59,6 @@ export function FleetPage() {
   const shownOf = (view: DeviceView) => withLoad(stateOf(view), linesOf(vitals, view.id));
   const today = useWorkToday(ids);
   const asking = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
-  // The open sheet asks the same question itself.
-  const elsewhere = adding ? [] : asking;
   const chosen = open ? devices(fleet).get(open) : undefined;
   const asks = openAsks(fleet);
   const shownNow: DevicesNow = { work, today, vitals, shownOf };
@@ -112,8 +110,9 @@ export function FleetPage() {
             ))}
           </section>
         )}
-        {elsewhere.map((enrollment) => (
-          <div key={enrollment.id} className="grant asking-line">
+        {asking.map((enrollment) => (
+          // The open sheet asks the same itself; the line stays, to have the focus back once that is closed.
+          <div key={enrollment.id} className="grant asking-line" hidden={adding}>
             <Glyph name="hand" tone="violet" />
             <p>
               <b className="strong">{enrollment.name || enrollment.label || "A device"} is asking to join.</b> Compare

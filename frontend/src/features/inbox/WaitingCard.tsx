@@ -196,10 +196,11 @@ export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (tas
   const fleet = useFleet();
   const [open, setOpen] = useState(false);
   const again = item.open;
+  const title = headOf(fleet, item, useMay(true));
   return (
-    <div className="item" role="group" tabIndex={-1} aria-label={headOf(fleet, item)}>
+    <div className="item" role="group" tabIndex={-1} aria-label={title}>
       <Glyph name={item.asleep.length ? "barrier" : "hand"} tone={item.asleep.length ? "amber" : "violet"} />
-      <b className="strong cut">{headOf(fleet, item)}</b>
+      <b className="strong cut">{title}</b>
       {item.doubted.length > 0 ? (
         <Marking constellation={item.constellation} task={item.task} calls={item.doubted.length} />
       ) : item.asleep.length > 0 && again ? (
@@ -235,11 +236,12 @@ export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (tas
   );
 }
 
-function headOf(fleet: StreamModel, { asleep, doubted, task: id, name }: Stopped): string {
+/** `may`: this person may do what ends it; for anyone else it is news of a task that waits. */
+function headOf(fleet: StreamModel, { asleep, doubted, task: id, name }: Stopped, may: boolean): string {
   const task = taskNamed(fleet, id);
   if (asleep.length > 0) return `${asleep.join(", ")} is asleep`;
   if (doubted.length > 1) return `${doubted.length} calls of ${task} may have happened`;
-  return doubted.length === 1 ? `${task} may have happened` : `${task || name} needs you`;
+  return doubted.length === 1 ? `${task} may have happened` : `${task || name} ${may ? "needs you" : "waits"}`;
 }
 
 /** Says whether a task, or all calls of a group, happened: one answer, which the hub takes whole or not at all. */

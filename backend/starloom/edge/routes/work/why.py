@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -16,6 +17,7 @@ from fastapi import APIRouter, Query
 from starloom.core.answer import story
 from starloom.core.answer.open_questions import OpenQuestion, open_questions
 from starloom.core.answer.why import Why, explain, shard_of
+from starloom.core.placement import off_devices
 from starloom.core.placement.queue_position import Position
 from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
@@ -29,7 +31,7 @@ from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.process.program import line_giving, on_device
 from starloom_protocol.api.constellations import AskedRow, WhyAll, WhyRow
-from starloom_protocol.records.entities import GroupRecord, Selector
+from starloom_protocol.records.entities import Device, GroupRecord, Selector
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.text.wording import counted, few, listed
 from starloom_protocol.vocabulary import (
@@ -38,6 +40,7 @@ from starloom_protocol.vocabulary import (
     Attention,
     Code,
     ConstellationState,
+    DeviceLink,
     GroupState,
     Reason,
     TaskState,
@@ -283,8 +286,35 @@ def _waits_long(shard: Shard, constellation: Constellation) -> str:
     if not limits:
         return ""
     task = min(limits)[1]
-    devices = _devices_meant(shard, constellation.specs[task].device)
-    return f"{called(constellation, shard.fleet, task)} waits longer than its limit for {devices}."
+    selector = constellation.specs[task].device
+    waits = f"{called(constellation, shard.fleet, task)} waits longer than its limit for"
+    return f"{waits} {_devices_meant(shard, selector)}.{_why_away(_named_devices(shard, selector))}"
+
+
+def _named_devices(shard: Shard, selector: Selector | None) -> list[Device]:
+    """Return the devices that a selector names; none where it chooses by what a device can do."""
+    if selector is None:
+        return []
+    if selector.any:
+        return [device for one in selector.any for device in _named_devices(shard, one)]
+    return [
+        device
+        for device in shard.fleet.devices.values()
+        if not device.revoked and (device.id == selector.id or (selector.name and device.name == selector.name))
+    ]
+
+
+def _why_away(devices: list[Device]) -> str:
+    """Return since when these devices are unreachable and what ends it; empty where one of them can be reached."""
+    if not devices or not all(off_devices.is_off(device) for device in devices):
+        return ""
+    told = []
+    for device in devices[:NAMED_MOST]:
+        since = datetime.fromtimestamp(device.link_since_ms / 1000, UTC)
+        state = "asleep" if device.link is DeviceLink.SUSPENDED else "off"
+        told.append(f"{device.name} is {state} since {since:%H:%M} UTC on {since.day} {since:%B}")
+    wake = "Turn it on" if len(devices) == 1 else "Turn one of them on"
+    return f" {listed(told)}. {wake} and connect it to the network, or edit the plan to use another device."
 
 
 def _devices_meant(shard: Shard, selector: Selector | None) -> str:

@@ -2,7 +2,7 @@
  * One task, the most important first: what went wrong as a sentence, then attempts, then result, log, input, why and
  * history. A column on a wide screen, a full sheet on a phone.
  */
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { ActionButton } from "../../../app/actions/Actions.tsx";
 import { groupActions, taskActions } from "../../../app/actions/actions.ts";
@@ -24,6 +24,7 @@ import {
 import type { GroupRecord, Head, TaskSpec } from "../../../model/types.ts";
 import { age, bytes, codeHint, codeTitle, duration, plural } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
+import { Panel } from "../../../ui/Panel.tsx";
 import { Button, DeviceChip, StateBar, StatePill, Tabs } from "../../../ui/parts.tsx";
 import { Said } from "../../../ui/Said.tsx";
 import { AddRows } from "./AddRows.tsx";
@@ -60,7 +61,7 @@ export function Inspector(props: InspectorProps) {
   const spec = model.one<TaskSpec>(`spec/${task}`);
   if (!constellation) return null;
   return (
-    <aside className="inspector" aria-label={`Task ${task}`} tabIndex={-1} data-returns>
+    <Panel className="inspector" label={`Task ${task}`} of={task}>
       {!spec || !view ? (
         <GoneTask task={task} onClose={onClose} />
       ) : spec.for_each || spec.nested || spec.goal ? (
@@ -68,7 +69,7 @@ export function Inspector(props: InspectorProps) {
       ) : (
         <TaskPart {...props} head={constellation} view={view} />
       )}
-    </aside>
+    </Panel>
   );
 }
 
@@ -77,7 +78,9 @@ function TopLine({ task, what, onClose }: { task: string; what: string; onClose:
   return (
     <div className="row">
       {phone && <Button icon="left" kind="quiet" aria-label="Back to the list" onClick={onClose} />}
-      <h2 className="head cut">{task}</h2>
+      <h2 className="head cut" tabIndex={-1}>
+        {task}
+      </h2>
       <span className="dim small cut">{what}</span>
       {!phone && <Button icon="close" kind="quiet" className="end" aria-label="Close" onClick={onClose} />}
     </div>
@@ -117,6 +120,8 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
     ...(undo ? [undo] : []),
   ];
   const blocked = actions.find((action) => action.id === "retry" && action.why);
+  // A failure is told with its way out; below a long result nobody would find it.
+  const again = shown.tone === "vermilion" ? actions.find((action) => action.id === "retry" && !action.why) : undefined;
   // While the tab is the natural one it follows the state; a person's own choice stays.
   const [chosen, setChosen] = useState<InspectorTab | null>(props.tab);
   useEffect(() => setChosen(props.tab), [props.tab]);
@@ -147,7 +152,9 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
         </div>
       </header>
       <div className="body">
-        <Trouble view={view} logged={tab === "log"} />
+        <Trouble view={view} logged={tab === "log"}>
+          {again && <ActionButton action={again} shortcut="r" />}
+        </Trouble>
         <Attempts model={model} fleet={fleet} view={view} />
         <Tabs<InspectorTab>
           label="About this task"
@@ -180,7 +187,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
         <CountsAs model={model} head={constellation} spec={spec} state={view.record?.state} />
         <div className="row wrap">
           {actions
-            .filter((action) => action.id !== "hold" || !action.why)
+            .filter((action) => action !== again && (action.id !== "hold" || !action.why))
             .map((action) => (
               <ActionButton key={action.id} action={action} shortcut={action.id === "retry" ? "r" : undefined} />
             ))}
@@ -191,7 +198,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
 }
 
 /** The error as a sentence with its cause and the way out; nothing when all is well. */
-function Trouble({ view, logged }: { view: TaskView; logged: boolean }) {
+function Trouble({ view, logged, children }: { view: TaskView; logged: boolean; children: ReactNode }) {
   const now = useNow(1000);
   const { shown, record, attempt } = view;
   if (!record || !inTrouble(shown)) return null;
@@ -217,6 +224,7 @@ function Trouble({ view, logged }: { view: TaskView; logged: boolean }) {
         {shown.glyph === "question" &&
           " The work is not repeated without your word. Look at the device, then say what happened."}
       </p>
+      {children}
       {code === "check_failed" && <UnmetChecks view={view} />}
       {/* Its last lines, unless the tab below shows the log itself. */}
       {shown.tone === "vermilion" && attempt?.tail && !logged && (

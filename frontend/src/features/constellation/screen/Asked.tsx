@@ -22,6 +22,7 @@ import { FaultNote, OriginLine } from "../view/Notes.tsx";
 import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
 
+const OTHERS = "Waits for somebody with other rights";
 const TASKS_MAX = 5;
 /** Most calls in a browser tab that need no tap have ended by then. */
 const TAP_AFTER_MS = 2_000;
@@ -34,7 +35,9 @@ export function Asked({ run, place }: { run: Run; place: Place }) {
   const inPast = run.scene !== run.model;
   const open = questions(run.model);
   const mayAnswer = useMay("approver");
+  const mayAct = useMay(true);
   const stops = useStops(head, run.model, run.fleet);
+  const label = open.length > 0 ? (mayAnswer ? "Needs you" : "Waits for an approver") : mayAct ? "Needs you" : OTHERS;
   return (
     <>
       {final && !inPast && <KeepThis constellation={id} />}
@@ -47,10 +50,7 @@ export function Asked({ run, place }: { run: Run; place: Place }) {
         </FaultNote>
       )}
       {(open.length > 0 || (head.attention?.length ?? 0) > 0) && (
-        <section
-          className="card asked"
-          aria-label={open.length > 0 && !mayAnswer ? "Waits for an approver" : "Needs you"}
-        >
+        <section className="card asked" aria-label={label}>
           {open.map((question) => (
             <QuestionCard key={question.id} question={question} constellation={id} />
           ))}

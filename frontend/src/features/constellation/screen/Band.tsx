@@ -26,7 +26,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
         <Troubles tally={run.seen} onFilter={(text) => place.to({ set: { q: text, lens: "list" } })} />
         {head.deadline_s ? <DeadlineChance forecast={run.forecast} /> : null}
         <BudgetChance forecast={run.forecast} />
-        <span className="dim end">{final ? duration(run.tookMs) : clock(run.tookMs)}</span>
+        <span className="dim end">{final ? tookWords(run) : clock(run.tookMs)}</span>
       </div>
       <AnswerBand
         of={head}
@@ -40,7 +40,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
         )}
       </AnswerBand>
       {!final && !planned && <WritingNow model={run.model} />}
-      {final && run.scene === run.model && <FailedParts id={place.id} failed={run.failed} />}
+      {run.scene === run.model && <FailedParts id={place.id} failed={run.failed} onKey={place.selectByKey} />}
       {views.length > 0 && !planned && (
         <Summary
           counts={(run.scene === run.model ? run.tally : run.seen).counts()}
@@ -60,13 +60,17 @@ export function StateLine({ run }: { run: Run }) {
     <span className="row only-wide nowrap">
       <Pill run={run} />
       <span className="dim age">
-        {final ? `in ${duration(run.tookMs)}, ${age(head.ended_ms ?? 0, run.nowMs)}` : clock(run.tookMs)}
+        {final ? `${tookWords(run)}, ${age(head.ended_ms ?? 0, run.nowMs)}` : clock(run.tookMs)}
       </span>
       {head.deadline_s ? <DeadlineChance forecast={run.forecast} /> : null}
       <BudgetChance forecast={run.forecast} />
     </span>
   );
 }
+
+/** How long it took; of a run that was opened again, how long that last round of it took. */
+export const tookWords = ({ head, tookMs }: Pick<Run, "head" | "tookMs">): string =>
+  head.reopened_ms ? `last round ${duration(tookMs)}` : `in ${duration(tookMs)}`;
 
 function Pill({ run }: { run: Run }) {
   const { shown, final, planned, present, tally } = run;
@@ -101,8 +105,15 @@ function Troubles({ tally, onFilter }: { tally: Tally; onFilter: (text: string) 
 
 const NAMED_MAX = 3;
 
+interface FailedProps {
+  id: string;
+  failed: readonly TaskView[];
+  /** A link that is pressed by a key takes the focus along. */
+  onKey: (task: string) => void;
+}
+
 /** The tasks that failed, each a link: the page opens with its answer, and this is the way to what is missing in it. */
-export function FailedParts({ id, failed }: { id: string; failed: readonly TaskView[] }) {
+export function FailedParts({ id, failed, onKey }: FailedProps) {
   if (failed.length === 0) return null;
   const more = failed.length - NAMED_MAX;
   const path = `/constellations/${encodeURIComponent(id)}`;
@@ -111,7 +122,16 @@ export function FailedParts({ id, failed }: { id: string; failed: readonly TaskV
       <Glyph name="cross" tone="vermilion" />
       <span>Failed:</span>
       {failed.slice(0, NAMED_MAX).map((view) => (
-        <Link key={view.id} className="link" href={`${path}/t/${encodeURIComponent(view.id)}`}>
+        <Link
+          key={view.id}
+          className="link"
+          href={`${path}/t/${encodeURIComponent(view.id)}`}
+          onClick={(event) => {
+            if (event.detail !== 0) return;
+            event.preventDefault();
+            onKey(view.id);
+          }}
+        >
           {view.name}
         </Link>
       ))}

@@ -117,6 +117,7 @@ function ThroughLens({ run, place, versions, stage, onMenu, feed }: Props & { fe
         rowHeight={phone ? ROW.finger : ROW[density]}
         progress={model.progress}
         onSelect={place.select}
+        onSelectByKey={place.selectByKey}
         onMenu={onMenu}
       />
     );

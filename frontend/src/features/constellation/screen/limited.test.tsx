@@ -1,5 +1,5 @@
 /** A sign-in with a part of its role reads before it presses which right is missing, and who may act in its place. */
-import { screen, within } from "@testing-library/react";
+import { act, screen, within } from "@testing-library/react";
 import { expect, it } from "vitest";
 import { openPage } from "../../../../dev/openPage.tsx";
 import { CONSTELLATION } from "../../../../dev/scenario.ts";
@@ -13,6 +13,22 @@ it("reads beside a question that an approver answers it", async () => {
   expect(card.textContent).toContain("This sign-in may not answer questions: its rights leave out “approve”.");
   expect(within(card).getByRole("button", { name: "Copy" }).getAttribute("aria-disabled")).toBe("true");
   expect(screen.queryByRole("region", { name: "Needs you" })).toBeNull();
+});
+
+it("reads that it waits for others where it may neither answer nor act", async () => {
+  const viewer = { role: "viewer" as const, scopes: ["read"] };
+  openPage(`/constellations/${CONSTELLATION}?lens=list`, { ...viewer, question: true });
+  await screen.findByRole("region", { name: "Waits for an approver" });
+  expect(document.querySelector(".top .pill")?.textContent).not.toContain("Needs you");
+});
+
+it("reads of a task that stands still as news where it may not act", async () => {
+  const hub = openPage(`/constellations/${CONSTELLATION}?lens=list`, { role: "viewer", scopes: ["read"] });
+  await screen.findByRole("list", { name: "Tasks" });
+  const head = hub.entities(CONSTELLATION).get("head") ?? {};
+  act(() => hub.publish(CONSTELLATION, "attention", { head: { ...head, attention: ["waits_long"] } }));
+  const card = await screen.findByRole("region", { name: "Waits for somebody with other rights" });
+  expect(card.textContent).not.toContain("needs you");
 });
 
 it("answers the same question with all rights", async () => {

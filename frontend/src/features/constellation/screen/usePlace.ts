@@ -33,6 +33,9 @@ export interface Place {
   openLog: () => void;
 }
 
+const intoTask = (): void =>
+  document.querySelector<HTMLElement>(".con > .inspector h2")?.focus({ preventScroll: true });
+
 export function usePlace(id: string, task: string | null): Place {
   const [, go] = useLocation();
   const search = new URLSearchParams(useSearch());
@@ -55,7 +58,7 @@ export function usePlace(id: string, task: string | null): Place {
   const byKey = useRef(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the focus follows each choice of a task or of its tab.
   useEffect(() => {
-    if (byKey.current) document.querySelector<HTMLElement>(".con > .inspector")?.focus({ preventScroll: true });
+    if (byKey.current) intoTask();
     byKey.current = false;
   }, [task, tab]);
   return {
@@ -69,6 +72,7 @@ export function usePlace(id: string, task: string | null): Place {
     to,
     select,
     selectByKey: (next) => {
+      if (next === task) return intoTask();
       byKey.current = true;
       select(next);
     },

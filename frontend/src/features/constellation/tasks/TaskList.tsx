@@ -2,7 +2,7 @@
  * The list lens: equal in function to the graph, virtualised, grouped as a person reads it: what is stuck, what runs,
  * what is next, what is done. One grammar of filters.
  */
-import { memo, useCallback, useEffect, useState } from "react";
+import { type MouseEvent, memo, useCallback, useEffect, useRef, useState } from "react";
 import { Sections } from "../../../model/tasks/sections.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
@@ -19,10 +19,12 @@ interface TaskListProps {
   rowHeight: number;
   progress: ReadonlyMap<string, { fraction: number }>;
   onSelect: (task: string) => void;
+  /** A row that is pressed by a key takes the focus along. */
+  onSelectByKey: (task: string) => void;
   onMenu: OpenMenu;
 }
 
-export function TaskList({ views, selected, rowHeight, progress, onSelect, onMenu }: TaskListProps) {
+export function TaskList({ views, selected, rowHeight, progress, onSelect, onSelectByKey, onMenu }: TaskListProps) {
   const [box, setBox] = useState<HTMLDivElement | null>(null);
   const [order] = useState(() => new Sections());
   const sections = order.of(views);
@@ -36,6 +38,12 @@ export function TaskList({ views, selected, rowHeight, progress, onSelect, onMen
     else if (top + rowHeight > scrollTop + clientHeight) box.scrollTop = top + rowHeight - clientHeight;
   }, [selected, box]);
 
+  const byKey = useRef(onSelectByKey);
+  byKey.current = onSelectByKey;
+  const onPress = useCallback<Press>(
+    (task, event) => (event.detail === 0 ? byKey.current(task) : onSelect(task)),
+    [onSelect],
+  );
   const { held, handlers } = useLongPress((target, at) => {
     const task = target.closest<HTMLElement>("[data-task]")?.dataset.task;
     if (task) onMenu(task, at);
@@ -58,7 +66,7 @@ export function TaskList({ views, selected, rowHeight, progress, onSelect, onMen
                 view={line.view}
                 selected={line.view.id === selected}
                 fraction={progress.get(line.view.id)?.fraction ?? -1}
-                onSelect={onSelect}
+                onPress={onPress}
                 onMenu={onRowMenu}
               />
             </div>
@@ -77,15 +85,17 @@ export function TaskList({ views, selected, rowHeight, progress, onSelect, onMen
 
 const placeOf = (top: number, height: number) => ({ height, transform: `translateY(${top}px)` });
 
+type Press = (task: string, event: MouseEvent) => void;
+
 interface TaskRowProps {
   view: TaskView;
   selected: boolean;
   fraction: number;
-  onSelect: (task: string) => void;
+  onPress: Press;
   onMenu: OpenMenu;
 }
 
-const TaskRow = memo(function TaskRow({ view, selected, fraction, onSelect, onMenu }: TaskRowProps) {
+const TaskRow = memo(function TaskRow({ view, selected, fraction, onPress, onMenu }: TaskRowProps) {
   const { shown } = view;
   const moving = fraction >= 0 && (shown.glyph === "turning_arc" || shown.glyph === "broken_arc");
   return (
@@ -94,7 +104,7 @@ const TaskRow = memo(function TaskRow({ view, selected, fraction, onSelect, onMe
       data-task={view.id}
       className={`taskrow tone-${shown.tone} ${selected ? "selected" : ""}`}
       aria-current={selected ? "true" : undefined}
-      onClick={() => onSelect(view.id)}
+      onClick={(event) => onPress(view.id, event)}
       onContextMenu={(event) => {
         event.preventDefault();
         const box = event.currentTarget.getBoundingClientRect();

@@ -10,6 +10,7 @@ import { grantWords } from "../../../model/fleet/rights.ts";
 import { schedulesNaming } from "../../../model/fleet/schedules.ts";
 import { age, plural } from "../../../model/words/words.ts";
 import { Modal } from "../../../ui/Modal.tsx";
+import { Panel } from "../../../ui/Panel.tsx";
 import { Button, Labelled, StatePill } from "../../../ui/parts.tsx";
 import { Asleep } from "../../inbox/Asleep.tsx";
 import { BreakButton, FaultLines } from "../../lab/BreakSomething.tsx";
@@ -31,7 +32,7 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
   const now = useNow(2000);
   const shown = deviceShown(view, busy.length);
   return (
-    <aside className="sheet" aria-label={`Device ${device.name}`}>
+    <Panel className="sheet" label={`Device ${device.name}`}>
       <header className="row">
         <span className="tag">{view.tag}</span>
         <h2 className="head grow cut">{device.name}</h2>
@@ -51,7 +52,7 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
       <DeviceFacts view={view} />
       <DeviceTools view={view} />
       <DeviceControls view={view} busy={busy} onDo={onDo} onRevoked={onClose} />
-    </aside>
+    </Panel>
   );
 }
 

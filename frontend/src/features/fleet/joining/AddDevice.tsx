@@ -10,6 +10,7 @@ import type { Device, Enrollment, NewEnrollment, Offer } from "../../../model/ty
 import { msOf } from "../../../model/words/times.ts";
 import { countdown, plural } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
+import { Panel } from "../../../ui/Panel.tsx";
 import { Button, ProblemNote } from "../../../ui/parts.tsx";
 import { JoinWays, LanLine, useRefused, type Way } from "./JoinWays.tsx";
 import { TestTask, trialOf } from "./TestTask.tsx";
@@ -82,7 +83,7 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
     }
   };
   return (
-    <aside className="sheet" aria-label="Add a device">
+    <Panel className="sheet" label="Add a device">
       <header className="row">
         <h2 className="head grow">Add a device</h2>
         {made && waiting && way !== "ssh" && <span className="small dim">code good for {countdown(left)}, once</span>}
@@ -190,7 +191,7 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
         </Step>
       </ol>
       <LanLine key={`lan${turn}`} />
-    </aside>
+    </Panel>
   );
 }
 
