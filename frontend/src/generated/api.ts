@@ -6582,9 +6582,14 @@ export interface components {
         };
         /**
          * UndoWork
-         * @description The tasks whose work is taken back; without names, all tasks that declare how.
+         * @description The tasks whose work is taken back; without names, all tasks that declare how. `preview` only tells them.
          */
         UndoWork: {
+            /**
+             * Preview
+             * @default false
+             */
+            preview?: boolean;
             /**
              * Reason
              * @default

@@ -29,9 +29,7 @@ def may_words(role: Role, scopes: Iterable[str]) -> list[str]:
     """Return what a role allows, or these parts of it; a scope that the role does not reach is left out."""
     held = set(scopes)
     told = [
-        words
-        for scope, least, words in RIGHTS
-        if (not held or scope in held) and ROLE_RANK[role] >= ROLE_RANK[least]
+        words for scope, least, words in RIGHTS if (not held or scope in held) and ROLE_RANK[role] >= ROLE_RANK[least]
     ]
     recipes = sorted(scope.removeprefix(_RECIPE) for scope in held if scope.startswith(_RECIPE))
     if recipes and "run" not in held and ROLE_RANK[role] >= ROLE_RANK[Role.OPERATOR]:
