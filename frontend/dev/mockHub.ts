@@ -3,7 +3,7 @@
  * Keeps its streams in memory; controls change them a little, so that buttons have an effect. No network of its own.
  */
 
-import type { Entity, ProposalRow, StreamEvent } from "../src/model/types.ts";
+import type { Entity, InvitationRow, ProposalRow, StreamEvent } from "../src/model/types.ts";
 import { fold } from "./apply.ts";
 import { stateHash } from "./canonical.ts";
 import { fleetLog } from "./fleetScenario.ts";
@@ -22,6 +22,8 @@ const iso = (ms: number) => new Date(ms).toISOString();
 export interface MockOptions {
   stop?: Stop;
   signedIn?: boolean;
+  /** What the sign-in link gives; it is one for oneself without this. */
+  invitation?: InvitationRow;
   /** The browser comes with a session that was ended. */
   sessionEnded?: boolean;
   question?: boolean;
@@ -62,6 +64,7 @@ const TOPICS: Record<string, string> = {
 export class MockHub {
   signedIn: boolean;
   readonly sessionEnded: boolean;
+  readonly invitation: InvitationRow | null;
   readonly calls: { method: string; path: string; body: unknown }[] = [];
   /** Whether the listener of the local network is open. */
   private lanOpen = false;
@@ -82,6 +85,7 @@ export class MockHub {
 
   constructor(options: MockOptions = {}) {
     this.signedIn = options.signedIn ?? true;
+    this.invitation = options.invitation ?? null;
     this.sessionEnded = options.sessionEnded ?? false;
     this.role = options.role ?? "owner";
     this.scopes = options.scopes ?? [];
@@ -219,7 +223,7 @@ export class MockHub {
     const { pathname, searchParams } = new URL(url, "http://hub");
     const path = pathname.replace("/api/v1", "");
     this.calls.push({ body, method, path });
-    if (path === "/sign-in") {
+    if (path === "/sign-in" || path === "/sign-in/terms") {
       const given = body as { id?: string; secret?: string };
       if (given.secret === "long")
         return problem(422, "bad_request", "String should have at most 128 characters", "Mend each listed place.");
@@ -230,6 +234,7 @@ export class MockHub {
           "this sign-in link is unknown, used or too old",
           "Ask the person who invited you for a new link. On the computer of the hub, `starloom open` makes one.",
         );
+      if (path === "/sign-in/terms") return { body: { invitation: this.invitation }, status: 200 };
       this.signedIn = true;
       return this.session();
     }

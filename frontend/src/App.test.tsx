@@ -7,6 +7,14 @@ import { openPage as open } from "../dev/openPage.tsx";
 import { CONSTELLATION } from "../dev/scenario.ts";
 import { readerTime } from "./model/words/clock.ts";
 
+const INVITATION = {
+  by: "mara",
+  for: "anna",
+  may: ["see devices, work, answers and logs", "answer questions and approvals"],
+  role: "approver" as const,
+  until: "2026-12-28T10:00:00Z",
+};
+
 async function faultsOfAxe(): Promise<string[]> {
   const found = await axe.run(document.body, {
     resultTypes: ["violations"],
@@ -50,7 +58,22 @@ describe("signing in", () => {
     const hub = open("/#/sign-in/abc.good", { signedIn: false });
     expect(await screen.findByRole("heading", { name: "Home" })).toBeTruthy();
     expect(location.hash).toBe("");
-    expect(hub.calls[0]).toMatchObject({ body: { id: "abc", secret: "good" }, path: "/sign-in" });
+    const link = { body: { id: "abc", secret: "good" } };
+    expect(hub.calls.slice(0, 2)).toMatchObject([
+      { ...link, path: "/sign-in/terms" },
+      { ...link, path: "/sign-in" },
+    ]);
+  });
+
+  it("says what an invited person may do before the link is used", async () => {
+    const hub = open("/#/sign-in/abc.good", { invitation: INVITATION, signedIn: false });
+    expect(await screen.findByText("mara invites you to this hub as anna. You may:")).toBeTruthy();
+    expect(screen.getByText("answer questions and approvals")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+    expect(hub.calls.map(({ path }) => path)).toEqual(["/sign-in/terms"]);
+    await userEvent.click(screen.getByRole("button", { name: "Sign in as anna" }));
+    expect(await screen.findByRole("heading", { name: "Home" })).toBeTruthy();
+    expect(hub.calls.map(({ path }) => path)).toContain("/sign-in");
   });
 
   it("says that a link is not whole, in no words of a form", async () => {

@@ -25,6 +25,7 @@ import { RecipesPage } from "./features/recipes/Recipes.tsx";
 import { NewPage } from "./features/request/New.tsx";
 import { SchedulesPage } from "./features/schedules/Schedules.tsx";
 import { SettingsPage } from "./features/settings/Settings.tsx";
+import { type Invitation, InvitationPage } from "./features/settings/sessions/Invitation.tsx";
 import { SignInPage } from "./features/settings/sessions/SignIn.tsx";
 import type { Problem } from "./link/rest.ts";
 import { setProgram } from "./ui/typed.ts";
@@ -42,6 +43,7 @@ function takeSignInLink(): { id: string; secret: string } | null {
 
 type Stage =
   | { kind: "opening" }
+  | { kind: "invited"; invitation: Invitation; accept: () => void }
   | { kind: "out"; problem: Problem | null; ended?: boolean; spoiled?: boolean }
   | { kind: "in"; workspace: Workspace };
 
@@ -70,6 +72,12 @@ export function App() {
       try {
         // Another person may follow in this tab.
         if (link) forget();
+        const invitation = link && (await workspace.hub.terms(link.id, link.secret)).invitation;
+        if (invitation) {
+          if (!wanted) return;
+          await new Promise<void>((accept) => setStage({ kind: "invited", invitation, accept }));
+          if (wanted) setStage({ kind: "opening" });
+        }
         if (link) await workspace.hub.signIn(link.id, link.secret);
         const session = await workspace.hub.session();
         if (!wanted) return;
@@ -117,6 +125,7 @@ export function App() {
     return () => removeEventListener("hashchange", hear);
   }, [retry]);
 
+  if (stage.kind === "invited") return <InvitationPage invitation={stage.invitation} onAccept={stage.accept} />;
   if (stage.kind !== "in") {
     return (
       <SignInPage

@@ -35,7 +35,7 @@ from starloom_protocol.records import (
     specs,
 )
 from starloom_protocol.stream import events, feed, sketches
-from starloom_protocol.text import browsers, presentation
+from starloom_protocol.text import browsers, presentation, rights
 from starloom_protocol.text.field_docs import describe, field_docs, without_indentation
 from starloom_protocol.vocabulary import CodeClass
 from starloom_protocol.wire import frame_shapes, frames, session
@@ -142,6 +142,7 @@ def _page_lines() -> Iterator[str]:
     yield from _tables()
     yield from _phases()
     yield from _browsers()
+    yield from _rights()
     yield from _controls()
     yield from _session()
 
@@ -224,6 +225,14 @@ def _browsers() -> Iterator[str]:
         yield f"export const {name}: readonly (readonly [pattern: string, name: string])[] = ["
         yield from (f"  {_json(row)}," for row in getattr(browsers, name))
         yield "];"
+
+
+def _rights() -> Iterator[str]:
+    yield ""
+    yield "/** Each scope with the least role that has it, and what it allows in words. */"
+    yield "export const RIGHTS: readonly (readonly [scope: string, role: Role, words: string])[] = ["
+    yield from (f"  {_json(row)}," for row in rights.RIGHTS)
+    yield "];"
 
 
 def _controls() -> Iterator[str]:

@@ -95,6 +95,7 @@ async def test_only_the_named_doors_are_open_to_anyone() -> None:
         ("GET", "/agent/wheels.json"),
         ("GET", "/agent/wheels/{file}"),
         ("POST", "/api/v1/sign-in"),
+        ("POST", "/api/v1/sign-in/terms"),
     }
 
 

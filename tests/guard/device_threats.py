@@ -461,6 +461,22 @@ DEVICE_THREATS = (
         ("tests/guard/test_costly_plans.py::test_t207_",),
     ),
     Threat(
+        "T208",
+        "an owner whose own sign-in is limited invites somebody with more rights than that, or a stranger guesses at an"
+        " invitation and reads whom it is for",
+        "an invitation has no scope that its inviter lacks; what it gives is read by its secret alone, and a failed"
+        " guess is noted and slowed like that at a sign-in",
+        ("tests/guard/test_invited_rights.py::test_t208_",),
+    ),
+    Threat(
+        "T209",
+        "somebody who may run work, and not approve, undoes what another person asked for: their files are moved back "
+        "or go to the trash, and nobody is asked",
+        "who may not approve undoes own work alone, as does a program or an assistant; the refusal names who can",
+        ("tests/guard/test_undo_of_others.py::test_t209_",),
+        part="work of their own may still name the same files, within the folders that a device has granted",
+    ),
+    Threat(
         "T197",
         "somebody who may add or rename a device calls it *all servers* or *everywhere*, and requests for several, a"
         " safety check among them, look at that one alone",

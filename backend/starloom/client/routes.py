@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from starloom_protocol.api.models import FirstPrompt, ModelReply, ModelState
     from starloom_protocol.api.people import (
         IssuedToken,
+        LinkTerms,
         LiveTicket,
         RevokedToken,
         RoleRow,
@@ -532,6 +533,10 @@ def post_sign_in() -> Post[SignedIn]:
 
 def post_sign_in_links() -> Post[SignInLink]:
     return Post("/sign-in-links")
+
+
+def post_sign_in_terms() -> Post[LinkTerms]:
+    return Post("/sign-in/terms")
 
 
 def post_sign_out() -> Post[SignedOut]:

@@ -1882,6 +1882,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sign-in/terms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Terms
+         * @description Tell what the link of an invitation gives, before it is used: a person reads it, and then signs in or not.
+         */
+        post: operations["terms_api_v1_sign_in_terms_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sign-out": {
         parameters: {
             query?: never;
@@ -3778,6 +3798,20 @@ export interface components {
             who?: boolean;
         };
         /**
+         * InvitationRow
+         * @description What the link of an invitation gives: for whom, by whom, and what that person may do then.
+         */
+        InvitationRow: {
+            /** @description Who invites; empty if that is not known any more. */
+            by: string;
+            for: string;
+            /** @description What the person may do, in words. */
+            may: string[];
+            role: components["schemas"]["Role"];
+            /** @description When the rights end. */
+            until: string | null;
+        };
+        /**
          * IssuedToken
          * @description A token with its text, shown this once.
          */
@@ -4082,6 +4116,13 @@ export interface components {
             because: string;
             constellation: string;
             request: string;
+        };
+        /**
+         * LinkTerms
+         * @description What a sign-in link gives before it is used; no invitation where a person made it for themselves.
+         */
+        LinkTerms: {
+            invitation: components["schemas"]["InvitationRow"] | null;
         };
         /**
          * LiveTicket
@@ -6541,9 +6582,14 @@ export interface components {
         };
         /**
          * UndoWork
-         * @description The tasks whose work is taken back; without names, all tasks that declare how.
+         * @description The tasks whose work is taken back; without names, all tasks that declare how. `preview` only tells them.
          */
         UndoWork: {
+            /**
+             * Preview
+             * @default false
+             */
+            preview?: boolean;
             /**
              * Reason
              * @default
@@ -6844,6 +6890,7 @@ export type HealthRow = components['schemas']['HealthRow'];
 export type Holder = components['schemas']['Holder'];
 export type HubDisk = components['schemas']['HubDisk'];
 export type Input = components['schemas']['Input'];
+export type InvitationRow = components['schemas']['InvitationRow'];
 export type IssuedToken = components['schemas']['IssuedToken'];
 export type Items_ActivityRow_ = components['schemas']['Items_ActivityRow_'];
 export type Items_AskRow_ = components['schemas']['Items_AskRow_'];
@@ -6873,6 +6920,7 @@ export type LanRow = components['schemas']['LanRow'];
 export type LanWays = components['schemas']['LanWays'];
 export type LeftHub = components['schemas']['LeftHub'];
 export type LeftRow = components['schemas']['LeftRow'];
+export type LinkTerms = components['schemas']['LinkTerms'];
 export type LiveTicket = components['schemas']['LiveTicket'];
 export type Metrics = components['schemas']['Metrics'];
 export type Milestone = components['schemas']['Milestone'];
@@ -10529,6 +10577,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SignInLink"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    terms_api_v1_sign_in_terms_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkTerms"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

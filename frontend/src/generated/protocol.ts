@@ -3228,6 +3228,18 @@ export const BROWSER_SYSTEMS: readonly (readonly [pattern: string, name: string]
   ["\\bLinux\\b", "Linux"],
 ];
 
+/** Each scope with the least role that has it, and what it allows in words. */
+export const RIGHTS: readonly (readonly [scope: string, role: Role, words: string])[] = [
+  ["read", "viewer", "see devices, work, answers and logs"],
+  ["artifacts", "viewer", "open files and pictures"],
+  ["approve", "approver", "answer questions and approvals"],
+  ["run", "operator", "start, edit, stop and undo work"],
+  ["fleet", "operator", "let devices in, drain and remove them"],
+  ["access", "viewer", "make sign-in links with these rights"],
+  ["a2a", "operator", "pass work on from agents of others"],
+  ["lab", "owner", "break simulated devices"],
+];
+
 /** The controls of a task that its state allows. */
 export const CONTROLS: Record<TaskState, readonly string[]> = {
   waiting: ["skip", "hold", "release", "cancel"],

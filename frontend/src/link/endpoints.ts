@@ -59,6 +59,7 @@ export class Hub {
 
   session = () => this.rest.get("/session");
   signIn = (id: string, secret: string) => this.rest.post("/sign-in", { body: { id, secret } });
+  terms = (id: string, secret: string) => this.rest.post("/sign-in/terms", { body: { id, secret } });
   signOut = () => this.rest.post("/sign-out");
   ticket = async () => (await this.rest.post("/live/tickets")).ticket;
 
@@ -251,9 +252,9 @@ export class Hub {
   /** Calls the owner's model once; says nothing about the fleet. */
   testModel = () => this.rest.post("/model/test");
   tokens = () => this.rest.get("/tokens");
-  /** A link that opens the page once for somebody, with the rights of the role. */
-  invite = (name: string, role: BodyOf<"post", "/tokens">["role"]) =>
-    this.rest.create("/sign-in-links", { body: { for: name, role } });
+  /** A link that opens the page once for somebody, with the rights of the role, or only these parts of it. */
+  invite = (name: string, role: BodyOf<"post", "/tokens">["role"], scopes: readonly string[]) =>
+    this.rest.create("/sign-in-links", { body: { for: name, role, scopes: [...scopes] } });
   people = (signal?: AbortSignal) => this.rest.get("/people", { signal });
   giveRole = (name: string, role: BodyOf<"patch", "/people/{name}">["role"]) =>
     this.rest.patch("/people/{name}", { path: { name }, body: { role } });

@@ -17,6 +17,7 @@ export type {
   FaultWhole,
   FirstPrompt,
   GrantLine,
+  InvitationRow,
   LanRow,
   ModelReply,
   ModelRole,
@@ -138,6 +139,7 @@ export {
   PHASE_OF_STATE,
   PRIORITY_WORDS,
   PURPOSE_WORDS,
+  RIGHTS,
   WAITS,
 } from "../generated/protocol.ts";
 

@@ -96,6 +96,27 @@ class TokenState(TypedDict):
     last_used_at: str | None
 
 
+_Who = TypedDict("_Who", {"for": str})
+
+
+class InvitationRow(_Who):
+    """What the link of an invitation gives: for whom, by whom, and what that person may do then."""
+
+    by: str
+    """Who invites; empty if that is not known any more."""
+    role: Role
+    may: list[str]
+    """What the person may do, in words."""
+    until: str | None
+    """When the rights end."""
+
+
+class LinkTerms(TypedDict):
+    """What a sign-in link gives before it is used; no invitation where a person made it for themselves."""
+
+    invitation: InvitationRow | None
+
+
 class Holder(TypedDict):
     """The holder of a token."""
 

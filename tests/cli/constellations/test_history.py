@@ -54,6 +54,32 @@ def test_work_is_undone_or_an_edit_is(hub: StubHub) -> None:
     assert run(hub, "undo", "c-1", "--version", "3", "--task", "a").exit_code == 2
 
 
+def test_the_newest_work_of_a_person_is_undone(hub: StubHub) -> None:
+    rows = [{"id": "c-3", "name": "look"}, {"id": "c-1", "name": "tidy"}]
+    hub.answers["GET", "/constellations"] = (200, {"items": rows, "next": None})
+    nothing = {"code": "illegal_control", "reason": "no finished task says how it is undone", "hint": ""}
+    hub.answers["POST", "/constellations/c-3/undo"] = (409, nothing)
+    hub.answers["POST", "/constellations/c-1/undo"] = (
+        200,
+        {"version": 3, "undoing": ["b", "a"], "cannot_be_undone": ["look"]},
+    )
+    asked = run(hub, "undo", "--of", "lo")
+    assert asked.exit_code == 2
+    assert "2 tasks of c-1" in asked.output
+    assert "starloom undo --of lo --yes" in asked.output
+    assert any("of=lo" in url for url in hub.urls)
+    shown = run(hub, "undo", "--of", "lo", "--preview")
+    assert shown.stdout.splitlines() == ["c-1 would undo, in this order: b, a", "without a way back: look"]
+    assert all(body["preview"] for method, _, body in hub.asked if method == "POST")
+    done = run(hub, "undo", "--of", "lo", "--yes")
+    assert done.stdout.startswith("c-1 undoes, in this order: b, a")
+    assert hub.asked[-1][2] == {"tasks": [], "reason": ""}
+    assert run(hub, "undo", "c-1", "--preview").stdout.startswith("c-1 would undo")
+    assert run(hub, "undo", "c-1", "--of", "lo").exit_code == 2
+    hub.answers["POST", "/constellations/c-1/undo"] = (409, nothing)
+    assert "nothing that lo asked for last can be undone" in run(hub, "undo", "--of", "lo").output
+
+
 @pytest.mark.parametrize("same", [True, False])
 def test_a_replay_ends_with_what_it_found(hub: StubHub, same: bool) -> None:
     difference = {

@@ -18,17 +18,21 @@ from starloom.client.routes import (
     get_audit_verify,
     get_constellation_blame,
     get_constellation_replay,
+    get_constellations,
     post_constellation_edits,
     post_constellation_fork,
     post_constellation_undo,
 )
 from starloom.client.terminal.values import json_or_text
 from starloom_protocol.text.wording import counted, quoted
+from starloom_protocol.vocabulary import Code
 
 if TYPE_CHECKING:
     from starloom_protocol.api.history import ChainCheck, Replayed, Undone
 
 PATIENCE_S = 600.0
+LAST_LOOKED_AT = 20
+"""Further back it is no longer the last thing that somebody did."""
 MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="From this task on.")]
 
 
@@ -94,13 +98,30 @@ def undo(
     identity: IdArgument = None,
     task: Annotated[list[str] | None, typer.Option("--task", "-t", help="Only what this task has done.")] = None,
     version: Annotated[int | None, typer.Option("--version", min=2, help="Take back this edit of the plan.")] = None,
+    of: Annotated[
+        str, typer.Option("--of", metavar="NAME", help="The newest work of this person that can be undone.")
+    ] = "",
+    preview: Annotated[bool, typer.Option("--preview", help="Only say what would be undone.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --of: do not ask first.")] = False,
     reason: ReasonOption = "",
     wait: WaitOption = False,
 ) -> None:
     """Undo the work of finished tasks, by the calls that they declare; or an edit of the plan."""
     if task and version is not None:
         raise usage("tasks are undone, or an edit is", "Give --task or --version.")
-    chosen = run.newest(identity)
+    if of and (identity or task or version is not None):
+        raise usage("--of finds the constellation, and undoes all of its work", "Leave ID, --task and --version out.")
+    if preview and version is not None:
+        raise usage("an edit has no preview", f"The plan before it: starloom diff --from {version - 1} --to {version}")
+    if of or preview:
+        chosen, would = _last_of(run, of) if of else _would_undo(run, run.newest(identity), task or [])
+        if preview:
+            _tell_preview(run, chosen, would)
+            return
+        if not yes and not _agreed(run, of, chosen, would):
+            return
+    else:
+        chosen = run.newest(identity)
     if version is not None:
         edit = {"base_version": version, "operations": [{"undo": {"version": version}}], "reason": reason}
         made = run.client.create(post_constellation_edits(chosen), edit)
@@ -119,6 +140,53 @@ def undo(
             print(f"how many files went where, once it has ended: starloom result {chosen}")
     if wait:
         watch_to_end(run, chosen, answer=True, from_now=True)
+
+
+def _would_undo(run: Invocation, chosen: str, tasks: list[str]) -> tuple[str, Undone]:
+    return chosen, run.client.post(post_constellation_undo(chosen), {"tasks": tasks, "preview": True})
+
+
+def _last_of(run: Invocation, name: str) -> tuple[str, Undone]:
+    """Return the newest constellation of a person whose work can be undone, and what that is.
+
+    Raises:
+        Problem: there is none among the newest, or the first of them may not be undone by this caller.
+    """
+    for row in run.client.get(get_constellations(of=name, limit=LAST_LOOKED_AT))["items"]:
+        try:
+            return _would_undo(run, row["id"], [])
+        except Problem as problem:
+            # Work that only read, that goes on, or that was undone before.
+            if problem.code not in (Code.ILLEGAL_CONTROL, Code.DOWNSTREAM_STARTED):
+                raise
+    hint = f"What {name} asked for: starloom ls --of {quote(name)}"
+    raise usage(f"nothing that {name} asked for last can be undone", hint)
+
+
+def _tell_preview(run: Invocation, chosen: str, would: Undone) -> None:
+    if run.as_json:
+        run.emit({"id": chosen, **would})
+        return
+    print(f"{chosen} would undo, in this order: {', '.join(would['undoing'])}")
+    if would["cannot_be_undone"]:
+        print(f"without a way back: {', '.join(would['cannot_be_undone'])}")
+
+
+def _agreed(run: Invocation, name: str, chosen: str, would: Undone) -> bool:
+    """Show what would be undone, and return whether the person at the terminal wants it.
+
+    Raises:
+        Problem: nobody can answer here; its way out is the line that does not ask.
+    """
+    count = counted(len(would["undoing"]), "task")
+    if run.as_json or not sys.stdin.isatty():
+        hint = f"Without the question: starloom undo --of {quote(name)} --yes"
+        raise usage(f"this undoes {count} of {chosen}, which {name} asked for", hint)
+    _tell_preview(run, chosen, would)
+    if typer.confirm(f"Undo {count} of {name}?", default=False):
+        return True
+    print("Nothing was undone.")
+    return False
 
 
 def _tell_undo(chosen: str, made: Undone, *, every: bool) -> None:

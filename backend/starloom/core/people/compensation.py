@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from starloom.core.plan.edits import apply_edit
 from starloom.core.plan.starting import activate
+from starloom.core.rights.authorship import check_undo
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
 from starloom.core.state.inputs import UndoRequested
 from starloom.core.state.model import Constellation, Fleet
@@ -51,12 +52,14 @@ def on_undo(work: Work, item: UndoRequested) -> None:
     """Add the calls that undo finished work, in reverse order, as one version of the plan.
 
     Raises:
-        Refusal: there is nothing to undo, a named task cannot be undone, or work is still under way.
+        Refusal: there is nothing to undo, it is not the work of this author, a named task cannot be undone, or work
+            is still under way.
     """
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
     head = constellation.head
+    check_undo(constellation, work.by, approves=item.approves)
     if not head.version or head.state is ConstellationState.CANCELLING:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the constellation is {head.state}", "", "Wait until it has ended."))
     chosen = _chosen(constellation, item)
@@ -66,6 +69,26 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {names}", "", "Cancel it or wait, then undo."))
     order = {task: at for at, task in enumerate(constellation.tasks)}
     chosen.sort(key=lambda found: (found[2].ended_ms, order[found[0]]), reverse=True)
+    left = [task for task in _done(constellation) if task not in {found[0] for found in chosen}]
+    told = {
+        "undoing": [found[0] for found in chosen],
+        "cannot_be_undone": [task for task in left if leaves_something(work.shard.fleet, constellation, task)],
+    }
+    if item.preview:
+        work.answer({"version": head.version, **told})
+        return
+    operations = _operations(constellation, chosen)
+    why = item.reason or "undo"
+    if head.state in FINAL_CONSTELLATION_STATES:
+        noted = replace(head, undone_from=head.undone_from or head.state)
+        work.emit(constellation, EventKind.UNDO_ASKED, "", [("head", "", noted)], note=why)
+        activate(work, constellation, EventKind.REOPENED, why)
+    number = apply_edit(work, constellation, operations, author=work.by, reason=why, trigger="undo")
+    work.answer({"version": number, **told})
+
+
+def _operations(constellation: Constellation, chosen: list[tuple[str, UndoCall, Attempt]]) -> list[EditOperation]:
+    """Return the calls that take back work, each behind the one before it."""
     operations: list[EditOperation] = []
     taken: dict[str, TaskSpec] = {}
     before: str | None = None
@@ -77,20 +100,7 @@ def on_undo(work: Work, item: UndoRequested) -> None:
             gate = Dependency(changed_in=0, gate=Gate.SUCCESS, source=before, target=made.id)
             operations.append(AddDependency(dependency=gate))
         before = made.id
-    why = item.reason or "undo"
-    if head.state in FINAL_CONSTELLATION_STATES:
-        noted = replace(head, undone_from=head.undone_from or head.state)
-        work.emit(constellation, EventKind.UNDO_ASKED, "", [("head", "", noted)], note=why)
-        activate(work, constellation, EventKind.REOPENED, why)
-    number = apply_edit(work, constellation, operations, author=work.by, reason=why, trigger="undo")
-    left = [task for task in _done(constellation) if task not in {found[0] for found in chosen}]
-    work.answer(
-        {
-            "version": number,
-            "undoing": [found[0] for found in chosen],
-            "cannot_be_undone": [task for task in left if leaves_something(work.shard.fleet, constellation, task)],
-        }
-    )
+    return operations
 
 
 def _chosen(constellation: Constellation, item: UndoRequested) -> list[tuple[str, UndoCall, Attempt]]:

@@ -25,7 +25,7 @@ from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.access import Principal
 from starloom_protocol.records.edits import AddItems, AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
 from starloom_protocol.records.entities import Dependency, Fault, Policy, RuleRecord, TaskSpec
-from starloom_protocol.stream.authors import is_model, is_person, name_of, who
+from starloom_protocol.stream.authors import is_model, is_person, name_of, told_name, who
 from starloom_protocol.text.wording import listed
 from starloom_protocol.tools.hub_tools import controls_devices
 from starloom_protocol.values import parse
@@ -273,6 +273,22 @@ def check_control(fleet: Fleet, constellation: Constellation, action: str, *, ap
     reasons = [*guarded(fleet, constellation, constellation.specs, over=over)]
     if reasons:
         raise Refusal(*(fault(Code.FORBIDDEN, reason, "action", _NEEDS) for reason in reasons))
+
+
+def check_undo(constellation: Constellation, author: str, *, approves: bool) -> None:
+    """Refuse to take back the finished work of somebody else for an author who may not approve.
+
+    Its files are those of whoever asked for it. The undo of one's own work was approved with its plan, if that asked.
+
+    Raises:
+        Refusal: `forbidden`, with the name of whoever asked for the work.
+    """
+    asked_by = constellation.head.author
+    if approves or who(asked_by) == who(author):
+        return
+    reason = f"{told_name(asked_by)} asked for this work, and {told_name(author)} may undo own work only"
+    hint = f"Ask {told_name(asked_by)}, or somebody who may answer approvals: `starloom undo {constellation.id}`."
+    raise Refusal(fault(Code.FORBIDDEN, reason, "", hint))
 
 
 def guarded(

@@ -655,9 +655,14 @@ class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
 
 
 class UndoRequested(Input, frozen=True, kw_only=True, tag="undo"):
-    """The effects of these finished tasks must be undone, or those of all that declare an undo."""
+    """The effects of these finished tasks must be undone, or those of all that declare an undo.
 
+    `preview`: only the answer is wanted.
+    """
+
+    approves: bool = True
     constellation: str
+    preview: bool = False
     reason: str = ""
     tasks: list[str] = []
 

@@ -129,6 +129,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("PATCH", "/aip/v1/artifacts/{sha256}"): Row(Door.DEVICE, body_max=CHUNK_MAX),
     # who am I
     ("POST", V1 + "/sign-in"): _ANYONE,
+    ("POST", V1 + "/sign-in/terms"): _ANYONE,
     ("POST", V1 + "/sign-out"): _SELF,
     ("GET", V1 + "/session"): _SELF,
     ("POST", V1 + "/sign-in-links"): _SIGN_IN,

@@ -161,8 +161,9 @@ class Fork(Body):
 
 
 class UndoWork(Body):
-    """The tasks whose work is taken back; without names, all tasks that declare how."""
+    """The tasks whose work is taken back; without names, all tasks that declare how. `preview` only tells them."""
 
+    preview: bool = False
     tasks: Annotated[list[Name], Field(max_length=1_000)] = []
     reason: Reason = ""
 

@@ -304,7 +304,7 @@ _NOTED = frozenset({Code.BAD_TOKEN, Code.CSRF, Code.FORBIDDEN})
 
 def _note_refusal(request: Request, path: str, error: Exception, denied: Callable[[Denied], None]) -> None:
     """Report a refusal of a caller with credentials, or a failed sign-in; a caller without any is not reported."""
-    signing_in = path == V1 + "/sign-in"
+    signing_in = path in (V1 + "/sign-in", V1 + "/sign-in/terms")
     if not isinstance(error, Problem) or not (error.code in _NOTED or (signing_in and error.status == 401)):
         return
     address = request.client.host if request.client else ""

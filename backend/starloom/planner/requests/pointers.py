@@ -58,6 +58,9 @@ _MODEL: Final = r"(?:the|my|our|your|this) (?:language )?(?:model|llm|ai)"
 _SO_FAR: Final = (
     r"(?: (?:so far|until now|today|yesterday|already|all in all|(?:this|last) (?:day|night|week|month|year)))*"
 )
+_LATELY: Final = (
+    r"(?: (?:just now|today|yesterday|last|this morning|last night|last week|this week|tonight|an hour ago|before))?"
+)
 _IS_NOT: Final = r"(?:is|are|was|has|have|does|do|did|can|will)(?:n'?t| not)?|won'?t|can'?t|cannot"
 
 
@@ -70,6 +73,15 @@ def _of_person(found: re.Match[str], _fleet: FleetSnapshot) -> Pointer:
     sentence = (
         f"`starloom cancel --of {name}` cancels all that {name} asked for, after a question that counts it; "
         f"`starloom ls --of {name}` lists it"
+    )
+    return Pointer(sentence, (_RUNS,))
+
+
+def _undone_of(found: re.Match[str], _fleet: FleetSnapshot) -> Pointer:
+    name = found["undone"]
+    sentence = (
+        f"`starloom undo --of {name}` shows the newest work of {name} that can be undone, and undoes it after a "
+        f"question; `starloom ls --of {name}` lists the rest, and `starloom undo ID` undoes one of it"
     )
     return Pointer(sentence, (_RUNS,))
 
@@ -107,7 +119,7 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
         _whole(
             r"who(?:'s| has| is| was it that| was)? "
             r"(?:asked|asking|started|starting|wants|wanted|ordered|runs|running|began|made|requested|did|doing)"
-            rf"(?: for)? (?:all )?{_SUBJECT}"
+            rf"(?: for)? (?:all )?{_SUBJECT}{_LATELY}"
         ),
         _plain(
             "`starloom ls` lists each constellation with the person who asked for it, and `starloom activity` who did "
@@ -164,6 +176,14 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             r"(?:asked(?: for)?|started|wants|wanted|ordered|began|running|doing|runs|requested|submitted)"
         ),
         _of_person,
+    ),
+    (
+        _whole(
+            rf"(?:undo|revert|take back|roll back) (?:what|whatever|{_ALL}(?: that| which| what)?|the last thing that)"
+            r" (?P<undone>(?!i\b|we\b|you\b|it\b|this\b|that\b)[\w.@+-]{1,40})(?: has| had| just)? "
+            rf"(?:did|done|changed|started|asked for|ran|made|moved|deleted|copied|wrote){_LATELY}"
+        ),
+        _undone_of,
     ),
     (
         _whole(rf"{_STOPS} {_ALL}(?: (?:now|at once|immediately|everywhere|that is running|that runs))*"),

@@ -257,6 +257,26 @@ async def test_another_person_is_invited_with_their_own_rights(world: World) -> 
         assert people["anna"]["last_used_at"] == people["anna"]["revoked_at"]
 
 
+async def test_an_invitation_says_what_it_gives_before_it_is_used(world: World) -> None:
+    body = {"for": "lo", "role": "operator", "scopes": ["read", "run"]}
+    async with world.client() as owner, world.client("") as page:
+        inviter = (await owner.get("/api/v1/session")).json()["principal"]["name"]
+        made = (await owner.post("/api/v1/sign-in-links", json=body)).json()
+        identity, _, secret = made["url"].rpartition("/")[2].partition(".")
+        link = {"id": identity, "secret": secret}
+        for _ in range(2):  # reading does not use it
+            told = (await page.post("/api/v1/sign-in/terms", json=link)).json()["invitation"]
+            assert told["may"] == ["see devices, work, answers and logs", "start, edit, stop and undo work"]
+            assert (told["for"], told["by"], told["role"]) == ("lo", inviter, "operator")
+        assert (await page.get("/api/v1/session")).status_code == 401
+        assert (await page.post("/api/v1/sign-in", json=link)).status_code == 200
+        assert (await page.post("/api/v1/sign-in/terms", json=link)).status_code == 401
+        own = (await owner.post("/api/v1/sign-in-links", json={})).json()
+        identity, _, secret = own["url"].rpartition("/")[2].partition(".")
+        told = (await page.post("/api/v1/sign-in/terms", json={"id": identity, "secret": secret})).json()
+        assert told == {"invitation": None}
+
+
 async def test_a_person_is_listed_with_the_scopes_to_which_all_is_limited(world: World) -> None:
     async with world.client() as owner:
         for scopes, told in (

@@ -35,6 +35,7 @@ from starloom.process.program import NAME
 from starloom_protocol.api.people import (
     Holder,
     IssuedToken,
+    LinkTerms,
     LiveTicket,
     RevokedToken,
     SessionRow,
@@ -44,8 +45,9 @@ from starloom_protocol.api.people import (
     TokenRow,
 )
 from starloom_protocol.api.service import Items
-from starloom_protocol.records.entities import Principal, Token
+from starloom_protocol.records.entities import Principal, SignIn, Token
 from starloom_protocol.stream.authors import PRINCIPAL_NAME, author_of
+from starloom_protocol.text.rights import may_words
 from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
 
 INVITED_FOR_S = 24 * 3600
@@ -87,6 +89,7 @@ class Sessions:
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(V1 + "/sign-in", self.sign_in, methods=["POST"])
+        router.add_api_route(V1 + "/sign-in/terms", self.terms, methods=["POST"])
         router.add_api_route(V1 + "/sign-out", self.sign_out, methods=["POST"])
         router.add_api_route(V1 + "/session", self.session, methods=["GET"])
         router.add_api_route(V1 + "/sign-in-links", self.new_link, methods=["POST"], status_code=201)
@@ -98,13 +101,7 @@ class Sessions:
     async def sign_in(self, request: Request, body: SignInBody) -> JsonReply[SignedIn]:
         """Exchange a one-time sign-in link for a session: sets the cookie and returns the CSRF token."""
         hub = self._hub
-        link = hub.access.sign_in(body.id, body.secret)
-        principal = hub.access.principals.get(link.principal) if link else None
-        if link is None or principal is None:
-            raise self._bad_link(request)
-        parent = hub.access.tokens.get(link.parent) if link.parent else None
-        if link.parent and (parent is None or not hub.access.is_valid(parent.id)):
-            raise Problem(Code.NOT_SIGNED_IN, "the token that made this sign-in link has ended")
+        link, principal, parent = self._opened(request, body)
         label = request.headers.get("user-agent", "")[:128]
         role = parent.role if parent else principal.role
         made = issue.session(
@@ -132,6 +129,42 @@ class Sessions:
             samesite="strict",
         )
         return reply
+
+    async def terms(self, request: Request, body: SignInBody) -> JsonReply[LinkTerms]:
+        """Tell what the link of an invitation gives, before it is used: a person reads it, and then signs in or not."""
+        access = self._hub.access
+        _, principal, parent = self._opened(request, body)
+        if parent is None or parent.kind != INVITATION:
+            return json_reply({"invitation": None})
+        inviting = access.tokens.get(parent.parent)
+        inviter = access.principals.get(inviting.principal) if inviting else None
+        return json_reply(
+            {
+                "invitation": {
+                    "for": principal.name,
+                    "by": inviter.name if inviter else "",
+                    "role": parent.role,
+                    "may": may_words(parent.role, parent.scopes),
+                    "until": entity_json.iso(parent.expires_ms),
+                }
+            }
+        )
+
+    def _opened(self, request: Request, body: SignInBody) -> tuple[SignIn, Principal, Token | None]:
+        """Return a sign-in link that can still be used, its person, and the token from which its rights come.
+
+        Raises:
+            Problem: it is unknown, used or too old, or that token has ended.
+        """
+        access = self._hub.access
+        link = access.sign_in(body.id, body.secret)
+        principal = access.principals.get(link.principal) if link else None
+        if link is None or principal is None:
+            raise self._bad_link(request)
+        parent = access.tokens.get(link.parent) if link.parent else None
+        if link.parent and (parent is None or not access.is_valid(parent.id)):
+            raise Problem(Code.NOT_SIGNED_IN, "the token that made this sign-in link has ended")
+        return link, principal, parent
 
     def _bad_link(self, request: Request) -> Problem:
         address = request.client.host if request.client else ""

@@ -97,9 +97,11 @@ class Forks:
         async def make() -> JsonReply[Undone]:
             caller = caller_of(request)
             requested = inputs.UndoRequested(
+                approves=caller.approves,
                 by=caller.by,
                 constellation=constellation,
                 id=new_id(),
+                preview=body.preview,
                 reason=body.reason,
                 scope=caller.role,
                 tasks=body.tasks,

@@ -42,6 +42,8 @@ it("asks before somebody else's token ends, and says what ends with it", async (
 it("says to which parts of its role a token is limited", async () => {
   open("/settings");
   const card = await screen.findByRole("region", { name: "Sessions and tokens" });
-  expect(await within(card).findByText(/operator, limited to read, recipe:contact-sheet,/)).toBeTruthy();
-  expect(within(card).getAllByText(/limited to/)).toHaveLength(1);
+  expect(
+    await within(card).findByText(/operator, may only see devices, work, answers and logs; start contact-sheet,/),
+  ).toBeTruthy();
+  expect(within(card).getAllByText(/may only/)).toHaveLength(1);
 });

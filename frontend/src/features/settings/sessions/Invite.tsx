@@ -1,4 +1,4 @@
-/** Inviting a person: a name and a role, then the link that opens the page once. The link is shown this once. */
+/** Inviting a person: a name and what they may do, then the link that opens the page once. The link is shown this once. */
 import { useState } from "react";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
@@ -8,28 +8,44 @@ import { Modal } from "../../../ui/Modal.tsx";
 import { Button, CopyLine, Labelled, ProblemNote } from "../../../ui/parts.tsx";
 import { QrCode } from "../../../ui/QrCode.tsx";
 import { typed } from "../../../ui/typed.ts";
-
-const ROLES = {
-  viewer: "Viewer: looks, and changes nothing",
-  approver: "Approver: looks and answers questions",
-  operator: "Operator: also starts work and lets devices in",
-};
-const AS = { viewer: "a viewer", approver: "an approver", operator: "an operator" };
-type InvitedRole = keyof typeof ROLES;
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
+import {
+  mayGive,
+  mayWords,
+  OWN,
+  PRESETS,
+  presetOf,
+  RECIPE,
+  roleOf,
+  SOME_RECIPES,
+  scopesOf,
+  whyNotYet,
+} from "./allowed.ts";
+import { Choice } from "./Choice.tsx";
 
 /** Whether an address opens on the hub's own computer alone. */
 export const onlyHere = (made: Pick<SignInLink, "url" | "lan_url">): boolean =>
   !made.lan_url && /^https?:\/\/(127\.|localhost|\[::1\])/.test(made.url);
 
 export function InviteDialog({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
-  const { hub } = useWorkspace();
+  const { hub, session } = useWorkspace();
+  const held = session?.scopes ?? [];
+  const given = (preset: string) =>
+    (PRESETS.find(({ id }) => id === preset)?.scopes ?? []).filter((scope) => mayGive(held, scope));
   const [name, setName] = useState("");
-  const [role, setRole] = useState<InvitedRole>("viewer");
+  const [preset, setPreset] = useState<string>(PRESETS[0].id);
+  const [chosen, setChosen] = useState<readonly string[]>(() => given(PRESETS[0].id));
+  const role = roleOf(chosen);
+  const scopes = scopesOf(chosen, held);
+  const toggle = (scope: string, on: boolean) => {
+    const next = on ? [...chosen, scope] : chosen.filter((one) => one !== scope);
+    setChosen(next);
+    // The list of recipes stays while one is exchanged for another.
+    if (!scope.startsWith(RECIPE) && preset !== SOME_RECIPES) setPreset(presetOf(next, held));
+  };
   const [busy, setBusy] = useState(false);
   const [made, setMade] = useState<SignInLink | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const why = NAME.test(name) ? null : "A name has letters from a to z, digits and . _ @ + -, at most 64.";
+  const why = whyNotYet(name, chosen, preset);
   const asking = async (work: () => Promise<SignInLink>) => {
     if (busy) return;
     setBusy(true);
@@ -47,7 +63,7 @@ export function InviteDialog({ onMade, onClose }: { onMade: () => void; onClose:
     asking(async () => {
       await hub.openLan();
       // The first link has the address of the hub's own computer. It ends once there is one for the network.
-      const wider = await hub.invite(name, role);
+      const wider = await hub.invite(name, role, scopes);
       setMade(wider);
       if (made) await hub.revokeToken(made.token);
       return wider;
@@ -58,7 +74,7 @@ export function InviteDialog({ onMade, onClose }: { onMade: () => void; onClose:
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (!why && !made) void asking(() => hub.invite(name, role));
+          if (!why && !made) void asking(() => hub.invite(name, role, scopes));
         }}
       >
         <div className="row dialog-head">
@@ -67,9 +83,28 @@ export function InviteDialog({ onMade, onClose }: { onMade: () => void; onClose:
         </div>
         <div className="body">
           {made ? (
-            <Link made={made} name={name} role={role} onOpen={() => void openNetwork()} busy={busy} />
+            <Link
+              made={made}
+              name={name}
+              chosen={chosen}
+              scopes={scopes}
+              onOpen={() => void openNetwork()}
+              busy={busy}
+            />
           ) : (
-            <Who name={name} role={role} onName={setName} onRole={setRole} />
+            <div className="clockform">
+              <Name name={name} onName={setName} />
+              <Choice
+                preset={preset}
+                chosen={chosen}
+                held={held}
+                onPreset={(next) => {
+                  setPreset(next);
+                  if (next !== OWN) setChosen(given(next));
+                }}
+                onToggle={toggle}
+              />
+            </div>
           )}
           {problem && <ProblemNote problem={problem} />}
         </div>
@@ -86,59 +121,46 @@ export function InviteDialog({ onMade, onClose }: { onMade: () => void; onClose:
   );
 }
 
-interface WhoProps {
-  name: string;
-  role: InvitedRole;
-  onName: (name: string) => void;
-  onRole: (role: InvitedRole) => void;
-}
-
-function Who({ name, role, onName, onRole }: WhoProps) {
+function Name({ name, onName }: { name: string; onName: (name: string) => void }) {
   return (
-    <div className="clockform">
-      <Labelled label="Name">
-        {(id) => (
-          <input
-            id={id}
-            autoComplete="off"
-            spellCheck={false}
-            maxLength={64}
-            // biome-ignore lint/a11y/noAutofocus: this dialog is opened to type here.
-            autoFocus
-            value={name}
-            onChange={(event) => onName(event.target.value)}
-          />
-        )}
-      </Labelled>
-      <Labelled label="Role">
-        {(id) => (
-          <select id={id} value={role} onChange={(event) => onRole(event.target.value as InvitedRole)}>
-            {Object.entries(ROLES).map(([value, words]) => (
-              <option key={value} value={value}>
-                {words}
-              </option>
-            ))}
-          </select>
-        )}
-      </Labelled>
-    </div>
+    <Labelled label="Name">
+      {(id) => (
+        <input
+          id={id}
+          autoComplete="off"
+          spellCheck={false}
+          maxLength={64}
+          // biome-ignore lint/a11y/noAutofocus: this dialog is opened to type here.
+          autoFocus
+          value={name}
+          onChange={(event) => onName(event.target.value)}
+        />
+      )}
+    </Labelled>
   );
 }
 
 interface LinkProps {
   made: SignInLink;
   name: string;
-  role: InvitedRole;
+  chosen: readonly string[];
+  scopes: readonly string[];
   busy: boolean;
   onOpen: () => void;
 }
 
-function Link({ made, name, role, busy, onOpen }: LinkProps) {
+function Link({ made, name, chosen, scopes, busy, onOpen }: LinkProps) {
+  const line = [`starloom person invite ${name} --role ${roleOf(chosen)}`, ...scopes.map((one) => `--scope ${one}`)];
   return (
     <>
       <p>
-        Send this to {name}. It opens the page once, within a day, with the rights of {AS[role]}. It is not shown again.
+        Send this to {name}. It opens the page once, within a day, and is not shown again. With it, {name} may:
       </p>
+      <ul className="plainlist">
+        {mayWords(chosen).map((words) => (
+          <li key={words}>{words}</li>
+        ))}
+      </ul>
       <CopyLine line={made.lan_url || made.url} label="the link" />
       {onlyHere(made) ? (
         <div className="row wrap">
@@ -152,7 +174,7 @@ function Link({ made, name, role, busy, onOpen }: LinkProps) {
       )}
       <p className="small dim">
         It ends when your own sign-in on this page ends. For one that lasts longer, use the command line:{" "}
-        <code className="mono">{typed(`starloom person invite ${name} --role ${role}`)}</code>
+        <code className="mono">{typed(line.join(" "))}</code>
       </p>
     </>
   );

@@ -25,5 +25,7 @@ it("is for owners alone", async () => {
 it("says to which parts of the role the tokens of a person are limited", async () => {
   openPage("/settings");
   const card = await screen.findByRole("region", { name: "People" });
-  expect(await within(card).findByText(/person, limited to read, recipe:contact-sheet,/)).toBeTruthy();
+  expect(
+    await within(card).findByText(/person, may only see devices, work, answers and logs; start contact-sheet,/),
+  ).toBeTruthy();
 });
