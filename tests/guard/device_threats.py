@@ -478,4 +478,19 @@ DEVICE_THREATS = (
         ("tests/guard/test_named_answers.py::test_t196_",),
         part="an owner can let anybody sign in as anyone; a plan of one's own does not have to ask",
     ),
+    Threat(
+        "T211",
+        "somebody without a sign-in asks a hub that has no agent to hand out for one, and learns where the hub keeps"
+        " its data and whose account it is",
+        "the refusal says what is missing; where it would lie stands in the hub's log alone",
+        ("tests/guard/test_own_command.py::test_t211_",),
+    ),
+    Threat(
+        "T212",
+        "a text of a device steers the terminal of somebody who reads a document (`--json`), where JSON leaves control"
+        " signs and signs of writing direction as they are",
+        "each sign of a document that cannot be printed is written as JSON writes it: programs read the same",
+        ("tests/guard/test_terminal_texts.py::test_t212_",),
+        part="`logs --raw` and files that a person saves have what was written",
+    ),
 )
