@@ -493,4 +493,15 @@ DEVICE_THREATS = (
         ("tests/guard/test_terminal_texts.py::test_t212_",),
         part="`logs --raw` and files that a person saves have what was written",
     ),
+    Threat(
+        "T213",
+        "an operator adds rows to a list that runs, and a few kilobytes mean a million tasks, thousands of operations"
+        " look at all rows each, or the rows of two operations run at once where a list goes one at a time",
+        "items are refused before their tasks are made, a batch looks at a list once, its note is one line a list, and"
+        " new rows come behind the last one of the same batch",
+        (
+            "tests/guard/test_costly_plans.py::test_t213_",
+            "tests/core/plan/test_added_items.py::test_rows_of_two_operations_take_turns_too",
+        ),
+    ),
 )

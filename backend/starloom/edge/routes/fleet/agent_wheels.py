@@ -70,8 +70,8 @@ class Wheels:
             raise Problem(
                 Code.NOT_FOUND,
                 f"this hub has no agent to hand out: it has no wheel of {lacking}",
-                hint="Install the hub from its wheel or run it from a checkout, or put both wheels into the folder that "
-                "the hub's log names; a phone's browser joins without them.",
+                hint="Install the hub from its wheel or run it from a checkout, or put both wheels into the folder "
+                "that the hub's log names; a phone's browser joins without them.",
             )
         return [item for item in found if item["name"] not in OWN or item is _newest(item["name"], found)]
 
