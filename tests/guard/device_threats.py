@@ -504,4 +504,12 @@ DEVICE_THREATS = (
             "tests/core/plan/test_added_items.py::test_rows_of_two_operations_take_turns_too",
         ),
     ),
+    Threat(
+        "T214",
+        "an altered backup brings an agent in a folder that no backup holds, which the restored hub hands to each"
+        " device that joins or is upgraded, or a memory of work that an agent never did",
+        "a backup with such a file is refused before anything is written",
+        ("tests/guard/test_hostile_backups.py::test_t214_",),
+        part="a backup holds the hub's keys and history: who can write one for an empty folder makes another hub",
+    ),
 )
