@@ -494,4 +494,38 @@ DEVICE_THREATS = (
         ("tests/guard/test_named_answers.py::test_t196_",),
         part="an owner can let anybody sign in as anyone; a plan of one's own does not have to ask",
     ),
+    Threat(
+        "T211",
+        "somebody without a sign-in asks a hub that has no agent to hand out for one, and learns where the hub keeps"
+        " its data and whose account it is",
+        "the refusal says what is missing; where it would lie stands in the hub's log alone",
+        ("tests/guard/test_own_command.py::test_t211_",),
+    ),
+    Threat(
+        "T212",
+        "a text of a device steers the terminal of somebody who reads a document (`--json`), where JSON leaves control"
+        " signs and signs of writing direction as they are",
+        "each sign of a document that cannot be printed is written as JSON writes it: programs read the same",
+        ("tests/guard/test_terminal_texts.py::test_t212_",),
+        part="`logs --raw` and files that a person saves have what was written",
+    ),
+    Threat(
+        "T213",
+        "an operator adds rows to a list that runs, and a few kilobytes mean a million tasks, thousands of operations"
+        " look at all rows each, or the rows of two operations run at once where a list goes one at a time",
+        "items are refused before their tasks are made, a batch looks at a list once, its note is one line a list, and"
+        " new rows come behind the last one of the same batch",
+        (
+            "tests/guard/test_costly_plans.py::test_t213_",
+            "tests/core/plan/test_added_items.py::test_rows_of_two_operations_take_turns_too",
+        ),
+    ),
+    Threat(
+        "T214",
+        "an altered backup brings an agent in a folder that no backup holds, which the restored hub hands to each"
+        " device that joins or is upgraded, or a memory of work that an agent never did",
+        "a backup with such a file is refused before anything is written",
+        ("tests/guard/test_hostile_backups.py::test_t214_",),
+        part="a backup holds the hub's keys and history: who can write one for an empty folder makes another hub",
+    ),
 )

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from starloom.core.plan.batches import added_items
 from starloom.core.state.orders import Answer
 from starloom_protocol.plan import check_plan, read_recipe
 from starloom_protocol.plan.checks.graph import DEPENDENCIES_MAX
 from starloom_protocol.plan.recipe import PARAMS_MOST, PHRASES_MOST
-from starloom_protocol.records.edits import AddDependency, AddTask, DropItems
+from starloom_protocol.records.edits import AddDependency, AddItems, AddTask, DropItems
 from starloom_protocol.records.entities import Finds, Input
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
 from tests.builders import Driver, edge, plan, task
 from tests.core.plan.test_edits import edit
@@ -147,6 +148,65 @@ def test_t206_the_note_of_an_edit_is_short_however_much_it_kept() -> None:
     found = driver.shard.constellations["c1"]
     note = found.versions[str(found.head.version)].reason
     assert "and 49980 more" in note
+    assert len(note) < 1_000
+
+
+def rows(members: int) -> Driver:
+    """Return a list of one row that runs, through which so many groups go."""
+    driver = Driver("one")
+    more = [task(f"m{number}", for_each=replace(LIST, same="w")) for number in range(members - 1)]
+    driver.submit(plan(task("l"), task("w", for_each=LIST), *more))
+    driver.result(driver.take()[0], {"l": [1]})
+    return driver
+
+
+@pytest.mark.usefixtures("memory")
+@pytest.mark.parametrize(("members", "operations"), [(100, 1), (10, 40)])
+def test_t213_rows_that_mean_a_million_tasks_are_refused_early(members: int, operations: int) -> None:
+    """Rows of 20 KB for a list of a hundred groups took half a gigabyte and five seconds of the engine."""
+    driver = rows(members)
+    added = AddItems(to="w", items=canonical([0] * 10_000))
+    assert Code.PLAN_TOO_BIG in refused(edit(driver, *[added] * operations))
+    assert len(driver.shard.constellations["c1"].tasks) == 1 + members
+
+
+def test_t213_rows_one_by_one_cost_in_proportion_to_their_number() -> None:
+    """Each looked at all rows before it: 10,000 of them held up every constellation for nine seconds."""
+
+    def cost(count: int) -> int:
+        driver = rows(1)
+        one = AddItems(to="w", items=canonical([0]))
+        return calls(lambda: edit(driver, *[one] * count))
+
+    assert cost(1_000) < GROWTH_MOST * cost(500)
+
+
+def test_t213_the_fields_of_rows_are_looked_for_once() -> None:
+    """The arguments of the list's calls were read for each operation: a plan of 1 MB and 10,000 of them."""
+    driver = Driver("one")
+    args = canonical({"rate": {"each": "/rate"}, "more": list(range(3_000))})
+    driver.submit(plan(task("l"), task("w", for_each=LIST, args=args)))
+    driver.result(driver.take()[0], {"l": [{"rate": 1}]})
+    one = AddItems(to="w", items=canonical([{"rate": 2}]))
+    read: list[str] = []
+
+    def parsed(text: str) -> Any:
+        read.append(text)
+        return parse(text)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(added_items, "parse", parsed)
+        assert not edit(driver, *[one] * 200).faults
+    assert read.count(args) == 1
+
+
+def test_t213_the_note_of_an_edit_is_short_however_many_rows_it_added() -> None:
+    driver = rows(40)
+    assert not edit(driver, *[AddItems(to="w", items=canonical([0]))] * 100).faults
+    found = driver.shard.constellations["c1"]
+    note = found.versions[str(found.head.version)].reason
+    assert "100 items more for w, m0" in note
+    assert note.endswith("and 20 more")
     assert len(note) < 1_000
 
 

@@ -1,4 +1,4 @@
-"""A backup that somebody has altered (T171), and one restore after another before the hub starts (T172)."""
+"""A backup that somebody has altered (T171, T214), and one restore after another before the hub starts (T172)."""
 
 from __future__ import annotations
 
@@ -125,3 +125,22 @@ def test_t179_keys_without_a_history_are_kept_too(home: Path, tmp_path: Path) ->
     made = restore(settings_of(other), archive)
     assert made.aside is not None
     assert (made.aside / "home/keys/hub.key").read_text() == "of another hub"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "wheels/starloom_agent-99.0.0-py3-none-any.whl",
+        "Wheels/starloom_agent-99.0.0-py3-none-any.whl",
+        "agents/desk/ledger.sqlite",
+        "agents/desk/run/agent.lock",
+    ],
+)
+def test_t214_an_altered_backup_brings_no_agent_and_no_memory_of_one(home: Path, tmp_path: Path, path: str) -> None:
+    """The hub hands the newest wheel of its folder to each device that joins or is upgraded."""
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    altered(archive, add={path: b"1"})
+    with pytest.raises(Problem, match="no backup holds"):
+        restore(settings_of(other), archive)
+    assert not (other / path).exists()

@@ -1,4 +1,4 @@
-"""The folders of the hub: for no caller without a sign-in (T134), and only for owners signed in (T163)."""
+"""The folders of the hub: for no caller without a sign-in (T134, T211), and only for owners signed in (T163)."""
 
 from __future__ import annotations
 
@@ -53,6 +53,19 @@ async def test_t134_a_stranger_elsewhere_learns_no_folder_of_the_hub(
     for answer in told:
         assert "/ines" not in answer.text, answer.url
         assert "STARLOOM_HOME" not in answer.text, answer.url
+
+
+@pytest.mark.parametrize("client", [LAN, HERE])
+async def test_t211_a_hub_without_an_agent_names_no_folder(
+    tmp_path: Path, client: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with a_world(tmp_path) as world:
+        through = httpx.ASGITransport(world.app, client=(client, 50_000))
+        async with httpx.AsyncClient(transport=through, base_url=URL) as http:
+            refused = await http.get("/agent/wheels.json")
+    assert (refused.status_code, "no agent to hand out" in refused.text) == (404, True)
+    assert str(tmp_path) not in refused.text
+    assert str(tmp_path / "wheels") in caplog.text, "its owner finds the folder in the log"
 
 
 async def test_t134_a_caller_on_the_computer_of_the_hub_learns_no_folder(tmp_path: Path) -> None:

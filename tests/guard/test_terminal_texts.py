@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -152,3 +153,22 @@ def test_an_output_is_printed_as_it_was_written_where_its_reader_asks(hub: StubH
     hub.answers["GET", f"{HERE}/tasks/a/attempts/1/log"] = (200, {"text": "\x1b[32mgreen\x1b[0m"})
     assert "\x1b[32mgreen" in starloom(hub, "logs", "a", "c-1", "--raw")[1]
     assert "\x1b" not in starloom(hub, "logs", "a", "c-1")[1]
+
+
+def test_t212_a_document_steers_no_terminal_and_says_the_same(hub: StubHub) -> None:
+    """JSON itself escapes only what is below a space: not the second row of control signs, and no writing direction."""
+    named = f"{STEERS} K\u00fcche \U0001f600 \U000e0041"
+    hub.answers["GET", "/devices"] = (200, {"items": [{**DEVICE, "name": named, named: 1}]})
+    code, said = starloom(hub, "device", "ls", "--json")
+    assert code == 0, said
+    assert not [sign for sign in said if sign != "\n" and not sign.isprintable()]
+    assert "K\u00fcche \U0001f600" in said, "what a person reads stays as it is"
+    (row,) = json.loads(said)["items"]
+    assert (row["name"], row[named]) == (named, 1)
+
+
+def test_t212_a_refusal_as_a_document_steers_no_terminal(hub: StubHub) -> None:
+    hub.answers["GET", "/devices"] = (400, {"code": "bad_request", "title": STEERS, "reason": STEERS, "status": 400})
+    said = starloom(hub, "device", "ls", "--json")[1]
+    assert not [sign for sign in said if sign != "\n" and not sign.isprintable()]
+    assert json.loads(said)["problem"]["reason"] == STEERS

@@ -20,6 +20,7 @@ from starloom.client.discovery import find
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import get_constellations
+from starloom.client.terminal.escaping import document_text
 from starloom.client.terminal.typed import say
 from starloom_protocol.vocabulary import CODES, Code
 
@@ -94,8 +95,13 @@ class Invocation:
 
     def emit(self, document: Any) -> None:
         """Print a document as JSON: the whole output of a command with --json."""
-        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        _write(document)
         sys.stdout.flush()
+
+
+def _write(document: Any) -> None:
+    """Write a document to stdout as JSON that a terminal may show, whoever wrote its texts."""
+    sys.stdout.write(document_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n")
 
 
 def finish(code: Exit) -> None:
@@ -164,7 +170,7 @@ def _of_file(error: OSError) -> Exception:
 def show_problem(problem: Problem, *, as_json: bool) -> None:
     """Print a problem: a sentence, each fault with its place, the remedy; on stdout as JSON if asked for."""
     if as_json:
-        sys.stdout.write(json.dumps({"problem": problem.document}, indent=2, ensure_ascii=False) + "\n")
+        _write({"problem": problem.document})
         return
     lines = [str(problem)]
     # Several faults have each its own way out beside it; one that they share ends the whole.

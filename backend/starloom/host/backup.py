@@ -55,8 +55,12 @@ The ledger of an agent is the memory of its device: an old copy would lack work 
 """
 KEPT: Final = ("run/hub.id",)
 """Exceptions from `LEFT_OUT`."""
-_NEVER_KEPT: Final = ("redis/*", "run/*", f"{DATABASE_FILE}*", "up.lock", MARK_FILE)
-"""Files of `LEFT_OUT` that no version has kept, and that would take the place of what a restore itself puts there."""
+_NEVER_KEPT: Final = (
+    "redis/*", "run/*", f"{DATABASE_FILE}*", "up.lock", MARK_FILE, "wheels/*", "agents/*/ledger*", "agents/*/work/*",
+    "agents/*/workspace/*", "agents/*/run/*",
+)  # fmt: skip
+"""Files of `LEFT_OUT` that no version has kept: they would take the place of what a restore itself puts there, be the
+agent that the hub hands to other devices, or what an agent here remembers."""
 _OWNER_ALONE: Final = 0o700
 """The bits of a mode that a restore gives back: a hub's home is that of one user, and none of its files a way to be
 another."""

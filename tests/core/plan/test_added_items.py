@@ -134,3 +134,12 @@ def test_without_the_right_to_approve_no_items_reach_a_call_that_asks() -> None:
     driver.result(driver.take()[0], {"l": [1]})
     assert codes(edit(driver, more(2), approves=False)) == [Code.FORBIDDEN]
     assert not edit(driver, more(2)).faults
+
+
+def test_rows_of_two_operations_take_turns_too() -> None:
+    """Both stood behind the last row that was there before, so that two ran at the same time."""
+    driver = family(in_turn=True)
+    assert not edit(driver, more({"rate": 7}), more({"rate": 8})).faults
+    gates = driver.shard.constellations["c1"].incoming
+    before = [{one.source for one in gates[name].values() if one.source.startswith("h.")} for name in ("g.2", "g.3")]
+    assert before == [{"h.1"}, {"h.2"}]

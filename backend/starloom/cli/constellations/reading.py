@@ -29,7 +29,7 @@ from starloom.client.routes import (
     get_recipe_runs,
     get_schedule_run,
 )
-from starloom.client.terminal.escaping import escaped, escaped_text
+from starloom.client.terminal.escaping import document_text, escaped, escaped_text
 from starloom.client.terminal.typed import say
 from starloom_protocol.text.wording import counted, quoted
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
@@ -142,7 +142,7 @@ def events(
     while True:
         got = run.client.events(chosen, after, limit=PAGE)
         for event in got:
-            print(encode_event(event).decode() if run.as_json else event_line(event, names))
+            print(document_text(encode_event(event).decode()) if run.as_json else event_line(event, names))
             after = event.seq
         if not got:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import sys
 from typing import Final
 
@@ -23,6 +24,16 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
         raise error
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True)), error.end
+
+
+def document_text(document: str) -> str:
+    """Return a text of JSON that says the same, without a sign that steers the terminal.
+
+    Such a sign can stand in a string alone; JSON itself asks for an escape only below a space.
+    """
+    if document.replace("\n", "").isprintable():
+        return document
+    return "".join(sign if sign == "\n" or sign.isprintable() else json.dumps(sign)[1:-1] for sign in document)
 
 
 def escaped_text(text: str) -> str:

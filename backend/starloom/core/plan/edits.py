@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.plan.batches.added_items import add_items
+from starloom.core.plan.batches.added_items import add_items, notes_of
 from starloom.core.plan.batches.batch import Draft, started
 from starloom.core.plan.batches.flows import flow_faults
 from starloom.core.plan.batches.superseding import supersede
@@ -127,7 +127,7 @@ def apply_edit(
         draft.faults.extend(held_back(constellation, author, named, work.at_ms))
     if draft.faults:
         raise Refusal(*draft.faults)
-    note = "; ".join([reason, *draft.notes]) if draft.notes else reason
+    note = "; ".join([reason, *draft.notes, *notes_of(draft)])
     _commit(draft, operations, author=author, reason=note, trigger=trigger, also=also)
     return draft.number
 

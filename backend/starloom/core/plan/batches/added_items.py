@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from starloom.core.plan.batches.batch import Draft
+from starloom.core.plan.batches.batch import Draft, GrowingList
 from starloom.core.plan.groups import child_edges, child_of, list_of, turns
 from starloom.core.state.model import Constellation
 from starloom_protocol.records.edits import AddItems
@@ -24,6 +24,7 @@ from starloom_protocol.vocabulary import FINAL_GROUP_STATES, Code, GroupState
 ITEMS_MOST: Final = 10_000
 """As many as a list may have that a task makes."""
 _FAULTS_MOST: Final = 5
+_NAMED_MOST: Final = 20
 
 
 def add_items(draft: Draft, operation: AddItems, place: str) -> None:
@@ -42,11 +43,33 @@ def add_items(draft: Draft, operation: AddItems, place: str) -> None:
     if not isinstance(values, list) or not 0 < len(values) <= ITEMS_MOST:
         draft.refuse(Code.NOT_A_LIST, f"items is a list of 1 to {ITEMS_MOST} values", f"{place}.items")
         return
-    if _lacks_fields(draft, members, values, f"{place}.items"):
+    tasks = len(values) * len(members)
+    if not draft.has_room(tasks):
+        draft.refuse(Code.PLAN_TOO_BIG, f"these items are {tasks} tasks, more than the plan may have", f"{place}.items")
         return
-    old = [item for key, item in constellation.items.items() if key.startswith(f"{root}/")]
-    first = 1 + max((int(item.key) for item in (*old, *draft.new_items_of(root))), default=-1)
-    new = [Item(key=str(first + at), value=canonical(value)) for at, value in enumerate(values)]
+    growing = draft.growing.get(root) or _growing(draft, root, members)
+    if _lacks_fields(draft, growing, values, f"{place}.items"):
+        return
+    new = [Item(key=str(growing.next_key + at), value=canonical(value)) for at, value in enumerate(values)]
+    _put_items(draft, root, growing, new)
+    for member in members:
+        count = (draft.grown.get(member) or constellation.groups[member]).count + len(new)
+        draft.grown[member] = replace(constellation.groups[member], count=count)
+
+
+def _growing(draft: Draft, root: str, members: list[str]) -> GrowingList:
+    """Note a list that takes items, as it is before the first of them."""
+    constellation = draft.constellation
+    items = [item for key, item in constellation.items.items() if key.startswith(f"{root}/")]
+    last = max((int(item.key) for item in items), default=-1)
+    reads = {pointer: member for member in reversed(members) for pointer in _read_by(constellation, member)}
+    growing = draft.growing[root] = GrowingList(members=members, items=items, next_key=last + 1, reads=reads)
+    return growing
+
+
+def _put_items(draft: Draft, root: str, growing: GrowingList, new: list[Item]) -> None:
+    """Put the children of new items, and the gates of each; where items take turns, behind the last one there is."""
+    constellation, members = draft.constellation, growing.members
     for item in new:
         draft.new_items[f"{root}/{item.key}"] = item
         for member in members:
@@ -55,12 +78,21 @@ def add_items(draft: Draft, operation: AddItems, place: str) -> None:
             draft.put_spec(child)
             _put_gates(draft, child_edges(constellation, member, child, item.key, draft.number, members))
     if list_of(constellation, root).in_turn:
-        last = [item for item in old if f"{members[0]}.{item.key}" in constellation.specs][-1:]
-        _put_gates(draft, turns(constellation, members, [*last, *new], draft.number))
-    for member in members:
-        count = (draft.grown.get(member) or constellation.groups[member]).count + len(new)
-        draft.grown[member] = replace(constellation.groups[member], count=count)
-    draft.notes.append(f"{counted(len(new), 'item')} more for {', '.join(members)}")
+        there = (item for item in reversed(growing.items) if draft.spec(f"{members[0]}.{item.key}") is not None)
+        _put_gates(draft, turns(constellation, members, [*islice(there, 1), *new], draft.number))
+    growing.items += new
+    growing.next_key += len(new)
+    growing.added += len(new)
+
+
+def notes_of(draft: Draft) -> Iterator[str]:
+    """Yield what a batch has added to each list, in a line that stays short however much it was."""
+    for growing in draft.growing.values():
+        if not growing.added:
+            continue
+        others = len(growing.members) - _NAMED_MOST
+        named = ", ".join(growing.members[:_NAMED_MOST]) + (f" and {others} more" if others > 0 else "")
+        yield f"{counted(growing.added, 'item')} more for {named}"
 
 
 def _put_gates(draft: Draft, puts: list[Any]) -> None:
@@ -90,9 +122,9 @@ def _takes_items(draft: Draft, root: str, members: list[str], place: str) -> boo
     return True
 
 
-def _lacks_fields(draft: Draft, members: list[str], values: list[Any], place: str) -> bool:
+def _lacks_fields(draft: Draft, growing: GrowingList, values: list[Any], place: str) -> bool:
     """Note each item that lacks a field which a call of the family reads from it; True if there is one."""
-    read = {pointer: member for member in reversed(members) for pointer in _read_by(draft.constellation, member)}
+    read = growing.reads
     lacking = (
         (at, pointer, member)
         for at, value in enumerate(values)

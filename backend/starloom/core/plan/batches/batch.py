@@ -6,6 +6,8 @@ Owns the view of the plan as the batch leaves it, and whether a task may be edit
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from msgspec.structs import replace
 
 from starloom.core.state.model import Constellation
@@ -22,6 +24,20 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, GroupState, TaskState
 
 FAULTS_MOST = 1_000
+
+
+@dataclass
+class GrowingList:
+    """A list that a batch adds items to; looked at once, however many operations add some.
+
+    `reads` has the field of an item that a call reads, and the group of that call; `added` is how many items are new.
+    """
+
+    members: list[str]
+    items: list[Item]
+    next_key: int
+    reads: dict[str, str]
+    added: int = 0
 
 
 class Draft:
@@ -46,9 +62,7 @@ class Draft:
         self.grown: dict[str, GroupRecord] = {}
         self.faults: list[Fault] = []
         self.notes: list[str] = []
-
-    def new_items_of(self, root: str) -> list[Item]:
-        return [item for key, item in self.new_items.items() if key.startswith(f"{root}/")]
+        self.growing: dict[str, GrowingList] = {}
 
     def spec(self, task: str) -> TaskSpec | None:
         return self.specs[task] if task in self.specs else self.constellation.specs.get(task)
@@ -70,6 +84,11 @@ class Draft:
             return False
         self.refuse(Code.PLAN_TOO_BIG, "the batch is not looked at beyond this place", place)
         return True
+
+    def has_room(self, tasks: int) -> bool:
+        """Tell whether so many tasks more may be made before the whole batch is judged; it may remove others yet."""
+        total = len(self.constellation.specs) + len(self.added) - len(self.removed) + tasks
+        return total <= 2 * self.work.shard.settings.tasks_most
 
     def editable(self, task: str, place: str) -> TaskSpec | None:
         """Return a task's spec if this batch may change it, else note the fault."""

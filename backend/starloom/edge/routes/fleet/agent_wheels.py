@@ -64,11 +64,14 @@ class Wheels:
         names = {item["name"] for item in found}
         missing = [name for name in OWN if name not in names]
         if missing:
+            lacking = " and ".join(missing)
+            # Anybody may ask, so only the log says where the hub keeps its data.
+            _log.warning("no agent to hand out: there is no wheel of %s in %s", lacking, self._folder)
             raise Problem(
                 Code.NOT_FOUND,
-                f"this hub has no agent to hand out: there is no wheel of {' and '.join(missing)} in {self._folder}",
-                hint="Install the hub from its wheel or run it from a checkout, or put both wheels into that folder; "
-                "a phone's browser joins without them.",
+                f"this hub has no agent to hand out: it has no wheel of {lacking}",
+                hint="Install the hub from its wheel or run it from a checkout, or put both wheels into the folder "
+                "that the hub's log names; a phone's browser joins without them.",
             )
         return [item for item in found if item["name"] not in OWN or item is _newest(item["name"], found)]
 
