@@ -130,7 +130,7 @@ def so_far(constellation: Constellation, fleet: Fleet) -> str:
     progress = constellation.progress
     devices = [device for device, count in progress.devices.items() if count]
     total = len(constellation.tasks) - progress.looks + goals_without_answer(constellation)
-    where = _named(sorted(_name(fleet, device) for device in devices))
+    where = _named(sorted(device_name(fleet, device) for device in devices))
     parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
     parts.extend(_checks(progress.checked))
     parts.extend(_reused(progress.reused))
@@ -300,7 +300,7 @@ def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> lis
         device = constellation.tasks[task].device
         if device is not None:
             found.update(dict.fromkeys(first_folders(fleet, spec, [device]).items()))
-    named = [f"{quoted(folder)} on {_name(fleet, device)}" for device, folder in found]
+    named = [f"{quoted(folder)} on {device_name(fleet, device)}" for device, folder in found]
     if not named:
         return []
     more = len(named) - _FOLDERS_NAMED
@@ -310,12 +310,7 @@ def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> lis
 
 def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:
     devices = dict.fromkeys(constellation.tasks[task].device for task in done)
-    return _named(list(dict.fromkeys(_name(fleet, device) for device in devices if device is not None)))
-
-
-def _name(fleet: Fleet, device: str) -> str:
-    known = fleet.devices.get(device)
-    return known.name if known else device
+    return _named(list(dict.fromkeys(device_name(fleet, device) for device in devices if device is not None)))
 
 
 def _named(names: list[str]) -> str:
@@ -418,7 +413,7 @@ def _unseen_notices(constellation: Constellation, fleet: Fleet, tasks: list[str]
     for task in tasks[:3]:
         attempt, device = constellation.last_attempt(task), constellation.tasks[task].device
         why = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
-        where = f" on {_name(fleet, device)}" if device else ""
+        where = f" on {device_name(fleet, device)}" if device else ""
         said.append(f"No notice was shown{where}{why}.")
     return said
 
@@ -454,10 +449,7 @@ def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
 
 
 def _broken_by(constellation: Constellation, task: str, record: TaskRecord) -> str:
-    for number in range(record.attempt - 1, 0, -1):
-        earlier = constellation.attempts.get(f"{task}/{number}")
-        if earlier is None or earlier.round != record.round:
-            break
+    for earlier in constellation.tried(task, record.attempt - 1, record.round):
         late = earlier.late or ""
         fenced = earlier.end is AttemptEnd.INTERRUPTED and earlier.code is Code.FENCED
         if fenced or late.startswith(Code.FENCED):

@@ -19,7 +19,7 @@ from starloom.core.rights.authorship import check_undo
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
 from starloom.core.state.inputs import UndoRequested
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.work import Refusal, Work, fault
+from starloom.core.state.work import Refusal, Work, fault, named_constellation
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
 from starloom_protocol.records.entities import (
     Attempt,
@@ -55,9 +55,7 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         Refusal: there is nothing to undo, it is not the work of this author, a named task cannot be undone, or work
             is still under way.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    if constellation is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    constellation = named_constellation(work, item.constellation)
     head = constellation.head
     check_undo(constellation, work.by, approves=item.approves)
     if not head.version or head.state is ConstellationState.CANCELLING:

@@ -35,6 +35,7 @@ from starloom.core.state.work import (
     close_questions,
     fault,
     moved,
+    named_constellation,
     repeats,
     unattend,
 )
@@ -74,9 +75,7 @@ _TRIGGERS = {
 
 def on_control(work: Work, item: ControlRequested) -> None:
     """Carry out one control as a whole, or refuse it."""
-    constellation = work.shard.constellations.get(item.constellation)
-    if constellation is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    constellation = named_constellation(work, item.constellation)
     if item.task is None:
         action = _OF_CONSTELLATION.get(item.action)
         if action is None:

@@ -24,7 +24,7 @@ from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import ControlRequested, ForkRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import redone, set_ranks
-from starloom.core.state.work import Put, Refusal, Work, fault, repeats
+from starloom.core.state.work import Put, Refusal, Work, fault, named_constellation, repeats
 from starloom_protocol.records.edits import LoweredPlan, UpdateTask
 from starloom_protocol.records.entities import (
     Attempt,
@@ -67,9 +67,7 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         work.answer({"id": before})
         return
     shard = work.shard
-    origin = shard.constellations.get(item.origin)
-    if origin is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.origin}"))
+    origin = named_constellation(work, item.origin)
     if item.constellation in shard.constellations:
         raise Refusal(fault(Code.CONFLICT, f"a constellation {item.constellation} exists"))
     if item.version < 1:

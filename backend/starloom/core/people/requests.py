@@ -32,6 +32,7 @@ from starloom.core.state.work import (
     check_claim,
     fault,
     moved,
+    named_constellation,
     named_job,
     unattend,
 )
@@ -356,8 +357,6 @@ def _decide_person(work: Work, constellation: Constellation, question: Question,
 
 def on_fault_noted(work: Work, item: FaultNoted) -> None:
     """Note a fault of the lab in a constellation that ran meanwhile, so that a reader of its log sees it."""
-    constellation = work.shard.constellations.get(item.constellation)
-    if constellation is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    constellation = named_constellation(work, item.constellation)
     work.emit(constellation, EventKind.FAULT_INJECTED, "", [("head", "", constellation.head)], note=item.note)
     work.answer({"seq": constellation.seq})

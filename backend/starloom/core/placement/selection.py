@@ -300,10 +300,7 @@ def _is_spared(device: Device) -> bool:
 def avoided(constellation: Constellation, task: str, record: TaskRecord) -> dict[str, int]:
     """Return the devices that failed this task in this round by a fault of theirs, with the kind of the last one."""
     devices: dict[str, int] = {}
-    for number in range(record.attempt, 0, -1):
-        attempt = constellation.attempts.get(f"{task}/{number}")
-        if attempt is None or attempt.round != record.round:
-            break
+    for attempt in constellation.tried(task, record.attempt, record.round):
         if attempt.end is AttemptEnd.LOST:
             devices.setdefault(attempt.device, _SILENT)
         elif attempt.code is not None and CODES[attempt.code].code_class is CodeClass.DEVICE:
@@ -505,13 +502,8 @@ def _may_probe(
     """Tell whether a task may probe a device: it may be repeated, and is not one that failed there."""
     if (spec.repeatability or fleet.tools[device][demand.tool].repeatability) not in REPEATABLE:
         return False
-    for number in range(record.attempt, 0, -1):
-        attempt = constellation.attempts.get(f"{spec.id}/{number}")
-        if attempt is None or attempt.round != record.round:
-            return True
-        if attempt.device == device and hinders_its_tool(attempt):
-            return False
-    return True
+    tried = constellation.tried(spec.id, record.attempt, record.round)
+    return not any(attempt.device == device and hinders_its_tool(attempt) for attempt in tried)
 
 
 def _least_busy(

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from starloom.core.placement import off_devices
 from starloom.core.placement.absent_devices import gone
-from starloom.core.placement.selection import is_able, judge_device, nearest, offering
+from starloom.core.placement.selection import is_able, is_named, judge_device, nearest, offering
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, demand_key, queueable
@@ -73,7 +73,9 @@ def device_gone(work: Work, device: Device) -> None:
         if constellation.head.state is not ConstellationState.ACTIVE:
             continue
         waiting = [constellation.specs[task] for task, record in constellation.tasks.items() if queueable(record)]
-        named = {demand_key(spec): spec for spec in waiting if spec.device is not None and _names(spec.device, device)}
+        named = {
+            demand_key(spec): spec for spec in waiting if spec.device is not None and is_named(spec.device, device)
+        }
         for spec in named.values():
             _attend(work, constellation, spec)
 
@@ -93,12 +95,6 @@ def is_awaited(work: Work, wanted: str) -> bool:
 def _is_over(constellation: Constellation, task: str) -> bool:
     record = constellation.tasks.get(task)
     return record is not None and record.state in FINAL_TASK_STATES
-
-
-def _names(selector: Selector, device: Device) -> bool:
-    if selector.id == device.id or selector.name == device.name or selector.name in device.former_names:
-        return True
-    return any(_names(one, device) for one in selector.any)
 
 
 def _says(selector: Selector, name: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from starloom.core.state.inputs import DraftClosed, DraftOpened
 from starloom.core.state.model import Constellation
-from starloom.core.state.work import Refusal, Work, fault
+from starloom.core.state.work import Refusal, Work, fault, named_constellation
 from starloom_protocol.records.entities import Draft, Fault
 from starloom_protocol.stream.authors import ENGINE, name_of
 from starloom_protocol.stream.events import EventKind
@@ -47,9 +47,7 @@ def on_opened(work: Work, item: DraftOpened) -> None:
 
 def on_closed(work: Work, item: DraftClosed) -> None:
     """Close a draft that a person has applied or left; idempotent."""
-    constellation = work.shard.constellations.get(item.constellation)
-    if constellation is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    constellation = named_constellation(work, item.constellation)
     close(work, constellation, work.by)
     work.answer({"closed": True})
 
@@ -61,9 +59,7 @@ def close(work: Work, constellation: Constellation, by: str) -> None:
 
 
 def _live(work: Work, name: str) -> Constellation:
-    constellation = work.shard.constellations.get(name)
-    if constellation is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {name}"))
+    constellation = named_constellation(work, name)
     if name not in work.shard.live:
         state = constellation.head.state
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the constellation is {state}: there is nothing to edit"))

@@ -28,7 +28,7 @@ from starloom.core.state.inputs import EditProposed
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN
 from starloom.core.state.tasks.graph import find_cycle, raise_ranks
-from starloom.core.state.work import Put, Refusal, Work, change_task, close_question, fault, moved
+from starloom.core.state.work import Put, Refusal, Work, change_task, close_question, fault, moved, named_constellation
 from starloom_protocol.records.edits import (
     AddDependency,
     AddItems,
@@ -138,9 +138,7 @@ def on_edit(work: Work, item: EditProposed, *, open_rounds: Callable[[Constellat
     `open_rounds` gives the tasks that the edit retries their new round, so that they may be edited; it comes before the
     check of the state, since it opens a constellation that has ended. An edit that only retries makes no version.
     """
-    constellation = work.shard.constellations.get(item.constellation)
-    if constellation is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    constellation = named_constellation(work, item.constellation)
     scope = f"edit/{constellation.name}"
     made = made_before(work, item.caller, scope, item.idempotency)
     if made is not None:

@@ -32,6 +32,7 @@ from starloom.core.rights.consent import may_run_on, selector_of, within
 from starloom.core.rights.envelope import devices_of
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY
+from starloom.core.state.tasks.roles import device_name
 from starloom_protocol.records.edits import EditOperation, Supersede
 from starloom_protocol.records.entities import Dependency, TaskSpec
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
@@ -77,7 +78,9 @@ def wider_than_approved(
     pairs = was.device_pairs(flows.values()) if new else set()
     for edge in new:
         beyond = sorted(now.device_pairs([edge]) - pairs)
-        wider += [f"values would go from {_name(fleet, a)} to {_name(fleet, b)}" for a, b in beyond if a != b]
+        wider += [
+            f"values would go from {device_name(fleet, a)} to {device_name(fleet, b)}" for a, b in beyond if a != b
+        ]
     return list(dict.fromkeys(wider))
 
 
@@ -181,7 +184,7 @@ def _beyond(scope: Scope, spec: TaskSpec, allowed: Mapping[str, _Power], calls: 
     if turns:
         wider.append(f"{spec.id} would call {spec.tool} up to {turns} times, and it does more than read")
     for device in devices:
-        power, name = _power_on(fleet, device, spec), _name(fleet, device)
+        power, name = _power_on(fleet, device, spec), device_name(fleet, device)
         given = allowed.get(device)
         if given is None:
             wider.append(f"{spec.id} would use {name}")
@@ -210,11 +213,6 @@ def _power_on(fleet: Fleet, device: str, spec: TaskSpec) -> _Power:
     offer = offers[spec.tool or ""]
     grants = frozenset(one.grant for one in named_offers(spec, offers) if one.grant is not None)
     return _Power(effects_of_call(offer, spec, offers_in(fleet)) | grants, places_of(offer, spec))
-
-
-def _name(fleet: Fleet, device: str) -> str:
-    found = fleet.devices.get(device)
-    return found.name if found is not None else device
 
 
 def needs_a_person(

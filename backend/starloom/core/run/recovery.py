@@ -163,12 +163,8 @@ def _kills_agents(case: Case) -> bool:
 
 
 def _before(case: Case) -> Iterator[Attempt]:
-    """Yield the earlier attempts of the same round, the newest first."""
-    for number in range(case.number - 1, 0, -1):
-        earlier = case.constellation.attempts.get(f"{case.spec.id}/{number}")
-        if earlier is None or earlier.round != case.record.round:
-            return
-        yield earlier
+    """Return the earlier attempts of the same round, the newest first."""
+    return case.constellation.tried(case.spec.id, case.number - 1, case.record.round)
 
 
 def _died_over_it(ended: Attempt) -> bool:
@@ -400,8 +396,7 @@ def _harmless(attempt: Attempt) -> bool:
 
 def _earlier(constellation: Constellation, task: str, record: TaskRecord) -> list[Attempt]:
     """Return the ended attempts of the present round."""
-    made = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
-    return [item for item in made if item is not None and item.end is not None and item.round == record.round]
+    return [item for item in constellation.tried(task, record.attempt, record.round) if item.end is not None]
 
 
 def _first_able(work: Work, spec: TaskSpec) -> int | None:

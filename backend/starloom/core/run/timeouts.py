@@ -82,10 +82,7 @@ def taken_ms(constellation: Constellation, task: str, record: TaskRecord, now_ms
     of a device for which the policy waits are excluded.
     """
     taken = -record.stood_ms
-    for number in range(record.attempt, 0, -1):
-        attempt = constellation.attempts.get(f"{task}/{number}")
-        if attempt is None or attempt.round != record.round:
-            break
+    for attempt in constellation.tried(task, record.attempt, record.round):
         taken += (attempt.ended_ms or now_ms) - attempt.leased_ms
     if record.absent_since_ms:
         return taken - (now_ms - record.absent_since_ms)

@@ -266,6 +266,12 @@ class Constellation(Stream):
         """Return attempt `number` of a task."""
         return self.attempts[f"{task}/{number}"]
 
+    def tried(self, task: str, number: int, in_round: int) -> Iterator[Attempt]:
+        """Yield the attempts of a task in one round from attempt `number` down, the newest first."""
+        while (attempt := self.attempts.get(f"{task}/{number}")) is not None and attempt.round == in_round:
+            yield attempt
+            number -= 1
+
     def last_attempt(self, task: str) -> Attempt | None:
         """Return the newest attempt of a task, None if it never had one."""
         record = self.tasks.get(task)

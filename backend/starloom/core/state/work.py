@@ -74,6 +74,18 @@ def check_claim(job: Job, worker: str) -> None:
         raise Refusal(fault(Code.CONFLICT, f"{holder}, so this may rest on an older state"))
 
 
+def named_constellation(work: Work, name: str) -> Constellation:
+    """Return the constellation that a caller names.
+
+    Raises:
+        Refusal: there is none.
+    """
+    found = work.shard.constellations.get(name)
+    if found is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {name}"))
+    return found
+
+
 def named_job(work: Work, constellation: str, job: str, *kinds: str, called: str = "job") -> tuple[Constellation, Job]:
     """Return the job that a worker names, with its constellation; of one of the kinds, if any are given.
 
