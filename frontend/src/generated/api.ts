@@ -5494,9 +5494,10 @@ export interface components {
         };
         /**
          * RuleRow
-         * @description A rule of a plan.
+         * @description A rule of a plan; `calls` are the calls of tasks that it may add or change, as `tell: notify`.
          */
         RuleRow: {
+            calls: string[];
             name: string;
             reason: string;
             task: string | null;

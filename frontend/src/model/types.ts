@@ -44,6 +44,7 @@ export type {
   RequestPreview,
   RoleRow,
   RoleSetting,
+  RuleRow,
   RunCourse,
   RunRow,
   RunWhatIf,

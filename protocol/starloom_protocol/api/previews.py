@@ -153,11 +153,12 @@ ResultRow = TypedDict("ResultRow", {"title": str, "from": str, "show": str})
 
 
 class RuleRow(TypedDict):
-    """A rule of a plan."""
+    """A rule of a plan; `calls` are the calls of tasks that it may add or change, as `tell: notify`."""
 
     name: str
     task: str | None
     reason: str
+    calls: list[str]
 
 
 class SecretNeed(TypedDict):

@@ -47,3 +47,13 @@ def test_words_that_start_nothing_are_told_the_way_out() -> None:
         console.print(preview_text(cast(Any, {"tasks": [], "understood": understood})))
     assert "*New request*, *Build*" in shown.get()
     assert "starloom submit -f PLAN.yaml" in shown.get()
+
+
+def test_a_rule_is_named_with_the_calls_that_it_may_add() -> None:
+    task = {"id": "copy", "device": "pi", "devices": [], "tool": "fs.write", "effects": [], "why": "named"}
+    rule = {"name": "late", "task": "copy", "reason": "the copy failed", "calls": ["tell: notify"]}
+    found = {"name": "Copy", "tasks": [task], "missing_grants": [], "warnings": [], "effects": [], "rules": [rule]}
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(preview_text(cast(Any, {**found, "asks_approval": False, "plan_hash": "x"})))
+    assert "rule late after copy: the copy failed, may run tell: notify\n" in shown.get()

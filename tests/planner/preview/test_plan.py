@@ -403,3 +403,19 @@ def test_a_preview_says_that_a_call_may_overwrite() -> None:
     said = "copy may overwrite files that are there already at 'b'."
     assert said in warned(on_clash="replace")
     assert said not in warned()
+
+
+def test_a_preview_names_the_calls_that_a_rule_may_add() -> None:
+    view = sample()
+    when = {"task": "say", "event": "failed"}
+    tell = {"id": "tell", "tool": "notify", "args": {"text": "it failed"}}
+    document = {
+        "starloom": 1,
+        "name": "Say",
+        "tasks": [{"id": "say", "tool": "notify", "args": {"text": "begun"}}],
+        "rules": [{"name": "late", "when": when, "edit": [{"add_task": tell}], "reason": "nobody was told"}],
+    }
+    check = check_plan(document)
+    assert check.plan is not None, check.faults
+    (rule,) = planning(view).preview(check.plan)["rules"]
+    assert rule == {"name": "late", "task": "say", "reason": "nobody was told", "calls": ["tell: notify"]}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         GrantLine,
         PlanPreview,
         RequestPreview,
+        RuleRow,
         SecretNeed,
         TaskPreviewRow,
         Understood,
@@ -41,6 +42,7 @@ def preview_text(found: RequestPreview) -> RenderableType:
         effects = ", ".join(effect_words(task["tool"], task["effects"]))
         table.add_row(*(escape(text) for text in (task["id"], device, does, effects, task["why"])))
     parts.append(Fitted(table, spared=("why there", "tool")))
+    parts.extend(_rule_line(rule) for rule in found.get("rules", []))
     for missing in found["missing_grants"]:
         parts.extend(_lacking(missing))
     parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
@@ -99,6 +101,12 @@ def _trial(understood: Understood | None) -> list[RenderableType]:
         return []
     like = "as it did then" if first["trial"]["last_at"] else "as shown here"
     return [Text(f"{first['recipe']} is {trial_line(first['trial'])}. With --approve HASH it runs {like}.")]
+
+
+def _rule_line(rule: RuleRow) -> Text:
+    at = f" after {rule['task']}" if rule["task"] else ""
+    may = f", may run {listed(rule['calls'])}" if rule["calls"] else ""
+    return Text(typed(f"rule {rule['name']}{at}: {rule['reason']}{may}"))
 
 
 def _secret_line(secret: SecretNeed) -> Text:

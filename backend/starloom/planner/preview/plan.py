@@ -18,7 +18,13 @@ from starloom.core.people.approvals import needs_approval, plan_effects
 from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
 from starloom.core.placement.selection import Candidate, is_beyond_grants, judge_device, selects
-from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in, overwriting_words
+from starloom.core.rights.call_effects import (
+    effects_of_call,
+    effects_of_task,
+    offers_in,
+    overwriting_words,
+    specs_by_rules,
+)
 from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.rights.first_folders import first_folders
 from starloom.core.state.model import Access, Fleet
@@ -43,11 +49,11 @@ from starloom.planner.preview.secret_flow import (
     template_warnings,
 )
 from starloom.process.program import on_device
-from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
+from starloom_protocol.api.previews import GrantLine, PlanPreview, RuleRow, TaskPreviewRow
 from starloom_protocol.plan.checks.findings import topics
 from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.records.entities import Device, ForEach, RuleRecord, Selector, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
 from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE
 from starloom_protocol.text.wording import few, quoted
@@ -141,7 +147,7 @@ class Preview:
             "effects": list(self.effects),
             "asks_approval": self.asks_approval,
             "results": [{"title": item.title, "from": item.source, "show": item.show} for item in self.plan.results],
-            "rules": [{"name": rule.name, "task": rule.task, "reason": rule.reason} for rule in self.plan.rules],
+            "rules": [_plain_rule(rule, self.plan) for rule in self.plan.rules],
             "cost": None,
             "estimate": None,
             "warnings": list(self.warnings),
@@ -151,6 +157,11 @@ class Preview:
 
 def _plain_grant(item: MissingGrant) -> GrantLine:
     return {"device": item.device, "grant": item.grant, "line": item.line, "task": item.task}
+
+
+def _plain_rule(rule: RuleRecord, plan: LoweredPlan) -> RuleRow:
+    calls = [f"{spec.id}: {spec.tool}" for spec in specs_by_rules([rule], plan.specs)]
+    return {"name": rule.name, "task": rule.task, "reason": rule.reason, "calls": calls}
 
 
 def _plain_task(task: TaskPreview) -> TaskPreviewRow:

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskPreviewRow } from "../../../model/types.ts";
-import { askedWords, heldWords, isTyped, tasksNow } from "./PreviewCard.tsx";
+import { askedWords, heldWords, isTyped, ruleWords, tasksNow } from "./PreviewCard.tsx";
 
 const task = (id: string, more: Partial<TaskPreviewRow> = {}) =>
   ({ id, each: null, goal: null, ...more }) as TaskPreviewRow;
@@ -10,6 +10,14 @@ describe("the count of a preview", () => {
     const tasks = [task("list"), task("copy", { each: "folders" }), task("tell"), task("find", { goal: "find it" })];
     expect(tasksNow({ tasks })).toBe("2 tasks now; copy repeats for each item found");
     expect(tasksNow({ tasks: [task("list", { each: "turn 1 of 3" })] })).toBe("1 task now");
+  });
+});
+
+describe("a rule of a plan", () => {
+  it("is said with the calls that it may add", () => {
+    const rule = { name: "late", task: "copy", reason: "the copy failed", calls: ["tell: notify"] };
+    expect(ruleWords(rule)).toBe("Rule late after copy: the copy failed. It may run tell: notify.");
+    expect(ruleWords({ ...rule, task: null, calls: [] })).toBe("Rule late: the copy failed.");
   });
 });
 

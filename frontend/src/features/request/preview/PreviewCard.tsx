@@ -4,7 +4,7 @@ import { devices } from "../../../model/fleet/fleet.ts";
 import { about } from "../../../model/plan/estimate.ts";
 import { shownEffects, TO_THE_TRASH } from "../../../model/plan/planInShort.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
-import type { GrantLine, RequestPreview, TaskPreviewRow } from "../../../model/types.ts";
+import type { GrantLine, RequestPreview, RuleRow, TaskPreviewRow } from "../../../model/types.ts";
 import { plural } from "../../../model/words/words.ts";
 import { useMay } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
@@ -40,6 +40,12 @@ export function heldWords({ held }: Pick<RequestPreview, "held">): string {
   return `Held until somebody gives what is missing: ${named}${more}`;
 }
 
+/** `Rule late after copy: the copy failed. It may run tell: notify`: an edit that the plan makes when a task has ended. */
+export function ruleWords({ name, task, reason, calls }: RuleRow): string {
+  const may = calls.length > 0 ? ` It may run ${calls.join(", ")}.` : "";
+  return `Rule ${name}${task ? ` after ${task}` : ""}: ${reason}.${may}`;
+}
+
 export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet: StreamModel }) {
   const tag = (device: string | null | undefined): string => {
     if (!device) return "";
@@ -63,6 +69,12 @@ export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet
           The first {SHOWN_MOST} of {preview.tasks.length} tasks.
         </p>
       )}
+      {(preview.rules ?? []).slice(0, SHOWN_MOST).map((rule) => (
+        <p key={rule.name} className="warning">
+          <Glyph name="chevrons" />
+          <span>{ruleWords(rule)}</span>
+        </p>
+      ))}
       <SecretLines secrets={preview.secrets ?? []} />
       {(preview.warnings ?? []).slice(0, SHOWN_MOST).map((text) => {
         return (
