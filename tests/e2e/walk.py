@@ -108,7 +108,8 @@ _COVERED = """([least, words, arrow]) => {
       const style = getComputedStyle(one);
       pen.font = style.font;
       const room = one.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - arrow;
-      return pen.measureText(one.selectedOptions[0]?.text ?? "").width > room + 1 ? room - pen.measureText("...").width : null;
+      const whole = pen.measureText(one.selectedOptions[0]?.text ?? "").width;
+      return whole > room + 1 ? room - pen.measureText("...").width : null;
     }
     // Words for a screen reader alone are one pixel wide.
     const cut = [one, ...one.querySelectorAll("*")].filter((part) => part.innerText && part.clientWidth > 1 &&

@@ -287,7 +287,7 @@ def check_undo(constellation: Constellation, author: str, *, approves: bool) -> 
     if approves or who(asked_by) == who(author):
         return
     reason = f"{told_name(asked_by)} asked for this work, and {told_name(author)} may undo own work only"
-    hint = f"Ask {told_name(asked_by)}, or somebody who may answer approvals: `starloom undo {constellation.id}`."
+    hint = f"Ask {told_name(asked_by)}, or somebody who may answer approvals: `starloom undo {constellation.head.id}`."
     raise Refusal(fault(Code.FORBIDDEN, reason, "", hint))
 
 
