@@ -418,4 +418,12 @@ MIND_THREATS = (
         ),
         part="a sentence that cites a failed task and says that it went well is believed, as words are not understood",
     ),
+    Threat(
+        "T215",
+        "a model, or a text that it obeys, has the question before its work go to a person of its choice alone, so"
+        " that whoever asked for the work cannot say no",
+        "a question in a plan or edit of a model names only whoever asked for it and people in a person's words",
+        ("tests/guard/test_named_answers.py::test_t215_",),
+        part="a whole plan that an assistant submits may name people; they need the right to answer",
+    ),
 )

@@ -1,4 +1,4 @@
-"""T196: someone who was not asked answers a question that names its people, or goes round it in the running plan."""
+"""Questions that name their people: someone else answers or goes round one (T196), a model chooses them (T215)."""
 
 from __future__ import annotations
 
@@ -133,6 +133,39 @@ def test_t196_a_plan_asks_only_people_who_may_answer(name: str, said: str) -> No
     assert [(item.code, item.place) for item in refused.faults] == [(Code.PLAN_INVALID, "tasks.ok.ask")]
     assert said in refused.faults[0].reason
     assert codes(edit(driver, asks(name), by=OWNER, scope="owner")) == [Code.PLAN_INVALID]
+
+
+def planned(words: str, *names: str) -> tuple[WatchedDriver, Answer]:
+    """Return what the hub says to a plan of its model, for a request of ann, that asks these people."""
+    driver = asked("jonas")
+    driver.do(i.RequestReceived(id=driver.ident(), by=STARTER, constellation="c2", request=words))
+    who: dict[str, Any] = {"by": "worker:w", "constellation": "c2", "job": "plan-1", "worker": "w"}
+    driver.do(i.JobClaimed(id=driver.ident(), ttl_ms=60_000, **who))
+    made = plan(task("ok", tool=None, person="All of it?", ask=list(names), choices=CHOICES), task("do"), edge("ok>do"))
+    return driver, driver.do(i.PlanProposed(id=driver.ident(), by_model=True, plan=made, **who))
+
+
+@pytest.mark.parametrize("words", ["clean up", "clean up like jonasson", "clean up jonas-old"])
+def test_t215_a_model_does_not_choose_who_answers(words: str) -> None:
+    driver, refused = planned(words, "jonas")
+    assert codes(refused) == [Code.FORBIDDEN]
+    assert "ok" not in driver.shard.constellations["c2"].specs
+
+
+@pytest.mark.parametrize(("words", "name"), [("ask Jonas, then clean up", "jonas"), ("clean up", "")])
+def test_t215_a_person_says_who_answers(words: str, name: str) -> None:
+    driver, taken = planned(words, *([name] if name else []))
+    assert not taken.faults
+    assert "ok" in driver.shard.constellations["c2"].specs
+
+
+def test_t215_no_edit_of_a_model_adds_a_question_to_somebody_it_chose() -> None:
+    driver = asked("jonas")
+    for by in ("model", "assistant:ann"):
+        more = AddTask(spec=task("more", tool=None, person="All of it?", ask=["jonas"], choices=CHOICES))
+        assert codes(edit(driver, more, by=by)) == [Code.FORBIDDEN]
+    more = AddTask(spec=task("more", tool=None, person="All of it?", choices=CHOICES))
+    assert not edit(driver, more, by="model").faults
 
 
 def test_everybody_reads_who_is_asked() -> None:

@@ -16,7 +16,7 @@ from starloom.core.people.recipes.runs import version_now
 from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
 from starloom.core.plan.starting import install_plan
-from starloom.core.rights.authorship import check_asked, check_plan, check_word
+from starloom.core.rights.authorship import check_addressed, check_asked, check_plan, check_word
 from starloom.core.rights.reserved import check_devices, check_planned
 from starloom.core.run import judgement, recovery
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
@@ -221,6 +221,7 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
         if item.by_model:
             check_plan(author, item.plan, approves=False, controls=head.controls)
             check_asked(work.shard.access.principals, item.plan.specs)
+            check_addressed(work.shard.fleet, constellation, item.plan)
         check_planned(work.shard.fleet, constellation, item.plan, by_model=item.by_model)
         try:
             _install(work, constellation, item.plan, head.plan_hash, author=author, asked_in_words=words)

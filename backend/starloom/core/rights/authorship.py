@@ -19,7 +19,7 @@ from starloom.core.rights.call_effects import (
     wide_trash,
 )
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
-from starloom.core.rights.reserved import edited
+from starloom.core.rights.reserved import edited, is_kept_by_model, persons_words, says
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.access import Principal
@@ -47,6 +47,7 @@ _FLEET = "It needs the role operator and the scope fleet, in a plan of your own:
 _OWN_PLAN = "Submit a plan of its own for it: a person approves it whole."
 _SECRET = "Ask a person to submit the plan, or to save it as a recipe; a recipe waits for a person and may name one."
 _SENTENCE = "Leave `sentence` out: the answer says what was done, and words of a model have cites."
+_ASK = "Leave `ask` out: whoever may answer is asked. A person who asks for this may name whom to ask."
 _GUARDED_ACTIONS = frozenset({"mark", "release", "retry_from", "skip"})
 
 
@@ -166,6 +167,7 @@ def check_edit(
         faults += [_adds_items(author) for one in operations if isinstance(one, AddItems)]
         faults += [_names_secret(author, name) for name in _secrets_touched(constellation, before, flows, changed)]
         faults += edited(fleet, constellation, before, changed)
+        faults += _chosen(constellation, changed)
     if not approves and constellation.head.state is not ConstellationState.AWAITING_APPROVAL:
         wide = wide_trash(constellation.specs.values(), constellation.deps.values())
         trashing = [wide[spec.id] for spec in changed if spec.id in wide]
@@ -210,6 +212,34 @@ def _unknown(principals: Mapping[str, Principal], asking: Iterable[TaskSpec]) ->
             why = f"has the role {people[name].role} and may not answer" if name in people else "is not known here"
             hint = f"Those who may answer: {', '.join(able)}."
             yield fault(Code.PLAN_INVALID, f"{name} {why}", f"tasks.{spec.id}.ask", hint)
+
+
+def check_addressed(fleet: Fleet, constellation: Constellation, plan: LoweredPlan) -> None:
+    """Refuse a model's plan whose question names people whom no person named: it would choose who says yes.
+
+    A recipe that a person keeps may name whom it likes; what the model gave as its values may not.
+
+    Raises:
+        Refusal: with every fault.
+    """
+    specs = [*plan.specs, *specs_by_rules(plan.rules, plan.specs)]
+    faults = _chosen(constellation, specs)
+    if plan.recipe is not None and not is_kept_by_model(fleet, plan.recipe):
+        faults = [one for spec in specs for one in _chosen(constellation, [spec]) if says(plan.params, spec.ask)]
+    if faults:
+        raise Refusal(*faults)
+
+
+def _chosen(constellation: Constellation, specs: Iterable[TaskSpec]) -> list[Fault]:
+    """Return a fault for each person to whom a question goes, and who neither asked for this nor was named for it."""
+    words, author = persons_words(constellation), constellation.head.author
+    asker = name_of(author) if is_person(author) else ""
+    return [
+        fault(Code.FORBIDDEN, f"a model may not choose that {name} answers, whom nobody named", spec.id, _ASK)
+        for spec in specs
+        for name in spec.ask
+        if name != asker and not says(words, [name])
+    ]
 
 
 def is_asked(spec: TaskSpec, author: str) -> bool:

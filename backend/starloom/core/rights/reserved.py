@@ -143,11 +143,13 @@ def _selectors(value: Any) -> Iterator[Selector]:
 
 def _says(words: str, fleet: Fleet, device: str) -> bool:
     known = fleet.devices[device]
+    return says(words, (known.id, known.name, *known.former_names))
+
+
+def says(words: str, names: Iterable[str]) -> bool:
+    """Tell whether words have one of these names, not as a part of another word."""
     said = words.casefold()
-    return any(
-        re.search(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])", said)
-        for name in (known.id, known.name, *known.former_names)
-    )
+    return any(re.search(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])", said) for name in names)
 
 
 def _faults(fleet: Fleet, found: Mapping[str, str], words: str) -> list[Fault]:
