@@ -95,7 +95,7 @@ def run(*argv):
 def main():
     parser = argparse.ArgumentParser(description="Join this device to a hub.", epilog=f"further options: {MORE}")
     parser.add_argument("url", help="the hub's address, as it printed it")
-    parser.add_argument("code", help="the code that the hub showed; it works once, for ten minutes")
+    parser.add_argument("code", help="the code that the hub showed, within its time")
     parser.add_argument("--name", help="what this device is called")
     parser.add_argument("--profile", nargs="+", metavar=("PROFILE", "DIR"), help="observe, files, work or operate")
     parser.add_argument("--home", default="~/.starloom-agent", help="where the agent lives (default %(default)s)")
@@ -120,29 +120,29 @@ def main():
     own = {item["name"]: item for item in listed if item["name"] in WANTED}
     if len(own) < len(WANTED):
         fail(f"{hub.url} does not offer {' and '.join(WANTED)}")
-    pins = hub.get("/agent/requirements.txt").decode()
+    pins, ours = hub.get("/agent/requirements.txt").decode(), ""
     print(f"hub       {hub.url}\nhome      {home}")
     print("\n".join(f"install   {wheel['file']}  sha256 {wheel['sha256'][:16]}..." for wheel in own.values()))
     print("also      " + ", ".join(line.split()[0] for line in pins.splitlines() if "==" in line), flush=True)
     if options.dry_run:
-        print("then      " + " ".join(map(str, join)))
-        return
+        return print("then      " + " ".join(map(str, join)))
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    if not python.exists() or subprocess.call([python, "-Pm", "starloom_agent", "--version"], **quiet):
-        # There is none, or an earlier try was cut short. The pip of this Python installs, as a copy takes seconds.
+    kept = python.exists() and not subprocess.call([python, "-Pm", "starloom_agent", "--version"], **quiet)
+    if not kept:  # none, or an earlier try was cut short. The pip of this Python installs, as a copy takes seconds.
         run(sys.executable, "-Pm", "venv", "--clear", "--without-pip", home / "venv")
     pip = [sys.executable, "-Pm", "pip", "--python", python]
     if subprocess.call([*pip, "--version"], **quiet):  # it has no pip, or one older than 22.3
         pip = [python, "-Pm", "pip"]
         run(sys.executable, "-Pm", "venv", home / "venv")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as made:
         for wheel in (item for item in listed if item in own.values() or item["sha256"] in pins):
-            path = Path(folder) / wheel["file"]
-            path.write_bytes(hub.get(f"/agent/wheels/{quote(wheel['file'])}", wheel["sha256"]))
-            pins += f"{path.as_uri()} --hash=sha256:{wheel['sha256']}\n" if wheel in own.values() else ""
-        (chosen := Path(folder) / "pins.txt").write_text(pins)
-        run(*pip, "install", "-qqU", "--require-hashes", "--find-links", folder, "-r", chosen)
+            (at := Path(made) / wheel["file"]).write_bytes(hub.get(f"/agent/wheels/{quote(at.name)}", wheel["sha256"]))
+            ours += f"{at.as_uri()} --hash=sha256:{wheel['sha256']}\n" if wheel in own.values() else ""
+        (chosen := Path(made) / "pins.txt").write_text(pins + ours)
+        run(*pip, "install", "-qqU", "--require-hashes", "--find-links", made, "-r", chosen)
+        if kept and chosen.write_text(ours):  # another build of the same version would be left out
+            run(*pip, "install", "-qq", "--force-reinstall", "--no-deps", "--require-hashes", "-r", chosen)
     sys.exit(subprocess.call([str(item) for item in join]))  # it says on its own what did not work
 
 

@@ -95,6 +95,7 @@ def test_t194_another_person_in_the_browser_gets_no_others_tab(
     same.close()
     other = page.context.new_page()
     other.goto(invited["url"])
+    other.get_by_role("button", name="Sign in as eve").click()
     expect(other.get_by_role("heading", name="Home", exact=True)).to_be_visible()
     expect(page.get_by_text("demo-server")).to_have_count(0)
     assert not _kept_of(page, "starloom.last-known")

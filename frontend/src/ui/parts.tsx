@@ -1,5 +1,6 @@
-/** Small parts without data access: pills, chips, bars, buttons, tabs, a line to copy, an empty state, a problem. */
+/** Small parts without data access: pills, codes, chips, bars, buttons, tabs, a line to copy, an empty state, a problem. */
 import { type ButtonHTMLAttributes, type KeyboardEvent, type ReactNode, useId, useRef, useState } from "react";
+import type { QrCode as Drawing } from "../model/types.ts";
 import type { Count, Shown } from "../model/words/presentation.ts";
 import { type Asks, useReason, useWhyNot } from "./away.tsx";
 import { Glyph } from "./Glyph.tsx";
@@ -240,3 +241,14 @@ export function Labelled({ label, children }: { label: string; children: (id: st
  * not send the focus elsewhere. One function for all fields: a new one would be called at each drawing.
  */
 export const focusAtOnce = (field: HTMLElement | null): void => field?.focus();
+
+/** A QR code that the hub drew: dark on white in every theme, because cameras need it so. */
+export function QrCode({ shape, label }: { shape: Drawing; label: string }) {
+  return (
+    <svg className="qr" viewBox={`0 0 ${shape.size} ${shape.size}`} role="img" aria-label={label}>
+      <title>{label}</title>
+      <rect width={shape.size} height={shape.size} fill="#fff" />
+      <path d={shape.path} fill="#000" shapeRendering="crispEdges" />
+    </svg>
+  );
+}

@@ -125,6 +125,18 @@ def test_an_environment_that_is_not_whole_is_made_again(hub: FakeHub, tmp_path: 
     assert "joined with" in done.stdout
 
 
+def test_another_build_of_the_same_version_takes_the_place_of_the_first(hub: FakeHub, tmp_path: Path) -> None:
+    home, index = tmp_path / "home", tmp_path / "index"
+    index.mkdir()
+    good = wheel(index, "needed", "1.0", "", needed="x = 1\n")
+    hub.pins = f"needed==1.0 \\\n    --hash=sha256:{sha256(good)}\n"
+    assert join(hub, home, index).returncode == 0
+    wheel(hub.folder, "starloom_agent", "0.1.0", "starloom-protocol", starloom_agent=JOINED.replace("joined", "again"))
+    done = join(hub, home)  # what it needs is there and is not fetched again
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "again with join" in done.stdout
+
+
 def has_pip(home: Path) -> bool:
     return any((home / "venv").glob("lib/*/site-packages/pip"))
 

@@ -1,7 +1,6 @@
 /** The way to wake a sleeping browser tab: its page is opened on the device itself, by its camera or by hand. */
 import type { PageAddress } from "../../model/types.ts";
-import { CopyLine } from "../../ui/parts.tsx";
-import { QrCode } from "../../ui/QrCode.tsx";
+import { CopyLine, QrCode } from "../../ui/parts.tsx";
 
 export function Asleep({ names, again }: { names: readonly string[]; again: PageAddress }) {
   const who = names.join(", ") || "the device";

@@ -6,8 +6,7 @@ import { useWorkspace } from "../../../app/workspace/context.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
 import type { Problem } from "../../../link/rest.ts";
 import type { LanRow, NewEnrollment, RefusedRow } from "../../../model/types.ts";
-import { Button, CopyLine, ProblemNote, Tabs } from "../../../ui/parts.tsx";
-import { QrCode } from "../../../ui/QrCode.tsx";
+import { Button, CopyLine, ProblemNote, QrCode, Tabs } from "../../../ui/parts.tsx";
 
 const WAYS = { line: "One command", ssh: "By ssh", phone: "A phone" };
 const SHELLS = { unix: "Linux, macOS, WSL", windows: "Windows" };

@@ -5,8 +5,7 @@ import { asProblem } from "../../../app/workspace/resource.ts";
 import type { Problem } from "../../../link/rest.ts";
 import type { SignInLink } from "../../../model/types.ts";
 import { Modal } from "../../../ui/Modal.tsx";
-import { Button, CopyLine, Labelled, ProblemNote } from "../../../ui/parts.tsx";
-import { QrCode } from "../../../ui/QrCode.tsx";
+import { Button, CopyLine, Labelled, ProblemNote, QrCode } from "../../../ui/parts.tsx";
 import { typed } from "../../../ui/typed.ts";
 import {
   mayGive,
