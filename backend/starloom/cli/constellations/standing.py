@@ -6,7 +6,7 @@ Words and recipes are planned after they are accepted, so the hub is asked again
 from __future__ import annotations
 
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from starloom.cli.constellations.explaining import explained, ways_out
 from starloom.cli.constellations.reasons import alike
@@ -23,6 +23,26 @@ if TYPE_CHECKING:
     from starloom.client.rest import Client
     from starloom_protocol.api.constellations import AskedRow, WhyAll, WhyRow
     from starloom_protocol.api.previews import Created
+
+
+class HeldTask(TypedDict):
+    """A task that cannot begin, for itself and for those alike."""
+
+    task: str | None
+    reason: Reason | None
+    sentence: str
+    ways: list[str]
+
+
+class Standing(TypedDict):
+    """A new constellation with its open questions, and with the tasks that wait for a device or beside one."""
+
+    id: str
+    state: str
+    version: int
+    questions: list[AskedRow]
+    waiting: list[HeldTask]
+
 
 _PAUSES_S: Final = (0.05, 0.1, 0.2, 0.4, 0.8)
 """The pauses between the looks at one that is planned; a plan by a model takes longer, and its command goes on."""
@@ -52,7 +72,7 @@ def tell_accepted(run: Invocation, made: Created) -> None:
     say("Follow it: starloom watch - its answer: starloom result")
 
 
-def _standing(client: Client, made: Created) -> dict[str, Any]:
+def _standing(client: Client, made: Created) -> Standing:
     """Return a new constellation as it stands: its state, its open questions, and why its tasks do not begin.
 
     It is accepted whatever becomes of this look: where the hub cannot answer, it stands as it was made.
@@ -60,8 +80,8 @@ def _standing(client: Client, made: Created) -> dict[str, Any]:
     try:
         found = _planned(client, made["id"])
     except Problem:
-        return {**made, "questions": [], "waiting": []}
-    held = [
+        return _stands(made, made["state"], [], [])
+    held: list[HeldTask] = [
         {
             "task": group.first["task"],
             "reason": group.first.get("reason"),
@@ -70,7 +90,11 @@ def _standing(client: Client, made: Created) -> dict[str, Any]:
         }
         for group in alike(item for item in explained(found) if item.get("reason") in _HELD_FOR)
     ]
-    return {**made, "state": found["state"], "questions": found.get("questions") or [], "waiting": held}
+    return _stands(made, found["state"], found.get("questions") or [], held)
+
+
+def _stands(made: Created, state: str, questions: list[AskedRow], held: list[HeldTask]) -> Standing:
+    return {"id": made["id"], "state": state, "version": made["version"], "questions": questions, "waiting": held}
 
 
 def _planned(client: Client, identity: str) -> WhyAll | WhyRow:
@@ -83,7 +107,7 @@ def _planned(client: Client, identity: str) -> WhyAll | WhyRow:
     return found
 
 
-def _tell_standing(stands: dict[str, Any]) -> None:
+def _tell_standing(stands: Standing) -> None:
     """Print for what a new constellation waits, with the lines to type; nothing where it goes on."""
     if stands["state"] == ConstellationState.AWAITING_APPROVAL:
         print("It waits for an approval:")
