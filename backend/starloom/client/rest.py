@@ -363,6 +363,10 @@ class Client:
             )
         return problem
 
+    def pause(self, pause_s: float) -> None:
+        """Wait on the clock of this client before a question is asked again."""
+        self._sleep(pause_s)
+
     def _has_renewed(self) -> bool:
         """Take the token by which the hub on this computer replaced its own, and tell whether there is one.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starloom.cli.constellations.explaining import explained, explained_snapshot
+from starloom.cli.constellations.standing import tell_accepted
 from starloom.cli.invocation import IdArgument, Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
@@ -238,11 +239,7 @@ def submit(
             sys.stderr.write(f"{identity} accepted\n")
         watch_to_end(run, identity, answer=True)
         return
-    if run.as_json:
-        run.emit(made)
-        return
-    print(f"{identity} accepted: {run.client.address.url}/constellations/{identity}")
-    say("Follow it: starloom watch - its answer: starloom result")
+    tell_accepted(run, made)
 
 
 def _created(run: Invocation, body: dict[str, Any], *, anyway: bool) -> Created:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from starloom.cli.constellations.asking import read_plan
+from starloom.cli.constellations.standing import tell_accepted
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit, exit_of_plan
 from starloom.client.problems import Problem, usage
@@ -83,11 +84,7 @@ def _read_answer(run: Invocation, answer: str, save: Path | None, approve: str |
         save.write_text(found["plan"], encoding="utf-8")
     if approve is not None:
         made = run.client.create(post_constellations(), {"plan": found["plan"], "plan_hash": approve})
-        if run.as_json:
-            run.emit(made)
-        else:
-            print(f"{made['id']} accepted: {run.client.address.url}/constellations/{made['id']}")
-            say("Follow it: starloom watch - its answer: starloom result")
+        tell_accepted(run, made)
         return
     if run.as_json:
         run.emit(found)

@@ -7,7 +7,6 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -15,6 +14,7 @@ import typer
 
 from starloom.cli.constellations.explaining import ways_out
 from starloom.cli.constellations.reasons import LINES_MOST, AlikeTasks, alike
+from starloom.cli.constellations.standing import tell_questions
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import is_display_name, named_in_line, named_in_text, task_id
 from starloom.client.problems import usage
@@ -37,7 +37,7 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Constellati
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starloom_protocol.api.constellations import AskedRow, ConstellationRow, WhyAll, WhyRow
+    from starloom_protocol.api.constellations import ConstellationRow, WhyAll, WhyRow
     from starloom_protocol.api.history import Output
 
 LOG_PAGE = 256 * 1024
@@ -177,7 +177,7 @@ def why(
         _tell_whole(found, chosen, names, behind, every=every)
     else:
         _tell(_lines_of_task(AlikeTasks(found), chosen, names, behind))
-        _tell_questions(found.get("questions") or [])
+        tell_questions(found.get("questions") or [])
     if others:
         print(f"This was {chosen}, the newest; {counted(len(others), 'other')} waiting:")
         for row in others[:OTHERS_SHOWN_MOST]:
@@ -202,7 +202,7 @@ def _tell_whole(
         say(f"and {len(lines) - len(shown)} more lines: starloom why {chosen} --all")
     if found["more"]:
         print(f"and {found['more']} more tasks")
-    _tell_questions(found.get("questions") or [])
+    tell_questions(found.get("questions") or [])
 
 
 def _tell(lines: Sequence[str]) -> None:
@@ -248,16 +248,6 @@ def _others_waiting(run: Invocation, chosen: str) -> list[ConstellationRow]:
 
 def _asks(row: ConstellationRow) -> bool:
     return bool(row["attention"]) and row["state"] not in FINAL_CONSTELLATION_STATES
-
-
-def _tell_questions(questions: Sequence[AskedRow]) -> None:
-    """Print open questions, each with who asks and the lines that answer it."""
-    for question in questions:
-        # Not by `say`: a model may have written it, and no command in it is one to type.
-        print(f"Asked by {question['by']}: {escaped(question['text'])}")
-        lines = [f"starloom approve {question['id']} --value {quote(value)}" for value in question["values"]]
-        lines += [f"starloom approve {question['id']} --value WORDS"] if question["words"] else []
-        say(f"To answer: {' - or: '.join(lines)}")
 
 
 def transcript(
