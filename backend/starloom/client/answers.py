@@ -392,6 +392,7 @@ class ScheduleRowJson(TypedDict):
     """A schedule with its next five firings."""
 
     approved: ConsentRow | None
+    asking: list[str]
     author: str
     catch_up: str
     created_at: str | None

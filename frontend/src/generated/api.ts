@@ -5715,6 +5715,8 @@ export interface components {
          */
         ScheduleRow: {
             approved: components["schemas"]["ConsentRow"] | null;
+            /** @description Those of `running` whose plan waits for an approval. */
+            asking: string[];
             author: string;
             catch_up: components["schemas"]["CatchUp"];
             created_at: string | null;

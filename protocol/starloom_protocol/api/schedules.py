@@ -70,6 +70,8 @@ class ScheduleRow(TypedDict):
     recipe: str | None
     params: Any
     running: list[str]
+    asking: list[str]
+    """Those of `running` whose plan waits for an approval."""
     waiting: list[str]
     fired: int
     skipped: int

@@ -188,12 +188,13 @@ def test_the_list_tells_what_stopped_and_what_is_new(hub: StubHub) -> None:
     stopped = shown(
         name="Old", state="stopped", next=[], stopped={"code": "rights_lost", "reason": "the token is gone"}
     )
-    news = shown(name="Site", notice={"count": 2, "text": "the answer has changed."}, running=["c-1"])
-    hub.answers["GET", "/schedules"] = (200, {"items": [stopped, news], "next": None})
+    news = shown(name="Site", notice={"count": 2, "text": "the answer has changed."}, running=["c-1", "c-2"])
+    hub.answers["GET", "/schedules"] = (200, {"items": [stopped, news | {"asking": ["c-2"]}], "next": None})
     said = starloom(hub, "schedule", "ls")[1]
     assert "stopped: the token is gone" in said
     assert "the answer has changed. (2 notices)" in said
-    assert "running: c-1" in said
+    assert "running: c-1\n" in said
+    assert "waits for an approval: c-2 (starloom why c-2)" in said
     assert "disk-space: folder Books, source laptop" in said
     hub.answers["GET", "/schedules"] = (200, {"items": [], "next": None})
     assert "Nothing is scheduled" in starloom(hub, "schedule", "ls")[1]

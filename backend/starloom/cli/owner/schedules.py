@@ -307,8 +307,12 @@ def _tells(item: ScheduleRowJson) -> Iterable[str]:
     elif item["notice"]:
         more = f" ({item['notice']['count']} notices)" if item["notice"]["count"] > 1 else ""
         yield f"{item['notice']['text']}{more}"
-    if item["running"]:
-        yield f"running: {', '.join(item['running'])}"
+    # A hub of an earlier release does not tell these.
+    asking = item.get("asking", [])
+    if asking:
+        yield f"waits for an approval: {', '.join(asking)} (starloom why {asking[0]})"
+    if running := [name for name in item["running"] if name not in asking]:
+        yield f"running: {', '.join(running)}"
 
 
 def show(run: Invocation, schedule: ScheduleArgument) -> None:

@@ -49,11 +49,12 @@ from starloom_protocol.records.entities import (
     dependency_id,
 )
 from starloom_protocol.records.fleet import Health, Stopping
+from starloom_protocol.stream.authors import told_name
 from starloom_protocol.text.presentation import Tone, presentation
 from starloom_protocol.text.wording import moment
 from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, ConstellationState, Reason, TaskState
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, Reason, TaskState
 from starloom_protocol.wire.version import is_older
 
 _AT_WORK: Final = frozenset(
@@ -118,7 +119,6 @@ class Constellation:
 
 def row(head: Head, answer: Answer | None, running: int) -> ConstellationRow:
     """Return a line of the list of constellations; what could not be planned has its reason for an answer."""
-    reason = head.fault.reason if head.fault else ""
     return {
         "id": head.id,
         "name": head.name,
@@ -133,11 +133,20 @@ def row(head: Head, answer: Answer | None, running: int) -> ConstellationRow:
         "author": head.author,
         "created_at": iso(head.created_ms),
         "ended_at": iso(head.ended_ms),
-        "sentence": answer.sentence if answer else reason,
+        "sentence": _sentence(head, answer),
         "alarm": head.state is ConstellationState.SUCCEEDED and answer is not None and answer.alarm,
         "waited_ms": answer.waited_ms if answer else 0,
         "running": running,
     }
+
+
+def _sentence(head: Head, answer: Answer | None) -> str:
+    """Return the sentence of a constellation; that of a denied one begins with who denied its plan, and why."""
+    reason = head.fault.reason if head.fault else ""
+    if head.fault is None or head.fault.code is not Code.DECLINED or head.cancelled_by is None:
+        return answer.sentence if answer else reason
+    why = reason.partition(": ")[2].removesuffix(".")
+    return f"{told_name(head.cancelled_by)} denied the plan{f': {why}' if why else ''}."
 
 
 def is_at_work(state: str | None, reason: str | None) -> bool:

@@ -163,7 +163,7 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
         )}
         {row.running.map((id) => (
           <Link key={id} className="link" href={`/constellations/${id}`}>
-            runs now
+            {row.asking?.includes(id) ? "waits for an approval" : "runs now"}
           </Link>
         ))}
         {row.waiting.length > 0 && <span>{row.waiting.length} waiting</span>}

@@ -52,6 +52,15 @@ async def test_deeds_are_listed_newest_first_and_filtered(world: World) -> None:
     assert agent.id in {item["about"] for item in (await get(world, A, kind="devices"))["items"]}
 
 
+async def test_a_renamed_device_is_told_with_both_names(world: World) -> None:
+    agent = await world.join("one")
+    async with world.client() as owner:
+        assert (await owner.patch(f"/api/v1/devices/{agent.id}", json={"name": "kontor"})).status_code == 200
+    await durable(world)
+    (told,) = [item for item in (await get(world, A, kind="devices"))["items"] if item["kind"] == "device_renamed"]
+    assert told["note"] == "one is called kontor from here on"
+
+
 async def test_a_deed_names_its_author_and_the_files_that_it_changed(world: World) -> None:
     added = [{"path": f"Pictures/{number}.jpg", "wrote": "0" * 64} for number in range(7)]
     value = json.dumps({"added": [*added, {"folder": True, "path": "Pictures"}]})

@@ -271,6 +271,32 @@ async def test_a_risky_plan_is_approved_once_with_what_is_shown(world: World) ->
     await agent.ws.leave()
 
 
+async def test_a_firing_that_waits_for_an_approval_says_so_and_its_denial_who_and_why(world: World) -> None:
+    agent = await world.join("one")
+    tool = ToolOffer(name="t.change", effects=[Effect.CHANGE], repeatability=Repeatability.IDEMPOTENT)
+    await agent.connect(world, offer=Offer(digest="d", slots=1, tools=[tool]))
+    body = {"plan": RISKY, "cron": "0 * * * *", "zone": "UTC"}
+    _, problem = await post(world, "/schedules", body)
+    _, made = await post(world, "/schedules", {**body, "plan_hash": problem["plan_hash"]})
+    assert agent.ws is not None
+    await agent.ws.leave()
+    wider = ToolOffer(name="t.change", effects=[Effect.CHANGE, Effect.DESTROY], repeatability=Repeatability.IDEMPOTENT)
+    await agent.connect(world, offer=Offer(digest="e", slots=1, tools=[wider]))
+    await turn_to(world, made["next"][0])
+    shown = await read(world, f"/schedules/{made['id']}")
+    (fired,) = shown["running"]
+    assert (await read(world, f"/constellations/{fired}"))["state"] == "awaiting_approval"
+    assert shown["asking"] == [fired]
+    (asked,) = [item for item in (await read(world, "/approvals"))["items"] if item["constellation"] == fired]
+    status, _ = await post(world, f"/approvals/{asked['id']}/deny", {"reason": "too dear"})
+    assert status == 200
+    await settle()
+    (row,) = [item for item in (await read(world, "/constellations"))["items"] if item["id"] == fired]
+    assert row["sentence"].endswith(" denied the plan: too dear.")
+    assert (await read(world, f"/schedules/{made['id']}"))["asking"] == []
+    await agent.ws.leave()
+
+
 async def test_a_revoked_token_stops_what_was_made_with_it_and_a_viewer_makes_none(world: World) -> None:
     body = {"plan": PLAN, "cron": "0 * * * *", "zone": "UTC"}
     token, text = await world.new_token("operator")

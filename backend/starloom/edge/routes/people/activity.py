@@ -25,7 +25,7 @@ from starloom.store.chain import ChainedCommit, Pruning, Walk
 from starloom.store.port import ActivityFilter
 from starloom_protocol.api.history import ActivityRow, ChainCheck, PrunedParts, Replayed
 from starloom_protocol.api.service import Items
-from starloom_protocol.records.entities import Attempt, Head, decode_entity
+from starloom_protocol.records.entities import Attempt, Device, Head, decode_entity
 from starloom_protocol.stream.authors import ENGINE, name_of, told_name
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
@@ -102,7 +102,7 @@ class Activity:
             "category": category_of(event.kind),
             "about": event.about,
             "about_name": await self._proposed(event.about) or self._name_of(event.stream, event.about),
-            "note": event.note,
+            "note": event.note or _renamed(event),
             "files": (files := _changed_files(event))[:FILES_TOLD_MOST],
             "files_count": len(files),
         }
@@ -217,6 +217,15 @@ class Activity:
                 raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}") from nothing
         fields = msgspec.structs.asdict(found)
         return json_reply(cast("Replayed", {**fields, "same": not found.differences}))
+
+
+def _renamed(event: Event) -> str:
+    """Return the former and the new name of a device that was renamed; its present name may be another one again."""
+    raw = event.puts.get(f"device/{event.about}") if event.kind == EventKind.DEVICE_RENAMED else None
+    device = decode_entity(f"device/{event.about}", raw) if raw is not None else None
+    if not isinstance(device, Device) or not device.former_names:
+        return ""
+    return f"{device.former_names[0]} is called {device.name} from here on"
 
 
 def _changed_files(event: Event) -> list[str]:

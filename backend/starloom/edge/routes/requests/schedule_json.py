@@ -40,8 +40,11 @@ def local_time(at_ms: int, zone: str) -> str:
     return datetime.fromtimestamp(at_ms / 1000, zone_of(zone)).isoformat()
 
 
-def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> ScheduleRow:
-    """Return a schedule as the API shows it; `next` are its next five firings in its own zone."""
+def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: list[str]) -> ScheduleRow:
+    """Return a schedule as the API shows it; `next` are its next five firings in its own zone.
+
+    `asking` are those of its firings under way whose plan waits for an approval.
+    """
     ahead: list[int] = []
     if schedule.state is ScheduleState.ACTIVE and schedule.due_ms:
         ahead = [schedule.due_ms, *following(schedule.cron, schedule.zone, schedule.due_ms, AHEAD - 1)]
@@ -63,6 +66,7 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> Schedul
         "recipe": schedule.recipe,
         "params": entity_json.value_of(schedule.params),
         "running": list(schedule.running),
+        "asking": asking,
         "waiting": [local_time(moment, schedule.zone) for moment in schedule.queued],
         "fired": schedule.fired,
         "skipped": schedule.skipped,

@@ -45,7 +45,7 @@ from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, Gate, Sharing
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Gate, Sharing
 
 Action = Literal["pause", "resume", "run", "seen"]
 _S = V1 + "/schedules"
@@ -96,11 +96,11 @@ class Schedules:
             self._hub.fleet.schedules.values(),
             key=lambda item: (item.notice is None, item.due_ms == 0, item.due_ms, item.name),
         )
-        return json_reply({"items": [self._shape(item) for item in found], "next": None})
+        return json_reply({"items": [await self._shape(item) for item in found], "next": None})
 
     async def show(self, schedule: str) -> JsonReply[ScheduleRow]:
         """Show a schedule, its next five firings, and what was approved with it."""
-        return json_reply(self._shape(self._find(schedule)))
+        return json_reply(await self._shape(self._find(schedule)))
 
     async def preview(self, request: Request, body: ClockAsked) -> JsonReply[SchedulePreview]:
         """Show the next five firings of a clock, and the plan as it would run now; either may be left out."""
@@ -138,8 +138,10 @@ class Schedules:
             )
         return found
 
-    def _shape(self, schedule: Schedule) -> ScheduleRow:
-        return schedule_shape(schedule, self._hub.fleet.devices)
+    async def _shape(self, schedule: Schedule) -> ScheduleRow:
+        heads = [await self._hub.headlines.of(name) for name in schedule.running]
+        asking = [found[0].id for found in heads if found and found[0].state is ConstellationState.AWAITING_APPROVAL]
+        return schedule_shape(schedule, self._hub.fleet.devices, asking)
 
     # -- writing
 
@@ -219,7 +221,7 @@ class Schedules:
             more = {"plan_hash": saved.plan.hash, "preview": self._shown(saved.plan, saved.by)}
             raise _refused(reply.faults, more)
         accepted(reply)
-        return self._shape(self._hub.fleet.schedules[drawn.id])
+        return await self._shape(self._hub.fleet.schedules[drawn.id])
 
     def _shown(self, plan: LoweredPlan, by: str) -> PlanPreview:
         # A schedule asks as words do, however it is made: nobody is there at its firings.
@@ -231,14 +233,14 @@ class Schedules:
         """Pause a schedule, resume it, run it once now, or mark its notice as seen."""
         found = self._find(schedule)
         await self._control(request, found.id, action, body.reason if body else "")
-        return json_reply(self._shape(self._hub.fleet.schedules.get(found.id, found)))
+        return json_reply(await self._shape(self._hub.fleet.schedules.get(found.id, found)))
 
     async def seen(self, request: Request, body: SeenNotices) -> JsonReply[Items[ScheduleRow]]:
         """Mark the notices of several schedules as seen; if one of these schedules is unknown, none is marked."""
         found = {item.id: item for item in map(self._find, body.schedules)}
         await asyncio.gather(*(self._control(request, identity, "seen", "") for identity in found))
         schedules = self._hub.fleet.schedules
-        rows = [self._shape(schedules.get(identity, item)) for identity, item in found.items()]
+        rows = [await self._shape(schedules.get(identity, item)) for identity, item in found.items()]
         return json_reply({"items": rows, "next": None})
 
     async def remove(self, request: Request, schedule: str) -> JsonReply[RemovedSchedule]:
