@@ -3799,16 +3799,16 @@ export interface components {
         };
         /**
          * InvitationRow
-         * @description What the link of an invitation gives: for whom, by whom, and what that person may do then.
+         * @description The terms of an invitation's link: for whom, by whom, and the rights of that person then.
          */
         InvitationRow: {
             /** @description Who invites; empty if that is not known any more. */
             by: string;
             for: string;
-            /** @description What the person may do, in words. */
+            /** @description The rights of the person, in words. */
             may: string[];
             role: components["schemas"]["Role"];
-            /** @description When the rights end. */
+            /** @description The end of the rights. */
             until: string | null;
         };
         /**
@@ -4119,7 +4119,7 @@ export interface components {
         };
         /**
          * LinkTerms
-         * @description What a sign-in link gives before it is used; no invitation where a person made it for themselves.
+         * @description The terms of a sign-in link before it is used; no invitation where a person made it for themselves.
          */
         LinkTerms: {
             invitation: components["schemas"]["InvitationRow"] | null;

@@ -100,19 +100,19 @@ _Who = TypedDict("_Who", {"for": str})
 
 
 class InvitationRow(_Who):
-    """What the link of an invitation gives: for whom, by whom, and what that person may do then."""
+    """The terms of an invitation's link: for whom, by whom, and the rights of that person then."""
 
     by: str
     """Who invites; empty if that is not known any more."""
     role: Role
     may: list[str]
-    """What the person may do, in words."""
+    """The rights of the person, in words."""
     until: str | None
-    """When the rights end."""
+    """The end of the rights."""
 
 
 class LinkTerms(TypedDict):
-    """What a sign-in link gives before it is used; no invitation where a person made it for themselves."""
+    """The terms of a sign-in link before it is used; no invitation where a person made it for themselves."""
 
     invitation: InvitationRow | None
 

@@ -1,6 +1,6 @@
 """The rights of people in words: each scope, the least role that it is a part of, and what an invitation allows.
 
-Owns the table, which the page gets too. The scopes stand in the order in which they are told.
+Owns the table, which the page gets too. The scopes stand in the order of the page.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact, successes
-from starloom.core.state.tasks.roles import device_name, successor
+from starloom.core.state.tasks.roles import successor
 from starloom_protocol.records.entities import SentenceSpec
 from starloom_protocol.records.specs import SentenceValue
 from starloom_protocol.stream.authors import is_model
@@ -146,7 +146,7 @@ def _is_number(found: Any) -> bool:
 
 def _devices(constellation: Constellation, fleet: Fleet, source: str) -> str | None:
     places = (constellation.tasks[task].device for task in _tasks(constellation, source))
-    names = list(dict.fromkeys(device_name(fleet, device) for device in places if device is not None))
+    names = list(dict.fromkeys(fleet.name_of(device) for device in places if device is not None))
     if not names:
         return None
     return listed(names) if len(names) <= _DEVICES_MOST else f"{len(names)} devices"

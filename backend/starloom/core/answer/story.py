@@ -19,7 +19,6 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import skipped_by_person
 from starloom.core.state.tasks.roles import (
     called,
-    device_name,
     goals_without_answer,
     has_successor,
     is_of_goal,
@@ -130,7 +129,7 @@ def so_far(constellation: Constellation, fleet: Fleet) -> str:
     progress = constellation.progress
     devices = [device for device, count in progress.devices.items() if count]
     total = len(constellation.tasks) - progress.looks + goals_without_answer(constellation)
-    where = _named(sorted(device_name(fleet, device) for device in devices))
+    where = _named(sorted(fleet.name_of(device) for device in devices))
     parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
     parts.extend(_checks(progress.checked))
     parts.extend(_reused(progress.reused))
@@ -265,7 +264,7 @@ def _findings_taken(constellation: Constellation, fleet: Fleet) -> list[str]:
 
 
 def _source(fleet: Fleet, finding: Finding) -> str:
-    return found_by(finding.task, finding.by, device_name(fleet, finding.device), stranger=bool(finding.stranger))
+    return found_by(finding.task, finding.by, fleet.name_of(finding.device), stranger=bool(finding.stranger))
 
 
 def _checks(checked: int) -> list[str]:
@@ -300,7 +299,7 @@ def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> lis
         device = constellation.tasks[task].device
         if device is not None:
             found.update(dict.fromkeys(first_folders(fleet, spec, [device]).items()))
-    named = [f"{quoted(folder)} on {device_name(fleet, device)}" for device, folder in found]
+    named = [f"{quoted(folder)} on {fleet.name_of(device)}" for device, folder in found]
     if not named:
         return []
     more = len(named) - _FOLDERS_NAMED
@@ -310,7 +309,7 @@ def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> lis
 
 def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:
     devices = dict.fromkeys(constellation.tasks[task].device for task in done)
-    return _named(list(dict.fromkeys(device_name(fleet, device) for device in devices if device is not None)))
+    return _named(list(dict.fromkeys(fleet.name_of(device) for device in devices if device is not None)))
 
 
 def _named(names: list[str]) -> str:
@@ -413,7 +412,7 @@ def _unseen_notices(constellation: Constellation, fleet: Fleet, tasks: list[str]
     for task in tasks[:3]:
         attempt, device = constellation.last_attempt(task), constellation.tasks[task].device
         why = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
-        where = f" on {device_name(fleet, device)}" if device else ""
+        where = f" on {fleet.name_of(device)}" if device else ""
         said.append(f"No notice was shown{where}{why}.")
     return said
 

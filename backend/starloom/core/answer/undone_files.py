@@ -14,7 +14,7 @@ from typing import Any, Final
 from starloom.core.people.compensation import undoes_now
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
-from starloom.core.state.tasks.roles import called, device_name
+from starloom.core.state.tasks.roles import called
 from starloom_protocol.text.wording import counted, few, listed, quoted
 from starloom_protocol.values import MISSING, parse
 from starloom_protocol.vocabulary import TaskState
@@ -47,7 +47,7 @@ def moved(constellation: Constellation, fleet: Fleet, undos: Iterable[str]) -> l
         if device is not None:
             _add(found.setdefault(device, _Moved()), constellation, undo)
     told = [(device, one) for device, one in found.items() if one.anything]
-    said = [f"On {device_name(fleet, device)} {_words(one)}." for device, one in told[:_DEVICES_NAMED]]
+    said = [f"On {fleet.name_of(device)} {_words(one)}." for device, one in told[:_DEVICES_NAMED]]
     more = told[_DEVICES_NAMED:]
     if more:
         count = sum(one.trashed.total() + one.back.total() for _, one in more)

@@ -28,7 +28,7 @@ from starloom.core.state.secret_needs import allow_line, missing, needs_of, set_
 from starloom.core.state.tasks.findings import taken
 from starloom.core.state.tasks.gates import shut_cause, skipped_by_person
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
-from starloom.core.state.tasks.roles import called, device_name, has_successor, successor
+from starloom.core.state.tasks.roles import called, has_successor, successor
 from starloom.core.state.tasks.turns import turns_of
 from starloom_protocol.records.entities import (
     Attempt,
@@ -188,7 +188,7 @@ def _findings(shard: Shard, constellation: Constellation, spec: TaskSpec) -> str
         if finding is None:
             told.append(f"There was no finding of “{topic}”, so {name} is the value that the plan gives instead.")
         else:
-            device = device_name(shard.fleet, finding.device)
+            device = shard.fleet.name_of(finding.device)
             source = found_by(finding.task, finding.by, device, stranger=bool(finding.stranger))
             told.append(f"{name} is the finding “{topic}” of {source}, {_age_then(constellation, spec.id, finding)}.")
     return "".join(f" {sentence}" for sentence in told)

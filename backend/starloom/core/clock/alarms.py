@@ -11,7 +11,6 @@ from typing import Any
 from starloom.core.placement.left_out import looks, nobody_asked
 from starloom.core.placement.off_devices import since_words
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.roles import device_name
 from starloom_protocol.records.entities import Answer
 from starloom_protocol.records.schedules import Firing
 from starloom_protocol.text.wording import few
@@ -59,5 +58,5 @@ def not_known(now: Firing, constellation: Constellation, fleet: Fleet, at_ms: in
     since = since_words(now.seen_ms, at_ms) if now.seen_ms else "yet"
     if nobody_asked(constellation) or not now.looked:
         return f"not known: nobody could look {since}. "
-    names = sorted({device_name(fleet, one.partition("/")[2]) for one in now.looked})
+    names = sorted({fleet.name_of(one.partition("/")[2]) for one in now.looked})
     return f"not known whether it is well again: {few(names, _NAMED_MOST)} could not look {since}. "

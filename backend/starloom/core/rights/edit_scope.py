@@ -32,7 +32,6 @@ from starloom.core.rights.consent import may_run_on, selector_of, within
 from starloom.core.rights.envelope import devices_of
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY
-from starloom.core.state.tasks.roles import device_name
 from starloom_protocol.records.edits import EditOperation, Supersede
 from starloom_protocol.records.entities import Dependency, TaskSpec
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
@@ -78,9 +77,7 @@ def wider_than_approved(
     pairs = was.device_pairs(flows.values()) if new else set()
     for edge in new:
         beyond = sorted(now.device_pairs([edge]) - pairs)
-        wider += [
-            f"values would go from {device_name(fleet, a)} to {device_name(fleet, b)}" for a, b in beyond if a != b
-        ]
+        wider += [f"values would go from {fleet.name_of(a)} to {fleet.name_of(b)}" for a, b in beyond if a != b]
     return list(dict.fromkeys(wider))
 
 
@@ -184,7 +181,7 @@ def _beyond(scope: Scope, spec: TaskSpec, allowed: Mapping[str, _Power], calls: 
     if turns:
         wider.append(f"{spec.id} would call {spec.tool} up to {turns} times, and it does more than read")
     for device in devices:
-        power, name = _power_on(fleet, device, spec), device_name(fleet, device)
+        power, name = _power_on(fleet, device, spec), fleet.name_of(device)
         given = allowed.get(device)
         if given is None:
             wider.append(f"{spec.id} would use {name}")

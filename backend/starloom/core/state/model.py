@@ -382,6 +382,11 @@ class Fleet(Stream):
         """Return the device that has this name, or had it before."""
         return self.devices.get(self.by_name.get(name) or self.by_former_name.get(name, ""))
 
+    def name_of(self, device: str | None) -> str:
+        """Return the name of a device, its id if it is not known here, and nothing for none."""
+        known = self.devices.get(device or "")
+        return known.name if known is not None else device or ""
+
 
 class Access(Stream):
     """Principals, tokens, sign-in links, idempotency keys, records of secrets, kept results, proposals of recipes.

@@ -42,12 +42,6 @@ def goals_without_answer(constellation: Constellation) -> int:
     )
 
 
-def device_name(fleet: Fleet, device: str | None) -> str:
-    """Return the name of a device, its id if it is not known here, and nothing for none."""
-    known = fleet.devices.get(device or "")
-    return known.name if known is not None else device or ""
-
-
 def ended_badly(record: TaskRecord | GroupRecord) -> bool:
     """Tell whether a task or group failed, was cancelled, or was skipped because another one did."""
     return skipped_for_a_failure(record) or record.state in ("failed", "cancelled")

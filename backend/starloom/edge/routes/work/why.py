@@ -22,7 +22,7 @@ from starloom.core.placement.queue_position import Position
 from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues import queueable
-from starloom.core.state.tasks.roles import called, device_name
+from starloom.core.state.tasks.roles import called
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.fleet.browser_agent import open_again
@@ -270,7 +270,7 @@ def _waits_for_tap(shard: Shard, constellation: Constellation) -> str:
     """Return the sentence about the tasks that wait for a tap, with the devices on which somebody has to tap."""
     tasks = list(constellation.tapped)[:NAMED_MOST]
     places = (constellation.tasks[task].device or "" for task in tasks)
-    devices = sorted({device_name(shard.fleet, place) or place for place in places})
+    devices = sorted({shard.fleet.name_of(place) or place for place in places})
     names = listed([called(constellation, shard.fleet, task) for task in tasks])
     waits = "waits" if len(tasks) == 1 else "wait"
     return f"{names} {waits} for a tap on {listed(devices)}, in the page of Starloom there."
@@ -322,7 +322,7 @@ def _devices_meant(shard: Shard, selector: Selector | None) -> str:
         return "a device that can do it"
     if selector.any:
         return " or ".join(_devices_meant(shard, one) for one in selector.any[:NAMED_MOST])
-    named = selector.name or device_name(shard.fleet, selector.id)
+    named = selector.name or shard.fleet.name_of(selector.id)
     return named or "a device that the plan allows"
 
 
