@@ -53,8 +53,7 @@ class Hub:
     """The hub at its URL; with a pin its certificate must carry that key, with `via` it is dialled there."""
 
     def __init__(self, url, pin, via):
-        self.url, self.pin, self.at = url, pin, urlsplit(url)
-        self.end = urlsplit(f"//{via}") if via else self.at
+        self.url, self.pin, self.at, self.end = url, pin, urlsplit(url), urlsplit(f"//{via}" if via else url)
 
     def connect(self):
         opened = socket.create_connection((self.end.hostname, self.end.port or PORTS[self.at.scheme]), 30)
@@ -139,10 +138,11 @@ def main():
         for wheel in (item for item in listed if item in own.values() or item["sha256"] in pins):
             (at := Path(made) / wheel["file"]).write_bytes(hub.get(f"/agent/wheels/{quote(at.name)}", wheel["sha256"]))
             ours += f"{at.as_uri()} --hash=sha256:{wheel['sha256']}\n" if wheel in own.values() else ""
-        (chosen := Path(made) / "pins.txt").write_text(pins + ours)
-        run(*pip, "install", "-qqU", "--require-hashes", "--find-links", made, "-r", chosen)
-        if kept and chosen.write_text(ours):  # another build of the same version would be left out
-            run(*pip, "install", "-qq", "--force-reinstall", "--no-deps", "--require-hashes", "-r", chosen)
+        (needed := Path(made) / "pins.txt").write_text(pins)
+        (agent := Path(made) / "agent.txt").write_text(ours)
+        run(*pip, "install", "-qqU", "--require-hashes", "--find-links", made, "-r", needed, "-r", agent)
+        if kept:  # pip leaves out another build of the same version
+            run(*pip, "install", "-qq", "--force-reinstall", "--no-deps", "--require-hashes", "-r", agent)
     sys.exit(subprocess.call([str(item) for item in join]))  # it says on its own what did not work
 
 
