@@ -19,6 +19,7 @@ from starloom.core.answer.open_questions import OpenQuestion, open_questions
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement import off_devices
 from starloom.core.placement.queue_position import Position
+from starloom.core.placement.selection import is_named
 from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues import queueable
@@ -295,13 +296,7 @@ def _named_devices(shard: Shard, selector: Selector | None) -> list[Device]:
     """Return the devices that a selector names; none where it chooses by what a device can do."""
     if selector is None:
         return []
-    if selector.any:
-        return [device for one in selector.any for device in _named_devices(shard, one)]
-    return [
-        device
-        for device in shard.fleet.devices.values()
-        if not device.revoked and (device.id == selector.id or (selector.name and device.name == selector.name))
-    ]
+    return [device for device in shard.fleet.devices.values() if not device.revoked and is_named(selector, device)]
 
 
 def _why_away(devices: list[Device]) -> str:
