@@ -1,36 +1,30 @@
 /** What an invitation gives, before the person signs in by it. */
 import type { InvitationRow } from "../../../model/types.ts";
-import { Brand } from "../../../ui/Icon.tsx";
 import { Button } from "../../../ui/parts.tsx";
+import { Outside } from "./SignIn.tsx";
 
 export type Invitation = InvitationRow;
 
 export function InvitationPage({ invitation, onAccept }: { invitation: Invitation; onAccept: () => void }) {
   const { by, for: name, may, until } = invitation;
   return (
-    <main className="signin" id="main">
-      <div className="card">
-        <div className="brandline">
-          <Brand />
-          <h1>Starloom</h1>
-        </div>
-        <p className="strong">
-          {by ? `${by} invites you` : "You are invited"} to this hub as {name}. You may:
-        </p>
-        <ul className="plainlist">
-          {may.map((words) => (
-            <li key={words}>{words}</li>
-          ))}
-        </ul>
-        <p className="small dim">
-          What you do here is noted with the name {name}, for all who share this hub.
-          {until && ` These rights end on ${until.slice(0, 10)}.`}
-        </p>
-        <Button kind="primary" large onClick={onAccept}>
-          Sign in as {name}
-        </Button>
-        <p className="small dim">The link works once. If you leave this page now, it stays good for its day.</p>
-      </div>
-    </main>
+    <Outside>
+      <p className="strong">
+        {by ? `${by} invites you` : "You are invited"} to this hub as {name}. You may:
+      </p>
+      <ul className="plainlist">
+        {may.map((words) => (
+          <li key={words}>{words}</li>
+        ))}
+      </ul>
+      <p className="small dim">
+        What you do here is noted with the name {name}, for all who share this hub.
+        {until && ` These rights end on ${until.slice(0, 10)}.`}
+      </p>
+      <Button kind="primary" large onClick={onAccept}>
+        Sign in as {name}
+      </Button>
+      <p className="small dim">The link works once. If you leave this page now, it stays good for its day.</p>
+    </Outside>
   );
 }
