@@ -70,6 +70,6 @@ def test_json_has_the_question_and_what_waits(hub: StubHub) -> None:
     assert [row["sentence"] for row in found["waiting"]] == [AWAY]
 
 
-def test_a_hub_that_goes_away_has_accepted_it_nevertheless(hub: StubHub) -> None:
+def test_one_that_cannot_be_looked_at_is_accepted_nevertheless(hub: StubHub) -> None:
     code, said = starloom(hub, "submit", "how are my machines", "--json")
     assert (code, json.loads(said)["state"]) == (0, "active")
