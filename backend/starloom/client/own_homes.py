@@ -13,6 +13,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from starloom.process.private_files import write_private
+
 LIST_FILE: Final = Path(".config") / "starloom" / "homes"
 """The marks of the user's data folders, one in a line, below the user's home."""
 MARK_FILE: Final = "home.id"
@@ -36,8 +38,9 @@ def note(home: Path, user_home: Path) -> None:
     mark = secrets.token_hex(_MARK_BYTES)
     path = user_home / LIST_FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _put(path, "".join(f"{one}\n" for one in [*_marks(user_home), mark][-_MARKS_MOST:]))
-    _put(home / MARK_FILE, f"{mark}\n")
+    marks = [*_marks(user_home), mark][-_MARKS_MOST:]
+    write_private(path, "".join(f"{one}\n" for one in marks).encode("ascii"))
+    write_private(home / MARK_FILE, f"{mark}\n".encode("ascii"))
 
 
 def is_own(home: Path, user_home: Path) -> bool:
@@ -69,13 +72,3 @@ def _read(path: Path, most: int) -> str | None:
             return opened.read(most).decode("ascii", "replace") if own else None
     except OSError:
         return None
-
-
-def _put(path: Path, text: str) -> None:
-    """Replace a file whole, in the place of a link and not through it."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.unlink(missing_ok=True)
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as made:
-        made.write(text)
-    part.replace(path)

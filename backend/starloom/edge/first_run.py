@@ -25,6 +25,7 @@ from starloom.edge.access.credentials import TOKEN_PREFIX, new_id, split
 from starloom.edge.listeners.own_sockets import OwnPaths
 from starloom.edge.web.problems import Problem, accepted
 from starloom.engine.ports import Inbox, Overloaded
+from starloom.process import private_files
 from starloom.store.port import Unavailable
 from starloom.store.sql.dump import HISTORY_ID_FILE, RESTORED_FILE
 from starloom_protocol.stream.authors import ENGINE
@@ -199,10 +200,4 @@ def _known_token(path: Path, access: AccessView) -> str | None:
 def write_private(path: Path, document: dict[str, object]) -> None:
     """Replace a JSON file whole, readable by its owner only."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(document, file)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    private_files.write_private(path, json.dumps(document).encode())

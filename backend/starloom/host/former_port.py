@@ -7,13 +7,13 @@ one that comes by the hub's sockets, as by a tunnel, needs no port.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from starloom.process.private_files import write_private
 from starloom.process.settings import port_in
 from starloom_protocol.text.wording import counted
 
@@ -59,14 +59,8 @@ class FormerPort:
 
 def note(home: Path, port: int) -> None:
     """Keep the port that the hub had until now; whatever is in the place of the file is not written through."""
-    part = home / f".{FILE}.part"
-    part.unlink(missing_ok=True)
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as made:
-        made.write(f"{port}\n".encode())
     with contextlib.suppress(IsADirectoryError):
-        part.replace(home / FILE)
-    part.unlink(missing_ok=True)
+        write_private(home / FILE, f"{port}\n".encode())
 
 
 def former_port(home: Path, present: int) -> FormerPort | None:

@@ -8,6 +8,7 @@ long as an older history is being migrated.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import shlex
@@ -46,6 +47,7 @@ from starloom.host.processes import Child, Program, log_tail
 from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import HubLook, Keeper
 from starloom.jobs.broker import broker_url_of
+from starloom.process.private_files import write_private
 from starloom.process.settings import PORT_FILE, Settings, SettingsInvalid, load, port_in
 from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
@@ -134,16 +136,9 @@ def _keep_port(settings: Settings) -> None:
     if before not in (None, settings.port):
         note(settings.home, before)
     if file.is_symlink() or not file.is_file() or file.read_bytes() != told:
-        # Whole or not at all, and in the place of a link, not through it.
-        part = file.with_name(f".{PORT_FILE}.part")
-        part.unlink(missing_ok=True)
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as made:
-            made.write(told)
-        try:
-            part.replace(file)
-        except IsADirectoryError:
-            part.unlink()  # a folder of somebody stays, and the next start has to be told its port
+        # A folder of somebody in its place stays, and the next start has to be told its port.
+        with contextlib.suppress(IsADirectoryError):
+            write_private(file, told)
 
 
 def remember(home: Path) -> None:

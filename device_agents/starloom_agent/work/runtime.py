@@ -135,7 +135,6 @@ class Agent:
         say: Callable[[str], None],
         sandbox: Sandbox = NOT_TRIED,
         later_tools: LaterTools = _none_later,
-        clock: Callable[[], float] = processes.awake_clock_s,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.home = home
@@ -149,11 +148,10 @@ class Agent:
         self._settings = settings
         self._say = say
         self.allowance = Allowance(home, self._tools.values(), sandbox, slots=settings.slots, say=say)
-        self._clock = clock
-        self._trash = TrashKeeper(self.allowance, say, clock)
-        self._conditions = Conditions(clock, home.root)
+        self._trash = TrashKeeper(self.allowance, say, processes.awake_clock_s)
+        self._conditions = Conditions(processes.awake_clock_s, home.root)
         self.allowance.refusal = self._conditions.refusal
-        self._vitals = VitalClock(clock)
+        self._vitals = VitalClock(processes.awake_clock_s)
         self._figures: VitalsFrame | None = None
         self._leftovers = Leftovers(home.run / "detached.json", say)
         self._later_tools = later_tools
@@ -165,7 +163,7 @@ class Agent:
         self._tasks: set[asyncio.Task[None]] = set()
         self._chatter = Chatter(self._push)
         self._link = Link(
-            lambda: Connection(address, identity, ledger.id, self, clock),
+            lambda: Connection(address, identity, ledger.id, self, processes.awake_clock_s),
             most_s=pause_most_s(address.route, settings.reconnect_most_s),
             jitter=jitter,
             say=say,
@@ -303,7 +301,7 @@ class Agent:
         return [figures] if figures is not None else []
 
     def alive(self) -> Alive:
-        return Alive(running=core.running_refs(self.state), sent_ms=int(self._clock() * 1000))
+        return Alive(running=core.running_refs(self.state), sent_ms=int(processes.awake_clock_s() * 1000))
 
     def _push(self, frames: list[Frame]) -> bool:
         return self._link.push(frames)
@@ -763,7 +761,7 @@ class Agent:
 
     async def _look_around(self) -> None:
         """Offer again when a desktop appears or goes (an agent may start before it); see whether the owner is here."""
-        now = self._clock()
+        now = processes.awake_clock_s()
         if now < self._display_due_at:
             return
         self._display_due_at = now + _DISPLAY_EVERY_S

@@ -237,7 +237,7 @@ def submit(
     if wait:
         if not run.as_json:
             sys.stderr.write(f"{identity} accepted\n")
-        watch_to_end(run, identity, answer=True)
+        watch_to_end(run, identity)
         return
     tell_accepted(run, made)
 
@@ -473,7 +473,7 @@ def _bounds_a_model(view: View) -> bool:
 
 def watch(run: Invocation, identity: IdArgument = None) -> None:
     """Follow a constellation to its end; the exit code is its result."""
-    watch_to_end(run, run.newest(identity), answer=True)
+    watch_to_end(run, run.newest(identity))
 
 
 def result(
@@ -518,7 +518,7 @@ def _empty_view(identity: str) -> View:
     return View(identity)
 
 
-def watch_to_end(run: Invocation, identity: str, *, answer: bool, from_now: bool = False) -> None:
+def watch_to_end(run: Invocation, identity: str, *, from_now: bool = False) -> None:
     """Follow a constellation to its end and finish with its exit code; `from_now` leaves out what has happened."""
     from starloom.cli.text.constellation_text import Changes, answer_text, fault_line, why_line
     from starloom.cli.text.screen import Screen
@@ -545,7 +545,7 @@ def watch_to_end(run: Invocation, identity: str, *, answer: bool, from_now: bool
             for event in batch.events:
                 for line in changes.lines(event):
                     print(line, flush=True)
-    if answer and view.answer is not None and view.answer.state != "none":
+    if view.answer is not None and view.answer.state != "none":
         _print(answer_text(view.answer, names))
     if view.final and view.head is not None and (fault := view.head.fault) is not None:
         say(fault_line(fault.reason, fault.code, fault.hint))

@@ -139,7 +139,7 @@ def undo(
         if not wait:
             print(f"how many files went where, once it has ended: starloom result {chosen}")
     if wait:
-        watch_to_end(run, chosen, answer=True, from_now=True)
+        watch_to_end(run, chosen, from_now=True)
 
 
 def _would_undo(run: Invocation, chosen: str, tasks: list[str]) -> tuple[str, Undone]:

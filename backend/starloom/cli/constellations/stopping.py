@@ -93,18 +93,13 @@ def stop_all_of(run: Invocation, name: str, *, asks: bool, reason: str) -> None:
         print(f"{row['id']} is {after['state'] or 'cancelling'}")
 
 
-def confirmed(
-    ask: Callable[[], Stop],
-    first: Stop,
-    wait_s: float,
-    *,
-    now: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Stop:
+def confirmed(ask: Callable[[], Stop], first: Stop, wait_s: float) -> Stop:
     """Return the hub's list of devices once all reachable ones have confirmed, or when the time is over."""
-    found, until = first, now() + wait_s
-    while any(not item["confirmed_at"] and item["link"] == "online" for item in found["devices"]) and now() < until:
-        sleep(POLL_S)
+    found, until = first, time.monotonic() + wait_s
+    while time.monotonic() < until and any(
+        not item["confirmed_at"] and item["link"] == "online" for item in found["devices"]
+    ):
+        time.sleep(POLL_S)
         found = ask()
     return found
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
@@ -24,8 +24,8 @@ from starloom_protocol.text.wording import seconds
 class DemoScreen:
     """One terminal. `names` gives device names by id; it may ask the hub, so it is called seldom."""
 
-    def __init__(self, names: Callable[[], dict[str, str]], console: Console | None = None) -> None:
-        self._console = console or style.console()
+    def __init__(self, names: Callable[[], dict[str, str]]) -> None:
+        self._console = style.console()
         self._ask_names = names
         self._names: dict[str, str] = {}
         self._view: View | None = None

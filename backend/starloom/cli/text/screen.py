@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from rich.console import Console
 from rich.live import Live
 
 from starloom.cli.text.constellation_text import page
@@ -16,10 +15,10 @@ from starloom.client.view import View
 class Screen:
     """Draws a view while it changes. Use as a context."""
 
-    def __init__(self, view: View, devices: dict[str, str], console: Console | None = None) -> None:
+    def __init__(self, view: View, devices: dict[str, str]) -> None:
         self._view = view
         self._devices = devices
-        self._console = console or style.console()
+        self._console = style.console()
         self._live = Live(console=self._console, auto_refresh=True, refresh_per_second=8, transient=False)
 
     def __enter__(self) -> Screen:

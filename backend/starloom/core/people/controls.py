@@ -24,7 +24,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, SendHint
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.graph import redone
-from starloom.core.state.tasks.roles import is_of_goal
+from starloom.core.state.tasks.roles import is_of_goal, is_over
 from starloom.core.state.tasks.turns import turns_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import (
@@ -109,7 +109,7 @@ def _retry_all(work: Work, constellation: Constellation, item: EditProposed) -> 
             raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{name} is a goal, and no edit retries that", "retry"))
         elif "retry" not in possible(constellation, name) and not _is_closed(constellation):
             raise _not_possible(constellation, name, "it cannot be retried now")
-        elif not _is_final(constellation, name):
+        elif not is_over(constellation, name):
             raise _not_possible(constellation, name, "an edit retries a task that has ended")
         else:
             starts[name] = None
@@ -460,7 +460,7 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         _refuse_shut(constellation, group)
         wanted = _ended_badly(constellation, group)
         if item.action == "retry_from":
-            wanted = [child for child in children if _is_final(constellation, child)]
+            wanted = [child for child in children if is_over(constellation, child)]
         if not wanted and constellation.groups[group].code is Code.CONDITION_UNMET:
             # All its turns succeeded and did not meet the condition: the last one looks again.
             wanted = turns_of(constellation, group)[-1:]
@@ -538,14 +538,14 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     ]
     # A marked task does not run, only its dependents do.
     runs = [task for task in again if item.action != "mark" or task not in starts]
-    _need_confirm(work, constellation, [*runs, *(task for task in kept if _is_final(constellation, task))], item)
+    _need_confirm(work, constellation, [*runs, *(task for task in kept if is_over(constellation, task))], item)
     confirmed = dict.fromkeys(item.confirm)
     for task in again:
         record = constellation.tasks[task]
         fresh = task_in_next_round(record, work.at_ms, confirmed=task in confirmed)
         change_task(work, constellation, task, EventKind.ROUND_OPENED, fresh, note=item.reason)
     for task in kept:
-        if task in confirmed and _is_final(constellation, task):
+        if task in confirmed and is_over(constellation, task):
             # Its family's new list decides whether it runs again; the person's confirmation is kept until then.
             allowed = replace(constellation.tasks[task], confirmed=True)
             change_task(work, constellation, task, EventKind.TASK_CONFIRMED, allowed, note=item.reason)
@@ -566,10 +566,6 @@ def _is_closed(constellation: Constellation) -> bool:
     return head.state is _STATE.CANCELLING or (head.state is _STATE.CANCELLED and head.cancelled_by is not None)
 
 
-def _is_final(constellation: Constellation, task: str) -> bool:
-    return constellation.tasks[task].state in FINAL_TASK_STATES
-
-
 def _under_way(constellation: Constellation, task: str, starts: list[str]) -> bool:
     record = constellation.tasks.get(task)
     return record is not None and task not in starts and record.state in STARTED_TASK_STATES
@@ -578,7 +574,7 @@ def _under_way(constellation: Constellation, task: str, starts: list[str]) -> bo
 def _being_undone(constellation: Constellation) -> Iterator[tuple[str, str]]:
     """Yield each task that is being undone, with the task that does it, which would take a new round back as well."""
     for name, spec in constellation.specs.items():
-        if spec.undoes is not None and not _is_final(constellation, name):
+        if spec.undoes is not None and not is_over(constellation, name):
             yield spec.undoes, name
 
 
@@ -593,7 +589,7 @@ def confirmed_by_retry(constellation: Constellation, task: str) -> list[str]:
     if constellation.tasks[task].state is TaskState.UNKNOWN:
         return _unsafe(constellation, [task])
     part, kept = redone(constellation, [task])
-    again = (name for name in (*part, *kept) if name in constellation.tasks and _is_final(constellation, name))
+    again = (name for name in (*part, *kept) if name in constellation.tasks and is_over(constellation, name))
     return _unsafe(constellation, again)
 
 

@@ -10,7 +10,6 @@ import base64
 import datetime
 import hashlib
 import ipaddress
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from starloom.process.private_files import write_private
 from starloom_protocol.wire.short_words import WORDS
 
 LEAF_DAYS = 30
@@ -101,7 +101,7 @@ class Authority:
         found = _read(chain)
         if found is None or not self._is_current(found, authority, key, wanted):
             found = self._issue(authority, authority_key, key, wanted)
-            _write(chain, _pem(found) + _pem(authority))
+            write_private(chain, _pem(found) + _pem(authority))
         spki = _spki(key)
         pin = "sha256//" + base64.b64encode(hashlib.sha256(spki).digest()).decode()
         expires_ms = round(found.not_valid_after_utc.timestamp() * 1000)
@@ -123,7 +123,7 @@ class Authority:
             .add_extension(_usage(signs_certificates=True), critical=True)
             .sign(key, hashes.SHA256())
         )
-        _write(self.certificate_file, _pem(made))
+        write_private(self.certificate_file, _pem(made))
         return made
 
     def _issue(self, authority: x509.Certificate, authority_key: Key, key: Key, address: Address) -> x509.Certificate:
@@ -209,16 +209,5 @@ def _key(path: Path) -> Key:
             raise ValueError(f"{path} is a key of another kind; move it away")
         return found
     made = ec.generate_private_key(ec.SECP256R1())
-    _write(path, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    write_private(path, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     return made
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replace a file atomically, readable by its owner only."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)

@@ -10,7 +10,6 @@ the first seals, all open, so a key can be changed without setting every secret 
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import logging
 import os
@@ -23,6 +22,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from starloom.edge.access.credentials import new_id
+from starloom.process.private_files import create_private
 from starloom.store.port import CiphertextPort
 from starloom_protocol.records.entities import Secret
 
@@ -82,18 +82,8 @@ def load_or_make(path: Path) -> Sealer:
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # It has its name only once it is whole: a file that is cut off would keep the hub from starting.
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
-        part.unlink(missing_ok=True)
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(base64.b64encode(secrets.token_bytes(_KEY_BYTES)) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
         # Another hub of this home may have made the file meanwhile; then its keys count.
-        with contextlib.suppress(FileExistsError):
-            os.link(part, path)
-        part.unlink()
+        create_private(path, base64.b64encode(secrets.token_bytes(_KEY_BYTES)) + b"\n")
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise ValueError(f"{path} may be read by others; type: chmod 600 {path}")
     try:

@@ -7,7 +7,6 @@ private part signs the handshake of each connection (`starloom_protocol.wire.cha
 from __future__ import annotations
 
 import base64
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from starloom.process.private_files import create_private
 
 KEY_BYTES = 32
 
@@ -62,20 +63,9 @@ def load_or_make(path: Path) -> HubKey:
     else:
         private = Ed25519PrivateKey.generate()
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Another hub may make it in the same folder at the same moment: the first one counts, whole.
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
-        part.unlink(missing_ok=True)
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption()))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(part, path)
-        except FileExistsError:
+        # Another hub may make it in the same folder at the same moment: the first one counts.
+        if not create_private(path, private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())):
             return load_or_make(path)
-        finally:
-            part.unlink()
     public = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     return HubKey(public, base64.b64encode(public).decode(), private)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from starloom.client.rest import Client
 from starloom.client.routes import get_device
 from starloom.host.servers import remote, reviving, ssh
 from starloom.host.servers.running import run_there
+from starloom.process.private_files import write_private
 from starloom_protocol.vocabulary import Code
 
 FOLDER = Path("tunnels")
@@ -220,11 +220,7 @@ def condition_of(home: Path, device_id: str) -> Condition | None:
 def _write(path: Path, document: object) -> None:
     """Replace a JSON file whole, readable by its owner only."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
-    part.replace(path)
+    write_private(path, msgspec.json.format(msgspec.json.encode(document)) + b"\n")
 
 
 def forget(home: Path, key: str) -> bool:

@@ -15,10 +15,11 @@ from typing import Any, Final
 from starloom.planner.context import brief_words as told
 from starloom.planner.context import recipes as context_recipes
 from starloom.planner.context import tools
+from starloom.planner.context.cards import one_line
 from starloom.planner.context.devices import Devices
 from starloom.planner.context.tools import Shelf
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.quoting import in_a_fence, quoted, within_a_line
+from starloom.planner.quoting import in_a_fence, quoted
 from starloom.planner.requests.earlier import EARLIER_MOST
 from starloom.planner.requests.matching import Candidate
 from starloom_protocol.plan import Recipe
@@ -190,17 +191,13 @@ def _volatile(asking: Asking, devices: Devices) -> list[PromptPart]:
     if now:
         parts.append(_part("Your devices now", "The devices now", "Of this minute.\n", "now", now, False))
     if asking.asked:
-        lines = [_safe({"answer": answer, "question": question}) for question, answer in asking.asked]
+        lines = [one_line({"answer": answer, "question": question}) for question, answer in asking.asked]
         about = "Questions of the planner, and the person's answers.\n"
         parts.append(_part("What was asked and answered", "Answers", about, "answers", lines, False))
     if asking.before:
-        lines = [_safe(text[:BEFORE_CHARS]) for text in asking.before[:EARLIER_MOST]]
+        lines = [one_line(text[:BEFORE_CHARS]) for text in asking.before[:EARLIER_MOST]]
         about = "Earlier requests of the same person, the newest first; only for what `it` and `the same` may mean.\n"
         parts.append(_part("What you asked before", "Asked before", about, "before", lines, False))
     if asking.today:
         parts.append(PromptPart("The date", f"Today is {asking.today}.", stable=False))
     return parts
-
-
-def _safe(value: Any) -> str:
-    return within_a_line(canonical(value))

@@ -24,6 +24,7 @@ SEGMENTS_MOST: Final = 256
 READ_BYTES: Final = 64 * 1024
 FOUND_MOST: Final = 200
 LINE_BYTES_MOST: Final = 4096
+_OPEN_MOST: Final = 512
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
 
@@ -69,13 +70,12 @@ class _Log(msgspec.Struct):
 class AttemptLogs:
     """Logs under one directory. One thread appends; reading elsewhere at the same time is safe."""
 
-    def __init__(self, root: Path, *, bytes_most: int = LOG_BYTES_MOST, open_most: int = 512) -> None:
+    def __init__(self, root: Path, *, bytes_most: int = LOG_BYTES_MOST) -> None:
         self._root = root / "logs"
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._head_bytes = bytes_most // 2
         self._tail_bytes = bytes_most - self._head_bytes
         self._segment_bytes = max(1, self._tail_bytes // 8)
-        self._open_most = open_most
         self._logs: dict[Path, _Log] = {}
 
     def forget(self) -> None:
@@ -186,7 +186,7 @@ class AttemptLogs:
         if log is None:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             log = _load(folder)
-            while len(self._logs) >= self._open_most:
+            while len(self._logs) >= _OPEN_MOST:
                 self._logs.pop(next(iter(self._logs)))
         self._logs[folder] = log
         return log

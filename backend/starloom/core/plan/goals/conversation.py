@@ -19,6 +19,7 @@ from starloom.core.rights.strangers import in_findings, stranger_in
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
+from starloom.core.state.tasks.roles import is_over
 from starloom.core.state.work import Put, Work, close_question, fault
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, Job
 from starloom_protocol.records.goals import goal_answer
@@ -26,7 +27,6 @@ from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
-    FINAL_TASK_STATES,
     Code,
     ConstellationState,
     GroupState,
@@ -139,7 +139,7 @@ def answers_made(constellation: Constellation, group: str) -> int:
 
 def is_open(constellation: Constellation, task: str) -> bool:
     """Tell whether a call of a step has not ended."""
-    return task in constellation.tasks and not _is_final(constellation, task)
+    return task in constellation.tasks and not is_over(constellation, task)
 
 
 def open_calls(constellation: Constellation, group: str) -> list[str]:
@@ -148,10 +148,6 @@ def open_calls(constellation: Constellation, group: str) -> list[str]:
     # The answer of an earlier round waits for no device.
     unmade = (goal_answer(group), TaskState.WAITING)
     return [name for name in found if (name, constellation.tasks[name].state) != unmade]
-
-
-def _is_final(constellation: Constellation, task: str) -> bool:
-    return constellation.tasks[task].state in FINAL_TASK_STATES
 
 
 # -- what a stranger may have written

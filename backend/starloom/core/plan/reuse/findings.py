@@ -18,6 +18,7 @@ from starloom.core.rights.strangers import stranger_behind
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.tasks.findings import newest
 from starloom.core.state.tasks.gates import fact, size_left_out
+from starloom.core.state.tasks.roles import is_over
 from starloom.core.state.work import Refusal, Work, change_task, moved
 from starloom_protocol.plan.checks.findings import look_fault
 from starloom_protocol.records.edits import AddTask
@@ -227,14 +228,9 @@ def _all_have_else(constellation: Constellation, topic: str) -> bool:
         item
         for name, spec in constellation.specs.items()
         for item in spec.inputs
-        if item.topic == topic and item.fresh_s and not _is_over(constellation, name)
+        if item.topic == topic and item.fresh_s and not is_over(constellation, name)
     )
     return all(item.otherwise is not None for item in waiting)
-
-
-def _is_over(constellation: Constellation, name: str) -> bool:
-    record = constellation.tasks.get(name)
-    return record is not None and record.state in FINAL_TASK_STATES
 
 
 def _name(constellation: Constellation, task: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from starloom.core.state.model import Constellation, Fleet
 from starloom_protocol.records.entities import GroupRecord, TaskRecord, TaskSpec
 from starloom_protocol.records.goals import goal_answer
-from starloom_protocol.vocabulary import Reason, TaskState
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Reason, TaskState
 
 _UNBEGUN = frozenset({TaskState.WAITING, TaskState.READY})
 _FOR_A_FAILURE = frozenset({Reason.UPSTREAM_FAILED, Reason.UPSTREAM_CANCELLED})
@@ -40,6 +40,12 @@ def goals_without_answer(constellation: Constellation) -> int:
         for name in constellation.groups
         if specs[name].goal is not None and goal_answer(name) not in constellation.tasks
     )
+
+
+def is_over(constellation: Constellation, task: str) -> bool:
+    """Tell whether a task has ended; one that is not a task of the plan has not."""
+    record = constellation.tasks.get(task)
+    return record is not None and record.state in FINAL_TASK_STATES
 
 
 def ended_badly(record: TaskRecord | GroupRecord) -> bool:

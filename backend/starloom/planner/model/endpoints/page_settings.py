@@ -8,7 +8,6 @@ a file of its own and never shown again.
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import msgspec
 
 from starloom.planner.model.endpoints.endpoint import OTHER_ROLES, PREFIX, RECORDED_SCHEME, ModelRole, role_variables
 from starloom.planner.model.port import ModelFault
+from starloom.process.private_files import write_private
 from starloom_protocol.vocabulary import Code, Sharing
 
 URL: Final = "STARLOOM_LLM_URL"
@@ -217,14 +217,4 @@ def _tidy(folder: Path, but: Collection[str]) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    write_private(path, data)

@@ -32,7 +32,7 @@ _ERROR_CHARS: Final = 500
 
 class A2aSession:
     """The work of one call. `attempt` names it apart from every other call of this device; `tell` takes a line for the
-    output, `wait` waits so many seconds."""
+    output."""
 
     def __init__(
         self,
@@ -45,7 +45,6 @@ class A2aSession:
         tell: Callable[[str], None],
         all_s: float,
         silent_s: float,
-        wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self._card = card
         self._headers = {**headers, "Content-Type": "application/json", "A2A-Version": VERSION}
@@ -55,7 +54,6 @@ class A2aSession:
         self._tell = tell
         self._deadline = time.monotonic() + all_s
         self._silent_s = silent_s
-        self._wait = wait
         self._number = 0
         self._heard = 0
         self.questions = 0
@@ -75,7 +73,7 @@ class A2aSession:
             while self.task.state not in FINAL | {"INPUT_REQUIRED"}:
                 if self.task.state == "AUTH_REQUIRED":
                     raise TaskFault("it wants to be signed in; put what it needs into headers in agents.toml")
-                self._wait(_POLL_EVERY_S)
+                time.sleep(_POLL_EVERY_S)
                 self._ask("GetTask", {"id": self.task.task}, bare=True)
             words = None if self.task.state in FINAL else self._answer_of_a_person()
 
@@ -133,7 +131,7 @@ class A2aSession:
                 self.refused += 1
                 self.cancel()
                 return None
-            self._wait(_ASK_EVERY_S)
+            time.sleep(_ASK_EVERY_S)
         raise AddressFault("nobody answered its question in time")
 
 
