@@ -473,7 +473,7 @@ CODES: dict[Code, CodeInfo] = {
         _P,
         426,
         "The agent is too old for this hub",
-        "Type on that device: starloom-agent upgrade. One without that command leaves and joins again.",
+        "Type on that device: starloom-agent upgrade; or a line of starloom enroll, where it has no such command.",
     ),
     Code.TAKEN_OVER: CodeInfo(
         _P,

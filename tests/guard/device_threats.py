@@ -528,4 +528,13 @@ DEVICE_THREATS = (
         ("tests/guard/test_hostile_backups.py::test_t214_",),
         part="a backup holds the hub's keys and history: who can write one for an empty folder makes another hub",
     ),
+    Threat(
+        "T216",
+        "the joining line, typed again on a device, gives it to somebody else: to a hub that answers at the address of"
+        " its own, to the hub of another line, or to the owner whose code it has",
+        "a device that has joined keeps its key, hub and policy: its own hub is proved by the key that it knows before"
+        " anything changes, any other is refused, and at the hub a key that has joined stays where it is",
+        ("tests/guard/test_joined_again.py::test_t216_",),
+        part="`--yes` and `leave` are the owner's own words; join.py installs what the hub of its line hands out",
+    ),
 )

@@ -110,13 +110,19 @@ class Device:
         for name in OWN:
             bumped(self._original[name], version, self.wheels, change if name == "starloom_agent" else lambda _, d: d)
 
-    def join(self, *words: str) -> None:
+    def join(self, *words: str) -> str:
+        """Type the joining line of a new code and wait for its agent; return what the line said."""
+        said = self.join_line(*words)
+        self.service.until_online("box")
+        return said
+
+    def join_line(self, *words: str) -> str:
         code = str(self.service.client.post("/enrollments", {"preapproved": True})["code"])
         url = f"http://127.0.0.1:{self.service.port}"
         argv = [sys.executable, str(ROOT / "device_agents" / "join.py"), url, code, "--home", str(self.home), *words]
         done = subprocess.run(argv, env=self._environment, capture_output=True, text=True, timeout=BOUND_S, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-        self.service.until_online("box")
+        return done.stdout
 
     def argv(self, *words: str) -> list[str]:
         return [str(self.home / "venv" / "bin" / "starloom-agent"), *words, "--home", str(self.home)]
@@ -258,6 +264,31 @@ def test_an_agent_is_upgraded_and_what_does_not_work_is_taken_back(device: Devic
     # A stop and a start go by the name.
     assert device.type("stop").returncode == 0
     assert device.type("start").returncode == 0
+    device.until(version)
+
+
+def test_the_joining_line_typed_again_upgrades_a_device_that_has_joined(device: Device) -> None:
+    """Also for an agent that this hub refuses, which has no other way to a newer one."""
+    before, pid, version = device.at_hub()[1], device.pid(), device.newer()
+    kept = {name: (device.home / name).read_bytes() for name in ("device.key", "policy.toml", "hub.json")}
+    rows = device.service.client.get("/devices")["items"]
+    device.offer(version)
+    said = device.join("--name", "other", "--profile", "observe")
+    assert f"This device has joined http://127.0.0.1:{device.service.port} as box already" in said
+    assert f"Its agent is upgraded from {before} to {version}." in said
+    assert "starloom device rename box other" in said
+    device.until(version)
+    assert device.pid() != pid
+    assert {name: (device.home / name).read_bytes() for name in kept} == kept
+    assert {row["id"] for row in device.service.client.get("/devices")["items"]} == {row["id"] for row in rows}
+    device.works()
+
+    # A stopped agent is started, as by the first join; one that is to be started by hand is not.
+    assert device.type("stop").returncode == 0
+    said = device.join_line("--no-start")
+    assert f"Its agent is {version}." in said
+    assert "Start it: " in said
+    device.join()
     device.until(version)
 
 

@@ -152,8 +152,9 @@ class _Upgrade:
             self._try_cold(made)
             ran, status = running_pid(self._home) is not None, read_status(self._home)
             slots = (status.slots if status is not None else 0) or SLOTS_OF_OLDER
-            if ran:
-                self._wait_for_calls()
+            if ran and not self._options.now:
+                then = "starloom-agent upgrade, or --now to end them"
+                wait_for_calls(self._home, self._joined.name, self._say, self._options.wait_s, then=then)
             self._replace(made, slots, ran=ran)
             undo.pop_all()
         self._say(f"done       this device runs {self._version}; the one before stays until the next upgrade")
@@ -225,22 +226,6 @@ class _Upgrade:
         return done.stdout
 
     # -- its trial in the place of the old one
-
-    def _wait_for_calls(self) -> None:
-        """Wait until no call runs, because the end of the agent would cut it short."""
-        if self._options.now:
-            return
-        until, told = time.monotonic() + self._options.wait_s, False
-        while running := _calls(self._home):
-            if time.monotonic() > until:
-                raise CannotUpgrade(
-                    f"{running} calls still run here, and the upgrade would end them. At the hub type: starloom device "
-                    f"drain {self._joined.name}; then here: starloom-agent upgrade, or --now to end them"
-                )
-            if not told:
-                self._say(f"waits      {running} calls run here; --now ends them")
-                told = True
-            time.sleep(_STEP_S)
 
     def _replace(self, made: Path, slots: int, *, ran: bool) -> None:
         home, by_service, old = self._home, service.is_installed(self._home), running_pid(self._home)
@@ -321,6 +306,27 @@ def _own(offered: Release) -> dict[str, Wheel]:
 def _in_use(home: AgentHome) -> list[Path]:
     status = read_status(home)
     return [Path(sys.prefix), *([Path(status.environment)] if status is not None and status.environment else [])]
+
+
+def wait_for_calls(home: AgentHome, name: str, say: Say, wait_s: float, *, then: str) -> None:
+    """Wait until no call runs, because the end of the agent would cut it short.
+
+    `name` is the device's at the hub, `then` the line to type here once it has been drained there.
+
+    Raises:
+        CannotUpgrade: calls still run after that time.
+    """
+    until, told = time.monotonic() + wait_s, False
+    while running := _calls(home):
+        if time.monotonic() > until:
+            raise CannotUpgrade(
+                f"{running} calls still run here, and the upgrade would end them. At the hub type: starloom device "
+                f"drain {name}; then here: {then}"
+            )
+        if not told:
+            say(f"waits      {running} calls run here; they are not cut short")
+            told = True
+        time.sleep(_STEP_S)
 
 
 def _calls(home: AgentHome) -> int:

@@ -11,13 +11,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
+import starloom_agent
 from starloom_agent.home.directory import AgentHome, Joined
 from starloom_agent.home.identity import load_or_make
-from starloom_agent.install import background, linking, service
+from starloom_agent.home.locking import running_pid
+from starloom_agent.home.status_file import read_status
+from starloom_agent.install import background, linking, service, upgrading
 from starloom_agent.platforms import processes
 from starloom_agent.policy.file import checked, write_policy
 from starloom_agent.policy.policy import ANSWERS_HUB, PROFILE_WORDS, Policy
-from starloom_agent.wire import joining
+from starloom_agent.wire import joining, signed_requests
 from starloom_agent.wire.dialling import Route
 from starloom_protocol.vocabulary import Profile
 
@@ -111,10 +116,15 @@ def join(options: argparse.Namespace) -> int:
     code = os.environ.pop(JOIN_CODE, "") if options.code == "-" else options.code
     if not code:
         raise CannotMean(f"the code - means that it stands in the variable {JOIN_CODE}, which is not set")
+    joined_key = ""
     if home.hub.exists() and not options.yes:
         before = home.joined()
         if before.hub != hub:
             raise CannotDo(f"{home.root} has joined {before.hub}; type first: starloom-agent leave, or add --yes")
+        joined_key = before.hub_key
+        known = _known(home, msgspec.structs.replace(before, pin=options.pin or before.pin, via=options.via))
+        if known is not None:
+            return _stays(home, known, options)
     given, folders = options.profile, options.folder or []
     if given is None and folders:
         raise CannotMean("folders belong to a profile; add --profile files")
@@ -124,7 +134,7 @@ def join(options: argparse.Namespace) -> int:
     name = options.name or platform.node().split(".")[0] or "device"
     labels = tuple(options.label or ())
     asked = joining.Asked(code=code, name=name, os=processes.os_name(), profile=policy.profile, labels=labels)
-    record = enter(home, route, asked, policy, say=show)
+    record = enter(home, route, asked, policy, say=show, joined_key=joined_key)
     show(f"This device has joined {hub} as {record.name}, profile {policy.profile}.")
     link = linking.link_program()
     show(f"Its commands are typed so:    {home.line_for('status')}{f' (or starloom-agent, by {link})' if link else ''}")
@@ -136,8 +146,62 @@ def join(options: argparse.Namespace) -> int:
     return 0
 
 
-def enter(home: AgentHome, route: Route, asked: joining.Asked, policy: Policy, *, say: Callable[[str], None]) -> Joined:
+def _known(home: AgentHome, joined: Joined) -> Joined | None:
+    """Return the record of a device that its hub, proved by its key, still knows; None where that hub has let it go.
+
+    Raises:
+        JoinRefused: the hub is silent, or something else answers at its address.
+    """
+    try:
+        offered = signed_requests.release(joined, load_or_make(home.key))
+    except joining.JoinRefused as fault:
+        if isinstance(fault, joining.HubSilent) or not fault.code:
+            raise
+        return None
+    return msgspec.structs.replace(joined, name=offered.name or joined.name)
+
+
+def _stays(home: AgentHome, joined: Joined, options: argparse.Namespace) -> int:
+    """Leave a device that has joined as it is, and have the agent that is installed now run in place of the one before.
+
+    Raises:
+        CannotStart: the agent does not end, or does not start.
+        CannotUpgrade: its calls do not end in time.
+    """
+    running, told, now = running_pid(home), read_status(home), starloom_agent.__version__
+    before = told.version if told is not None else ""
+    show(f"This device has joined {joined.hub} as {joined.name} already; its key, name, folders and policy stay.")
+    if options.profile or options.folder or options.answers:
+        show(f"To change what the hub may do here: {home.line_for('policy')} --help")
+    if options.name not in (None, joined.name):
+        show(f"To rename it, type at the hub: starloom device rename {joined.name} {shlex.quote(options.name)}")
+    home.join(joined)
+    show(f"Its agent is upgraded from {before} to {now}." if before not in ("", now) else f"Its agent is {now}.")
+    if not options.start:
+        again = f"{home.line_for('stop')} && {home.line_for('start')}" if running else home.line_for("start")
+        show(f"Start it{' again' if running else ''}: {again}")
+        return 0
+    if running:
+        then = "starloom-agent stop && starloom-agent start"
+        upgrading.wait_for_calls(home, joined.name, show, upgrading.UpgradeOptions().wait_s, then=then)
+        background.stop(home, show)
+    slots = told.slots if told is not None and told.slots and not home.slots.exists() else home.slots_kept()
+    background.start(home, show, slots=slots)
+    return 0
+
+
+def enter(
+    home: AgentHome,
+    route: Route,
+    asked: joining.Asked,
+    policy: Policy,
+    *,
+    say: Callable[[str], None],
+    joined_key: str = "",
+) -> Joined:
     """Make a home, let its key join the hub, and keep both the record and the policy there.
+
+    `joined_key` is the key of the only hub that may answer, if this home has joined one.
 
     Raises:
         JoinRefused: by the hub, with its reason.
@@ -145,7 +209,9 @@ def enter(home: AgentHome, route: Route, asked: joining.Asked, policy: Policy, *
     """
     checked(policy, home.root)
     home.make()
-    record = joining.join(route, asked, load_or_make(home.key), say=say, keep_limit=home.keep_limit)
+    record = joining.join(
+        route, asked, load_or_make(home.key), say=say, joined_key=joined_key, keep_limit=home.keep_limit
+    )
     home.join(record)
     write_policy(home.policy, policy)
     return record

@@ -36,7 +36,14 @@ _ANSWER_BYTES_MAX = 64 * 1024
 
 
 class JoinRefused(Exception):
-    """The hub refuses the device, or cannot be reached; the text says why and what to do."""
+    """The hub refuses the device, or cannot be reached; the text says why and what to do.
+
+    `code` is that of the hub's own refusal; empty where this side refuses, or nobody answers.
+    """
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class HubSilent(JoinRefused):
@@ -134,7 +141,7 @@ def _answer(route: Route, status: int, raw: bytes) -> dict[str, Any]:
         reason = answer.get("reason") or answer.get("detail") or answer.get("title") or f"HTTP status {status}"
         passing = status >= _PASSING_STATUS or status == _TOO_MANY
         raise (HubSilent if passing else JoinRefused)(
-            f"{route.hub} refuses: {reason}. {answer.get('hint', '')}".strip()
+            f"{route.hub} refuses: {reason}. {answer.get('hint', '')}".strip(), str(answer.get("code", ""))
         )
     return answer
 
@@ -155,13 +162,15 @@ def join(
     identity: Identity,
     *,
     say: Callable[[str], None],
+    joined_key: str = "",
     keep_limit: Callable[[str], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Joined:
     """Ask to join and wait for the answer; shows the words meanwhile. The hub may be out of reach for a while.
 
-    `keep_limit` is given the profile that the code allowed at most; a hub of an older version names none.
+    `joined_key` is the key of the only hub that may answer, if this device has joined one. `keep_limit` is given the
+    profile that the code allowed at most; a hub of an older version names none.
 
     Raises:
         JoinRefused: denied, expired, a bad code, words that differ, or no hub.
@@ -180,6 +189,11 @@ def join(
     hub_key = str(answer.get("hub_key", ""))
     if not hub_key:
         raise JoinRefused(f"{hub} named no key of its own; it may be older than this agent")
+    if joined_key not in ("", hub_key):
+        raise JoinRefused(
+            f"{hub} has another key than the hub that this device has joined at this address; type first: "
+            "starloom-agent leave, or add --yes"
+        )
     enrollment = str(answer.get("enrollment", ""))
     words = words_of(hub_key, identity.key, asked.code)
     older = words_of(hub_key, identity.key, asked.code, repeats=True)

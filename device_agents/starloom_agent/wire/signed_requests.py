@@ -25,8 +25,11 @@ class Wheel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Release(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent that a hub hands out. `requirements` is the hash of the list of packages that it needs."""
+    """The agent that a hub hands out. `requirements` is the hash of the list of packages that it needs, `name` what the
+    hub calls this device; an older hub does not say.
+    """
 
+    name: str = ""
     requirements: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
     wheels: Annotated[list[Wheel], msgspec.Meta(max_length=200)]
 

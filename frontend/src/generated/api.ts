@@ -4598,9 +4598,10 @@ export interface components {
         NotifyWhen: "never" | "failure" | "change" | "always";
         /**
          * OfferedAgent
-         * @description The agent that this hub hands out: the hash of its list of packages, and its wheels.
+         * @description The agent that this hub hands out: the hash of its list of packages, and its wheels; `name` is the device's.
          */
         OfferedAgent: {
+            name: string;
             requirements: string;
             wheels: components["schemas"]["WheelRow"][];
         };

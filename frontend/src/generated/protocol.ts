@@ -2393,7 +2393,7 @@ export const CODES: Record<Code, CodeInfo> = {
   bad_signature: {"code_class": "permanent", "status": 403, "title": "The key's proof is wrong", "hint": "Join the device again."},
   unknown_key: {"code_class": "permanent", "status": 403, "title": "The hub does not know this device", "hint": "Join it with a fresh line from `starloom enroll`."},
   hub_too_old: {"code_class": "permanent", "status": 426, "title": "The hub is too old for this agent", "hint": "Update the hub."},
-  agent_too_old: {"code_class": "permanent", "status": 426, "title": "The agent is too old for this hub", "hint": "Type on that device: starloom-agent upgrade. One without that command leaves and joins again."},
+  agent_too_old: {"code_class": "permanent", "status": 426, "title": "The agent is too old for this hub", "hint": "Type on that device: starloom-agent upgrade; or a line of starloom enroll, where it has no such command."},
   taken_over: {"code_class": "permanent", "status": 409, "title": "Another connection with the same key took over", "hint": "Stop the other agent, or join this one under its own key."},
   not_approved: {"code_class": "permanent", "status": 403, "title": "The device waits for approval", "hint": "Compare the words on both screens and approve it in Fleet."},
 };

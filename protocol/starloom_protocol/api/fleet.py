@@ -248,8 +248,9 @@ class LeftHub(TypedDict):
 
 
 class OfferedAgent(TypedDict):
-    """The agent that this hub hands out: the hash of its list of packages, and its wheels."""
+    """The agent that this hub hands out: the hash of its list of packages, and its wheels; `name` is the device's."""
 
+    name: str
     requirements: str
     wheels: list[WheelRow]
 

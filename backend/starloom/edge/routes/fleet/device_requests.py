@@ -69,7 +69,7 @@ class Signed:
                 hint="Install the hub from its wheel or run it from a checkout.",
             )
         pins = hashlib.sha256(await asyncio.to_thread(self._requirements.read_bytes)).hexdigest()
-        return self._answer(UPGRADE, body, {"requirements": pins, "wheels": files})
+        return self._answer(UPGRADE, body, {"name": device.name, "requirements": pins, "wheels": files})
 
     def _device(self, request: Request, what: str, body: SignedBody) -> Device:
         """Return the device that signed the request.
