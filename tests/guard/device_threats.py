@@ -528,4 +528,11 @@ DEVICE_THREATS = (
         ("tests/guard/test_hostile_backups.py::test_t214_",),
         part="a backup holds the hub's keys and history: who can write one for an empty folder makes another hub",
     ),
+    Threat(
+        "T217",
+        "a token that may start one recipe and not read repeats a request under the key of somebody else's, and waits "
+        "for the answer of their work",
+        "a key belongs to the token that used it first: another token makes its own work under the same key",
+        ("tests/guard/test_recipe_scopes.py::test_t217_",),
+    ),
 )

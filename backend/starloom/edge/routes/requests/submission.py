@@ -25,7 +25,7 @@ from starloom.edge.routes.requests.model import model_fault, model_is_set, share
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.computing import LARGE_BYTES, LARGE_TASKS
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
-from starloom.edge.web.replies import JsonReply, body_hash, idempotency_key, json_reply
+from starloom.edge.web.replies import JsonReply, asked_once, json_reply
 from starloom.planner.equivalents import Equivalents, check_with_equivalents
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import ModelFault
@@ -75,19 +75,15 @@ class Submit:
     async def create(self, request: Request, body: Create, wait_s: WaitS = 0) -> JsonReply[Created]:
         """Accept a new constellation durably; with `wait_s`, wait so long for its answer."""
         hub = self._hub
-        raw = await request.body()
-        key = idempotency_key(request)
         caller = caller_of(request)
         if wait_s:
             hub.fanout.require_room(caller.token)
-        made = await self.take(
-            request,
-            body,
-            caller,
-            size=len(raw),
-            labels=body.labels,
-            idempotency=(key, body_hash(raw)) if key else None,
-        )
+        key = await asked_once(request)
+        # A repeat is not judged again: the device may have left, or a recipe may have changed, since it was accepted.
+        made = hub.access.made_before(caller.token, key)
+        if made is None:
+            size = len(await request.body())
+            made = await self.take(request, body, caller, size=size, labels=body.labels, idempotency=key)
         if wait_s:
             await self._wait(request, made, wait_s)
         found = await hub.headlines.of(made)
@@ -98,6 +94,8 @@ class Submit:
         if wait_s and head.state in FINAL_CONSTELLATION_STATES:
             shape["answer"] = entity_json.answer_shape(answer, hub.fleet.devices)
             return json_reply(shape, 200)
+        if wait_s:
+            shape |= {"attention": list(head.attention), "running": hub.at_work.of(made)}
         return json_reply(shape, 202, {"Location": f"{V1}/constellations/{made}"})
 
     def _confined(self, caller: Caller, body: Asked) -> Asked:
