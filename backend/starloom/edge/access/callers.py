@@ -1,8 +1,8 @@
 """Callers: the principal behind a token, a session or a ticket, with its role and scopes, and how it is found.
 
 Identity comes from the connection's secret, never from a field of a message. `AccessView` has principals, tokens,
-sign-in links, used idempotency keys, records of secrets and proposals as the log has them: it is fed by events and posts
-nothing. Open tickets are in memory.
+sign-in links, used keys of requests, records of secrets and proposals as the log has them: it is fed by events and
+posts nothing. Open tickets are in memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ from enum import StrEnum
 from typing import Any
 
 from starloom.edge.access import credentials
-from starloom_protocol.records.entities import Idempotency, Principal, RecipeProposal, Secret, SignIn, Token, decode_entity
+from starloom_protocol.records.entities import (
+    Idempotency,
+    Principal,
+    RecipeProposal,
+    Secret,
+    SignIn,
+    Token,
+    decode_entity,
+)
 from starloom_protocol.stream.authors import author_of
 from starloom_protocol.stream.feed import ACCESS, Event
 from starloom_protocol.vocabulary import ROLE_RANK, PrincipalKind, Role
