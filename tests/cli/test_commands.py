@@ -36,6 +36,7 @@ class StubHub:
         self.answers: dict[tuple[str, str], Answer] = {}
         self.asked: list[tuple[str, str, Any]] = []
         self.urls: list[str] = []
+        self.keys: list[str | None] = []
         stub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -45,6 +46,7 @@ class StubHub:
                 path = self.path.partition("?")[0].removeprefix("/api/v1")
                 stub.asked.append((self.command, path, body))
                 stub.urls.append(self.path)
+                stub.keys.append(self.headers.get("Idempotency-Key"))
                 missing = (404, {"title": "It does not exist", "code": "not_found", "hint": "Look again."})
                 status, document = stub.answers.get((self.command, path), missing)
                 if status < 300:

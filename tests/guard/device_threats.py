@@ -537,4 +537,11 @@ DEVICE_THREATS = (
         ("tests/guard/test_joined_again.py::test_t216_",),
         part="`--yes` and `leave` are the owner's own words; join.py installs what the hub of its line hands out",
     ),
+    Threat(
+        "T217",
+        "a token that may start one recipe and not read repeats a request under the key of somebody else's, and waits "
+        "for the answer of their work",
+        "a key belongs to the token that used it first: another token makes its own work under the same key",
+        ("tests/guard/test_recipe_scopes.py::test_t217_",),
+    ),
 )

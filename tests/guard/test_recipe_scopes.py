@@ -102,6 +102,22 @@ async def test_t180_it_stops_nothing_of_others(world: World) -> None:
 
 
 @pytest.mark.usefixtures("recipes")
+async def test_t217_a_key_of_somebody_else_shows_nothing_of_their_work(world: World) -> None:
+    headers = {"Idempotency-Key": "nightly"}
+    body = {"recipe": "morning-look"}
+    async with world.client() as owner:
+        made = (await owner.post(C, json=body, headers=headers)).json()["id"]
+    async with confined(world) as http:
+        own = await http.post(C, json=body, headers=headers, params={"wait_s": 0.01})
+        again = await http.post(C, json=body, headers=headers)
+        other = await http.post(C, json={"recipe": "evening-look"}, headers=headers)
+    assert own.status_code == 202
+    assert own.json()["id"] != made
+    assert again.json()["id"] == own.json()["id"]
+    assert other.status_code == 403
+
+
+@pytest.mark.usefixtures("recipes")
 async def test_t180_its_scope_opens_these_two_routes_alone(world: World) -> None:
     opened = set()
     async with confined(world) as http:

@@ -17,7 +17,7 @@ from tests.recipes.fleet import Fleet
 from tests.recipes.test_assistants import plan
 from tests.waiting import PATIENCE_S
 
-KILL = {"id": "kill", "tool": "process.kill", "args": {"pid": 1, "name": "x"}, "device": {"name": "laptop"}}
+KILL = {"id": "kill", "tool": "process.kill", "args": {"pid": 2, "name": "x"}, "device": {"name": "laptop"}}
 
 
 def token_of(fleet: Fleet) -> str:

@@ -130,7 +130,7 @@ async def test_a_recipe_that_is_saved_is_told_to_a_program_that_listens(
 
 
 async def test_what_is_risky_waits_for_a_person_whatever_the_model_wrote(fleet: Fleet) -> None:
-    kill = {"id": "kill", "tool": "process.kill", "args": {"pid": 1, "name": "x"}, "device": {"name": "laptop"}}
+    kill = {"id": "kill", "tool": "process.kill", "args": {"pid": 2, "name": "x"}, "device": {"name": "laptop"}}
     bold = plan(tasks=[kill], result=[], policy={"approval": "never"})
     async with by_stdio(fleet) as client:
         refused = await client.call_tool("submit", {"plan": bold})
@@ -152,7 +152,7 @@ def hostile_plans(secret: str) -> dict[str, dict[str, Any]]:
     leak = {"id": "leak", "tool": "python.run", "args": {"code": code, "env": {"X": {"secret": secret}}}}
     look = {"id": "look", "tool": "disk.usage", "device": {"name": "laptop"}}
     added = {"name": "r", "when": {"task": "look", "event": "succeeded"}, "edit": [{"add_task": leak}], "reason": "x"}
-    kill = {"tool": "process.kill", "args": {"pid": 1, "name": "x"}}
+    kill = {"tool": "process.kill", "args": {"pid": 2, "name": "x"}}
     return {
         "secret": plan(tasks=[leak], result=[]),
         "nested": plan(tasks=[{"id": "in", "plan": {"tasks": [leak]}}], result=[]),
@@ -204,7 +204,7 @@ async def test_an_edit_is_made_or_said_to_a_person(fleet: Fleet) -> None:
     waits = {"plan": {"starloom": 1, "name": "Waits", "tasks": [nobody]}}
     identity = (await asyncio.to_thread(fleet.client.create, "/constellations", waits))["id"]
     task = {"id": "room", "tool": "disk.usage", "device": {"name": "laptop"}}
-    loud = {"id": "kill", "tool": "process.kill", "args": {"pid": 1, "name": "x"}}
+    loud = {"id": "kill", "tool": "process.kill", "args": {"pid": 2, "name": "x"}}
     async with by_stdio(fleet) as client:
         refused = await call(
             client, "propose_edit", constellation=identity, operations=[{"add_task": loud}], reason="more"

@@ -1,7 +1,7 @@
 """The watch of a constellation by its event log until it ends, or until only a person can move it.
 
 The log is read by long poll from the last number seen, so a cut loses nothing. A hub that stays away ends the watch
-as unreachable, never as a success.
+as unreachable, never as a success. A token that may start work and not read waits by its creating request instead.
 """
 
 from __future__ import annotations
@@ -10,16 +10,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from starloom.client.exits import Exit, exit_of_state
 from starloom.client.problems import Problem
+from starloom.client.routes import post_constellations
 from starloom.client.view import View
 from starloom_protocol.stream.feed import Event
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, PERSON_ATTENTION, Code, ConstellationState
+
+if TYPE_CHECKING:
+    from starloom.client.calls import Post
+    from starloom_protocol.api.previews import Created
 
 POLL_S = 20.0
 SETTLE_S = 3.0
 OUTAGE_S = 60.0
+AGAIN_S = 2.0
 PAGE = 500
 
 
@@ -90,6 +97,55 @@ def follow(
             continue
         if view.final or (was_stuck and not fresh):
             return
+
+
+class Creating(Protocol):
+    """The client, as far as a creating request is repeated under its key."""
+
+    def create(self, call: Post[Created], body: Any, *, wait_s: float = 0, key: str | None = None) -> Created: ...
+
+    def pause(self, pause_s: float) -> None: ...
+
+
+def ended_or_stuck(source: Creating, body: Any, key: str, *, now: Callable[[], float] = time.monotonic) -> Created:
+    """Return a request as the hub answers it, once it has ended or only a person can move it.
+
+    The request is sent again under its key, which starts nothing twice, and so needs no right to read.
+
+    Raises:
+        Problem: the hub refused, or it was away or overloaded for longer than `OUTAGE_S`.
+    """
+    away_since: float | None = None
+    was_stuck = False
+    while True:
+        try:
+            found = source.create(post_constellations(), body, wait_s=SETTLE_S if was_stuck else POLL_S, key=key)
+        except Problem as problem:
+            if problem.exit_code is not Exit.UNREACHABLE and problem.code != Code.RATE_LIMITED:
+                raise
+            away_since = now() if away_since is None else away_since
+            if now() - away_since >= OUTAGE_S:
+                raise
+            source.pause(AGAIN_S)
+            continue
+        away_since = None
+        stuck = _needs_person(found)
+        if found["state"] in FINAL_CONSTELLATION_STATES or (stuck and was_stuck):
+            return found
+        was_stuck = stuck
+
+
+def _needs_person(found: Created) -> bool:
+    if found.get("running"):
+        return False
+    asked = found["state"] in (ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED)
+    return asked or not PERSON_ATTENTION.isdisjoint(found.get("attention", ()))
+
+
+def outcome_unread(found: Created) -> Exit:
+    """Return the exit code of a request that has ended or needs a person."""
+    code = exit_of_state(found["state"])
+    return Exit.ATTENTION if code is None else code
 
 
 def outcome(view: View) -> Exit:

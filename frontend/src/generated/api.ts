@@ -2910,10 +2910,14 @@ export interface components {
         /**
          * Created
          * @description A new constellation; the answer is there where the caller waited for it and it came.
+         *
+         *     Where it did not come, `attention` and `running` (tasks on devices now) tell whether a person has to move it.
          */
         Created: {
             answer?: components["schemas"]["AnswerShape"];
+            attention?: components["schemas"]["Attention"][];
             id: string;
+            running?: number;
             state: components["schemas"]["ConstellationState"];
             version: number;
         };

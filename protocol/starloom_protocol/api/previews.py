@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 from starloom_protocol.api.constellations import AnswerShape
 from starloom_protocol.api.models import ModelFaultRow
-from starloom_protocol.vocabulary import ConstellationState, Effect, Repeatability, Sharing
+from starloom_protocol.vocabulary import Attention, ConstellationState, Effect, Repeatability, Sharing
 
 
 class Estimate(TypedDict):
@@ -314,9 +314,14 @@ class PastedPlan(PlanPreview):
 
 
 class Created(TypedDict):
-    """A new constellation; the answer is there where the caller waited for it and it came."""
+    """A new constellation; the answer is there where the caller waited for it and it came.
+
+    Where it did not come, `attention` and `running` (tasks on devices now) tell whether a person has to move it.
+    """
 
     id: str
     state: ConstellationState
     version: int
     answer: NotRequired[AnswerShape]
+    attention: NotRequired[list[Attention]]
+    running: NotRequired[int]

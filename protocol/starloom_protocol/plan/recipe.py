@@ -140,9 +140,10 @@ def read_recipe(
         check = check_plan(
             recipe.plan, params=values, recipe=recipe.name, known_signatures=known_signatures, place="plan"
         )
-        for fault in check.faults:
-            if fault not in found.faults:
-                found.faults.append(fault)
+        # The bounds of a value are judged when its user gives it.
+        found.faults += [
+            fault for fault in check.faults if fault not in found.faults and fault.code is not Code.BAD_ARGUMENTS
+        ]
     if found.faults:
         return RecipeCheck(faults=found.faults)
     return RecipeCheck(lacking=_lacking(recipe, full, known_tools), recipe=recipe)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starloom_protocol.tools.ages import WRITTEN
 from starloom_protocol.values import canonical, point
 
 _DEPTH_MOST: Final = 3
@@ -99,7 +100,8 @@ class _Reading:
             return f"list of {self._kind(node.get('items'), depth + 1)}"
         if form == "object":
             return self._map(node)
-        return _WORDS.get(str(form), "any value") + _range(node)
+        written = WRITTEN.get(str(node.get("format"))) if form == "string" else None
+        return written.words if written is not None else _WORDS.get(str(form), "any value") + _range(node)
 
     def _map(self, node: dict[str, Any]) -> str:
         named = node.get("properties")

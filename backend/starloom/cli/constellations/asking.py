@@ -7,6 +7,7 @@ import io
 import json
 import re
 import sys
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -232,24 +233,48 @@ def submit(
         body["sharing"] = share.value
     if label:
         body["labels"] = {name: str(value) for name, value in parameters(label).items()}
-    made = _created(run, body, anyway=anyway)
-    identity = str(made["id"])
-    if wait:
-        if not run.as_json:
-            sys.stderr.write(f"{identity} accepted\n")
-        watch_to_end(run, identity)
+    body["able"] = not anyway
+    key = uuid.uuid4().hex
+    made = _created(run, body, key)
+    if not wait:
+        tell_accepted(run, made)
         return
-    tell_accepted(run, made)
+    if not run.as_json:
+        sys.stderr.write(f"{made['id']} accepted\n")
+    try:
+        watch_to_end(run, str(made["id"]))
+    except Problem as problem:
+        if problem.code != Code.FORBIDDEN:
+            raise
+        _wait_unread(run, body, key)
 
 
-def _created(run: Invocation, body: dict[str, Any], *, anyway: bool) -> Created:
+def _wait_unread(run: Invocation, body: dict[str, Any], key: str) -> None:
+    """Wait for the end of a request that its own token may not read, and finish with its exit code."""
+    from starloom.client.watching import ended_or_stuck, outcome_unread
+
+    found = ended_or_stuck(run.client, body, key)
+    if run.as_json:
+        run.emit(found)
+    elif "answer" in found:
+        from starloom.cli.text.constellation_text import answer_lines
+
+        _print(answer_lines(found["answer"], run.client.names()))
+    else:
+        asked = ", ".join(found.get("attention") or [found["state"]]).replace("_", " ")
+        say(f"{found['id']} needs a person ({asked}); this token may not read it.", sys.stderr)
+        say(f"The way out: somebody who may read runs starloom show {found['id']}", sys.stderr)
+    finish(outcome_unread(found))
+
+
+def _created(run: Invocation, body: dict[str, Any], key: str) -> Created:
     """Submit a request, unless one of its tasks could never begin on the devices that are here.
 
     Raises:
         Problem: it was refused; for such a task with the way to submit it nevertheless.
     """
     try:
-        return run.client.create(post_constellations(), {**body, "able": not anyway})
+        return run.client.create(post_constellations(), body, key=key)
     except Problem as problem:
         if problem.code == Code.TOOL_UNAVAILABLE:
             problem.hint = f"{problem.hint} For a device that joins later, submit it with --anyway."

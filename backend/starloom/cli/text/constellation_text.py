@@ -401,11 +401,11 @@ def turn_line(event: Event) -> str:
 
 if TYPE_CHECKING:
     from starloom.client.answers import ResultJson
-    from starloom_protocol.api.constellations import AnswerPart
+    from starloom_protocol.api.constellations import AnswerPart, AnswerShape
 
 
-def answer_lines(answer: ResultJson, devices: dict[str, str]) -> RenderableType:
-    """Return the words, the sentence and the items of a `/result` document."""
+def answer_lines(answer: ResultJson | AnswerShape, devices: dict[str, str]) -> RenderableType:
+    """Return the words, the sentence and the items of an answer as the hub sends it."""
     told = Answer(
         cites=[Cite(task=cite["task"], pointer=cite["pointer"]) for cite in answer.get("cites", ())],
         items=[_item(item) for item in answer["items"]],

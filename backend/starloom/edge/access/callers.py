@@ -1,8 +1,8 @@
 """Callers: the principal behind a token, a session or a ticket, with its role and scopes, and how it is found.
 
 Identity comes from the connection's secret, never from a field of a message. `AccessView` has principals, tokens,
-sign-in links, records of secrets and proposals as the log has them: it is fed by events and posts nothing. Open tickets
-are in memory.
+sign-in links, used keys of requests, records of secrets and proposals as the log has them: it is fed by events and
+posts nothing. Open tickets are in memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ from enum import StrEnum
 from typing import Any
 
 from starloom.edge.access import credentials
-from starloom_protocol.records.entities import Principal, RecipeProposal, Secret, SignIn, Token, decode_entity
+from starloom_protocol.records.entities import (
+    Idempotency,
+    Principal,
+    RecipeProposal,
+    Secret,
+    SignIn,
+    Token,
+    decode_entity,
+)
 from starloom_protocol.stream.authors import author_of
 from starloom_protocol.stream.feed import ACCESS, Event
 from starloom_protocol.vocabulary import ROLE_RANK, PrincipalKind, Role
@@ -188,6 +196,7 @@ class AccessView:
         self.sign_ins: dict[str, SignIn] = {}
         self.secrets: dict[str, Secret] = {}
         self.proposals: dict[str, RecipeProposal] = {}
+        self.keys: dict[str, Idempotency] = {}
         self.last_used_ms: dict[str, int] = {}
         self.on_revoked: list[Callable[[str], None]] = []
 
@@ -198,6 +207,7 @@ class AccessView:
         self.sign_ins.clear()
         self.secrets.clear()
         self.proposals.clear()
+        self.keys.clear()
         for key, raw in entities.items():
             self._put(key, raw)
 
@@ -216,6 +226,7 @@ class AccessView:
             "signin": self.sign_ins,
             "secret": self.secrets,
             "proposal": self.proposals,
+            "idem": self.keys,
         }
         if kind not in table:
             return
@@ -239,6 +250,16 @@ class AccessView:
             self.secrets[identity] = record
         elif isinstance(record, RecipeProposal):
             self.proposals[identity] = record
+        elif isinstance(record, Idempotency):
+            self.keys[identity] = record
+
+    def made_before(self, token: str, asked: tuple[str, str] | None) -> str | None:
+        """Return the id of what the same request of a token made before; `asked` is its key and the hash of its body.
+
+        A body that differs, or a key that is not heard of yet, is left to the log.
+        """
+        used = self.keys.get(f"{token}/{asked[0]}") if asked is not None else None
+        return used.made if used is not None and asked is not None and used.body_hash == asked[1] else None
 
     def _revoked(self, token: str) -> None:
         for hear in self.on_revoked:

@@ -20,7 +20,7 @@ from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Missed, Wa
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, typed_path
 from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
 from starloom_agent.toolkit.results import LeftOut, Named
-from starloom_agent.toolkit.text.durations import begin_of
+from starloom_agent.toolkit.text.durations import Age, begin_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _MONTHS = (
@@ -129,8 +129,8 @@ class Find(Args, frozen=True, kw_only=True):
     pattern: str = ""
     file: str = ""
     words: str = ""
-    newer_than: str | int | None = None
-    older_than: str | int | None = None
+    newer_than: Age | None = None
+    older_than: Age | None = None
     min_bytes: int = 0
     max_bytes: int | None = None
     group_by: Literal["", "folder"] = ""

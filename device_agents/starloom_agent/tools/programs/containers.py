@@ -11,7 +11,7 @@ import msgspec
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Named
 from starloom_agent.toolkit.running.programs import Ran, needed, run_program, said_by
-from starloom_agent.toolkit.text.durations import seconds_of
+from starloom_agent.toolkit.text.durations import Duration, seconds_of
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -35,7 +35,7 @@ class Logs(Args, frozen=True, kw_only=True):
 
     name: str
     tail: Annotated[int, msgspec.Meta(ge=1, le=5000)] = 200
-    since: str | int = 0
+    since: Duration = 0
     contains: str = ""
     device_name: str = ""
 

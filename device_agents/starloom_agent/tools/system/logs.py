@@ -22,7 +22,7 @@ from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Finding, Named, Summary
 from starloom_agent.toolkit.running.programs import run_program
-from starloom_agent.toolkit.text.durations import begin_of
+from starloom_agent.toolkit.text.durations import Age, begin_of
 from starloom_agent.toolkit.text.moments import moment_of, without_moment
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -46,7 +46,7 @@ class Search(Args, frozen=True, kw_only=True):
     With `contains`, logs without known times are searched, too; their lines are `untimed`, apart from the others.
     """
 
-    since: str | int = "24h"
+    since: Age = "24h"
     contains: str = ""
     # Left out, it is `error` where no text is asked for: a text that is asked for is meant wherever it stands.
     level: Literal["any", "error"] | msgspec.UnsetType = msgspec.UNSET

@@ -440,13 +440,15 @@ class Flow:
                 # A plan cannot write what comes from a result in another form; an input can be made a list of one.
                 wraps = drawn == "inputs" and not steps and listed(given).may_be(due)
                 hint = "Add `all: true` beside `output`: it comes as a list of one." if wraps else ""
-        given_as = (one.value() if choices or one.words() == other.words() else "") or one.words()
+        strays = one.strays_from(other)
+        given_as = (one.value() if choices or strays or one.words() == other.words() else "") or one.words()
         if given_as == takes and (lacked := one.lacked(other)):
             reason = f"`{tool}` does not take this map: it lacks {', '.join(lacked)}"
             hint = f"Its names are: {', '.join(other.names())}."
         else:
             reason = f"`{tool}` takes {takes} here, not {given_as}"
-        self._found.add(Code.WRONG_TYPE, where, reason, hint or f"See `starloom tools show {tool}`.")
+        code = Code.BAD_ARGUMENTS if strays else Code.WRONG_TYPE
+        self._found.add(code, where, reason, hint or f"See `starloom tools show {tool}`.")
 
 
 def _output_nodes(operation: EditOperation, place: str) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
+from starloom_protocol.tools.ages import WRITTEN, is_written
 from starloom_protocol.values import MISSING, equal, parse, point
 
 _SCHEMAS_KEPT: Final = 1024
@@ -48,6 +49,12 @@ _PLURALS: Final = {
     "string": "texts",
 }
 _NUMBERS: Final = frozenset({"integer", "number"})
+_BOUNDS: Final = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
 
 
 class Form:
@@ -161,6 +168,15 @@ class Shape:
     def kinds(self) -> list[str | None]:
         """Return the JSON types of the forms, each once; None stands for any."""
         return list(dict.fromkeys(form.kind for form in self.forms))
+
+    def strays_from(self, due: Shape) -> bool:
+        """Whether this is one value of a type that is due, and only its bounds or its way of writing are not kept."""
+        pairs = ((form, other) for form in self.forms for other in due.forms if "const" in form.node)
+        return any(
+            form.kind == other.kind or {form.kind, other.kind} <= _NUMBERS
+            for form, other in pairs
+            if not _holds(form.node["const"], other.node)
+        )
 
     def words(self) -> str:
         """Return the kind of the value, in words of a plan."""
@@ -310,7 +326,38 @@ def _kind_of(value: Any) -> str:
     return "integer" if isinstance(value, int) or value.is_integer() else "number"
 
 
+def _number_in(node: Mapping[str, Any], bound: str) -> float | None:
+    found = node.get(bound)
+    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def _holds(value: Any, node: Mapping[str, Any]) -> bool:
+    """Tell whether one text or number keeps the bounds of a schema, and is written as it says."""
+    if isinstance(value, str):
+        return is_written(value, node.get("format"))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return True
+    least, most = _number_in(node, "minimum"), _number_in(node, "maximum")
+    above, below = _number_in(node, "exclusiveMinimum"), _number_in(node, "exclusiveMaximum")
+    return (
+        (least is None or value >= least)
+        and (most is None or value <= most)
+        and (above is None or value > above)
+        and (below is None or value < below)
+    )
+
+
+def _bounds(node: Mapping[str, Any]) -> str:
+    told = ((word, _number_in(node, bound)) for bound, word in _BOUNDS.items())
+    return " and ".join(f"{word} {bound}" for word, bound in told if bound is not None)
+
+
 def _word(form: Form) -> str:
+    written = WRITTEN.get(str(form.node.get("format"))) if form.kind == "string" else None
+    if written is not None:
+        return written.words
+    if form.kind in _NUMBERS and (bounds := _bounds(form.node)):
+        return f"{_WORDS[form.kind or '']} ({bounds})"
     kinds = form.entries().kinds() if form.kind == "array" and "const" not in form.node else []
     plural = _PLURALS.get(kinds[0] or "") if len(kinds) == 1 else None
     return _WORDS[form.kind or ""] + (f" of {plural}" if plural else "")
@@ -389,6 +436,8 @@ class _Fitting:
             return False
         if "const" in form.node and "const" in due.node:
             return equal(form.node["const"], due.node["const"])
+        if "const" in form.node and not _holds(form.node["const"], due.node):
+            return False
         look = {"array": self._lists_fit, "object": self._maps_fit}.get(kind)
         return look is None or all(look(one, other, depth) for one in _unfolded(form) for other in _unfolded(due))
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Effect, Repeatability
-from tests.edge.world import World, settle
+from starloom_protocol.vocabulary import Effect, Repeatability, Role
+from tests.edge.routes.work.test_constellations import ready_agent
+from tests.edge.world import World, chain, settle
 
 C = "/api/v1/constellations"
 
@@ -34,3 +39,65 @@ async def test_an_argument_that_a_tool_does_not_take_is_told_before_anything_run
         errors = answer.json()["errors"]
         assert {(fault["code"], fault["place"].removeprefix(place), fault["hint"]) for fault in errors} == told
     assert ([item["name"] for item in kept], version) == (["right"], 1)
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"older_than": "soon"}, "`t.find` takes an age or a moment (7d, 2h, 7y, 22:00, 2026-01-31) or a whole number"),
+        ({"older_than": "2026-13-01"}, "not '2026-13-01'"),
+        ({"older_than": -5}, "not -5"),
+        ({"lasts": "3y"}, "`t.find` takes a duration (90s, 15m, 2h, 3d) here, not '3y'"),
+        ({"depth": 99}, "`t.find` takes a whole number (at least 1 and at most 8) here, not 99"),
+        ({"share": 0}, "`t.find` takes a number (above 0 and below 1) here, not 0"),
+    ],
+    ids=lambda one: str(one)[:20],
+)
+async def test_a_value_that_no_device_takes_is_told_before_anything_runs(
+    world: World, args: dict[str, Any], told: str
+) -> None:
+    age = {"anyOf": [{"type": "string", "format": "starloom-age"}, {"type": "integer", "minimum": 0}]}
+    named = {
+        "older_than": age,
+        "lasts": {"type": "string", "format": "starloom-duration"},
+        "depth": {"type": "integer", "minimum": 1, "maximum": 8},
+        "share": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    }
+    schema = {"properties": named, "additionalProperties": False}
+    tool = ToolOffer(name="t.find", args=canonical(schema), effects=[Effect.READ], repeatability=Repeatability.PURE)
+    agent = await world.join("one")
+    await agent.connect(world, offer=Offer(digest="d", slots=2, tools=[tool]))
+    right = {"older_than": "7 years", "lasts": "90s", "depth": 8, "share": 0.5}
+    async with world.client() as http:
+        for path in (C, f"{C}/preview"):
+            plan = {"starloom": 1, "name": "x", "tasks": [{"id": "old", "tool": "t.find", "args": right | args}]}
+            answer = await http.post(path, json={"plan": plan})
+            (fault,) = answer.json()["errors"]
+            assert (answer.status_code, fault["code"]) == (422, "bad_arguments")
+            assert fault["place"] == f"tasks[0].args.{next(iter(args))}"
+            assert told in fault["reason"]
+        plan["tasks"][0]["args"] = right
+        assert (await http.post(C, json={"plan": plan})).status_code == 202
+
+
+async def test_a_preview_refuses_whom_a_question_cannot_ask(world: World) -> None:
+    ask = {"id": "q", "person": "Go on?", "ask": ["nobody"]}
+    async with world.client() as http:
+        answers = [
+            await http.post(path, json={"plan": {"starloom": 1, "name": "x", "tasks": [ask]}})
+            for path in (C, f"{C}/preview")
+        ]
+    for answer in answers:
+        assert answer.status_code == 422, answer.text
+        assert answer.json()["errors"][0]["reason"] == "nobody is not known here"
+    assert answers[0].json()["errors"] == answers[1].json()["errors"]
+
+
+async def test_a_preview_refuses_what_its_caller_may_not_submit(world: World) -> None:
+    await ready_agent(world)
+    plan = {**chain("t.one"), "policy": {"approval": "never"}}
+    _, token = await world.new_token(Role.OPERATOR, ["run", "read"])
+    async with world.client(token) as http:
+        answers = [await http.post(path, json={"plan": plan}) for path in (C, f"{C}/preview")]
+    assert [answer.status_code for answer in answers] == [403, 403], answers[1].text
+    assert answers[0].json()["errors"] == answers[1].json()["errors"]

@@ -9,7 +9,7 @@ import pytest
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from tests.edge.world import World
-from tests.planner.fleets import device, fleet
+from tests.planner.fleets import device, fleet, tab_offer
 
 C = "/api/v1/constellations"
 NAMED = {"phone": {"name": "nas"}, "desk": {"name": "pc"}}
@@ -48,6 +48,19 @@ async def test_a_plan_that_can_never_begin_is_refused_with_the_way_out(planned: 
 @pytest.mark.parametrize("body", WAYS, ids=lambda body: next(iter(body)))
 async def test_a_plan_may_wait_for_a_device_that_joins_later(planned: World, body: dict[str, Any]) -> None:
     assert (await submitted(planned, body | {"able": False}))[0] == 202
+
+
+async def test_a_repeat_of_an_accepted_request_is_answered_though_its_device_left(world: World) -> None:
+    body, headers = {"plan": WAYS[2]["plan"], "able": True}, {"Idempotency-Key": "once"}
+    fleets = [fleet(device("phone"), offers={"phone": tab_offer("")})]
+    object.__setattr__(world.hub, "planner", Planning(load_catalogue(), lambda: fleets[-1]))
+    async with world.client() as http:
+        made = await http.post(C, json=body, headers=headers)
+        fleets.append(fleet(device("nas")))
+        again = await http.post(C, json=body, headers=headers)
+        assert (await http.post(C, json=body)).status_code == 422
+    assert (made.status_code, again.status_code) == (202, 202), again.text
+    assert again.json()["id"] == made.json()["id"]
 
 
 async def test_a_plan_that_can_begin_is_taken(planned: World) -> None:

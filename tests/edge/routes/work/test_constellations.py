@@ -162,6 +162,16 @@ async def test_waiting_gives_the_answer(world: World) -> None:
     assert (body["state"], body["answer"]["items"][0]["value"]) == ("succeeded", {"ok": True})
 
 
+async def test_waiting_in_vain_tells_whether_a_person_is_needed(world: World) -> None:
+    async with world.client() as http:
+        held = await http.post(C, params={"wait_s": 0.01}, json={"plan": chain("t.one"), "hold": True})
+        goes_on = await http.post(C, json={"plan": chain("t.one")})
+    assert held.status_code == 202
+    assert (held.json()["state"], held.json()["running"]) == ("awaiting_approval", 0)
+    assert held.json()["attention"] == ["question_open"]
+    assert "attention" not in goes_on.json()
+
+
 async def test_a_budget_of_attempts_pauses_it_and_says_why(world: World) -> None:
     agent = await ready_agent(world)
     async with world.client() as http:

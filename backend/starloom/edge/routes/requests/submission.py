@@ -14,7 +14,9 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Query, Request
 
 from starloom.core.clock.cron import in_words
+from starloom.core.rights import authorship
 from starloom.core.state import inputs
+from starloom.core.state.work import Refusal
 from starloom.edge.access.callers import Caller
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
@@ -25,7 +27,7 @@ from starloom.edge.routes.requests.model import model_fault, model_is_set, share
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.computing import LARGE_BYTES, LARGE_TASKS
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
-from starloom.edge.web.replies import JsonReply, body_hash, idempotency_key, json_reply
+from starloom.edge.web.replies import JsonReply, asked_once, json_reply
 from starloom.planner.equivalents import Equivalents, check_with_equivalents
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import ModelFault
@@ -75,19 +77,15 @@ class Submit:
     async def create(self, request: Request, body: Create, wait_s: WaitS = 0) -> JsonReply[Created]:
         """Accept a new constellation durably; with `wait_s`, wait so long for its answer."""
         hub = self._hub
-        raw = await request.body()
-        key = idempotency_key(request)
         caller = caller_of(request)
         if wait_s:
             hub.fanout.require_room(caller.token)
-        made = await self.take(
-            request,
-            body,
-            caller,
-            size=len(raw),
-            labels=body.labels,
-            idempotency=(key, body_hash(raw)) if key else None,
-        )
+        key = await asked_once(request)
+        # A repeat is not judged again: the device may have left, or a recipe may have changed, since it was accepted.
+        made = hub.access.made_before(caller.token, key)
+        if made is None:
+            size = len(await request.body())
+            made = await self.take(request, body, caller, size=size, labels=body.labels, idempotency=key)
         if wait_s:
             await self._wait(request, made, wait_s)
         found = await hub.headlines.of(made)
@@ -98,6 +96,8 @@ class Submit:
         if wait_s and head.state in FINAL_CONSTELLATION_STATES:
             shape["answer"] = entity_json.answer_shape(answer, hub.fleet.devices)
             return json_reply(shape, 200)
+        if wait_s:
+            shape |= {"attention": list(head.attention), "running": hub.at_work.of(made)}
         return json_reply(shape, 202, {"Location": f"{V1}/constellations/{made}"})
 
     def _confined(self, caller: Caller, body: Asked) -> Asked:
@@ -192,6 +192,8 @@ class Submit:
             plan = self._require_model(self._meant(found))
         else:
             checked = await self._check(request, body, size)
+            if checked is not None:
+                self._refuse_as_asked(caller_of(request), checked)
             plan = checked or _plan_of(hub.planner.plan_recipe(body.recipe or "", body.params))
         # An estimate plays the plan, which takes some 50 ms.
         large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS or bool(hub.fleet.paces)
@@ -209,6 +211,18 @@ class Submit:
         if body.request is not None:
             answer["understood"] = self._understood(found)
         return json_reply(answer)
+
+    def _refuse_as_asked(self, caller: Caller, plan: LoweredPlan) -> None:
+        """Refuse a plan that this caller may not submit, or that asks somebody who cannot answer.
+
+        Raises:
+            Problem: with every fault.
+        """
+        try:
+            authorship.check_plan(caller.by, plan, approves=caller.approves, controls=caller.controls)
+            authorship.check_asked(self._hub.access.principals, plan.specs)
+        except Refusal as refusal:
+            raise problem_of_faults(refusal.faults) from refusal
 
     def _kept_back(self, caller: Caller, body: Preview) -> list[str]:
         """Return why this caller may not start what it previews, where it may start only a few recipes."""

@@ -1,0 +1,97 @@
+"""`submit --wait` and `recipe run --wait` with a token that may start work and not read it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from starloom.client.exits import Exit
+from starloom.client.problems import Problem
+from starloom.client.watching import OUTAGE_S, ended_or_stuck, outcome_unread
+from tests.cli.test_commands import StubHub, hub, starloom
+
+__all__ = ["hub"]
+READ = ("GET", "/constellations/c-1/events")
+CREATE = ("POST", "/constellations")
+FORBIDDEN = {"code": "forbidden", "title": "Not allowed", "reason": "your token lacks the scope read", "hint": ""}
+ANSWER = {"state": "final", "sentence": "Two machines are well.", "items": []}
+
+
+def unreadable(hub: StubHub, state: str, **more: Any) -> None:
+    hub.answers[READ] = (403, FORBIDDEN)
+    hub.answers[CREATE] = (202, {"id": "c-1", "state": state, "version": 1, **more})
+
+
+@pytest.mark.parametrize(
+    ("state", "code"), [("succeeded", 0), ("failed", 1), ("partial", 3), ("cancelled", 6)], ids=lambda one: str(one)
+)
+@pytest.mark.parametrize("words", [("submit", "-r", "look"), ("recipe", "run", "look")], ids=lambda one: one[0])
+def test_who_may_not_read_waits_by_the_creating_request(
+    hub: StubHub, words: tuple[str, ...], state: str, code: int
+) -> None:
+    unreadable(hub, state, answer=ANSWER)
+    ended, said = starloom(hub, *words, "--wait")
+    assert (ended, "Two machines are well." in said) == (code, True), said
+    posts = [body for method, path, body in hub.asked if (method, path) == CREATE]
+    assert len(posts) == 2
+    assert posts[0] == posts[1]
+    assert len({key for key in hub.keys if key}) == 1
+    assert any("wait_s=20" in url for url in hub.urls)
+
+
+def test_who_may_not_read_hears_that_a_person_is_needed(hub: StubHub) -> None:
+    unreadable(hub, "awaiting_approval", attention=["question_open"], running=0)
+    code, said = starloom(hub, "submit", "-r", "look", "--wait")
+    assert code == 4
+    assert "c-1 needs a person (question open); this token may not read it." in said
+    code, said = starloom(hub, "submit", "-r", "look", "--wait", "--json")
+    assert (code, json.loads(said)["id"]) == (4, "c-1")
+
+
+class Answers:
+    """A client whose creating requests are answered in order."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.left = list(answers)
+        self.at = 0.0
+
+    def create(self, _call: Any, _body: Any, *, wait_s: float = 0, key: str | None = None) -> Any:
+        assert key == "k"
+        self.at += wait_s
+        found = self.left.pop(0)
+        if isinstance(found, Problem):
+            raise found
+        return {"id": "c-1", "version": 1, **found}
+
+    def pause(self, pause_s: float) -> None:
+        self.at += pause_s
+
+
+def away(code: str = "hub_unreachable", exits: Exit = Exit.UNREACHABLE) -> Problem:
+    return Problem(code, "away", "", "", exits)
+
+
+def test_the_wait_goes_on_while_tasks_run_or_the_hub_is_away() -> None:
+    asked = {"state": "active", "attention": ["question_open"], "running": 0}
+    source = Answers(
+        {"state": "planning"},
+        asked | {"running": 2},
+        asked,
+        away(),
+        {"state": "active", "attention": ["takes_long"], "running": 0},
+        away("rate_limited", Exit.FAILED),
+        asked,
+        asked,
+    )
+    assert outcome_unread(ended_or_stuck(source, {}, "k", now=lambda: source.at)) is Exit.ATTENTION
+    assert source.left == []
+
+
+def test_a_hub_that_stays_away_ends_the_wait_as_unreachable() -> None:
+    source = Answers(*[away() for _ in range(100)])
+    with pytest.raises(Problem) as ended:
+        ended_or_stuck(source, {}, "k", now=lambda: source.at)
+    assert ended.value.exit_code is Exit.UNREACHABLE
+    assert source.at >= OUTAGE_S
