@@ -74,6 +74,17 @@ it("says of devices and of work which right of a sign-in is missing", () => {
   expect(whyNotBy({ role: "viewer", scopes: [] }, "fleet")).toBe(WHY);
 });
 
+it("asks for the very right of each control, as the hub does", () => {
+  const all: Asks[] = ["access", "fleet", "lab", "run", "sessions", "start"];
+  const may = (role: string, ...scopes: string[]) => all.filter((asks) => whyNotBy({ role, scopes }, asks) === null);
+  expect(may("owner")).toEqual(all);
+  expect(may("operator")).toEqual(["fleet", "run", "sessions", "start"]);
+  expect(may("operator", "read", "recipe:contact-sheet")).toEqual(["start"]);
+  expect(may("owner", "read", "fleet")).toEqual(["fleet"]);
+  expect(may("owner", "read", "access")).toEqual(["access", "sessions"]);
+  expect(whyNotBy({ role: "operator", scopes: [] }, "access")).toMatch(/^An operator can .* this is for owners/);
+});
+
 it("blocks nothing before the role is known, and nothing that asks nobody", () => {
   expect(whyNotBy({ role: "", scopes: [] }, true)).toBeNull();
   expect(whyNotBy({ role: "viewer", scopes: [] }, false)).toBeNull();

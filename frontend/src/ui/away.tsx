@@ -11,10 +11,22 @@ import {
 } from "react";
 
 /**
- * Who may ask: `true` is a person who may change things, `fleet` one who may change devices, `run` one who may
- * change all work; an approver may answer besides, and anyone may look; `files` is for anyone who may open files.
+ * Who may ask, as the hub's routes ask for it: `true` is a person who may change something, `fleet` one who may change
+ * devices, `run` one who may change all work, `start` one who may start some of it; an approver may answer besides, and
+ * anyone may look; `files` is for anyone who may open files. `sessions` is for those who make links and end sign-ins;
+ * `access` and `lab` are for owners.
  */
-export type Asks = boolean | "approver" | "anyone" | "files" | "fleet" | "run";
+export type Asks =
+  | boolean
+  | "access"
+  | "anyone"
+  | "approver"
+  | "files"
+  | "fleet"
+  | "lab"
+  | "run"
+  | "sessions"
+  | "start";
 
 export const AwayContext = createContext<string | null>(null);
 /** The rights of a sign-in: a role, and the parts of it to which its token is limited; all of it without any. */
@@ -29,12 +41,13 @@ export const RightsContext = createContext(UNKNOWN);
 export const AWAY = "The hub does not answer; it is possible again when it does.";
 
 const MAY: Record<string, readonly Asks[]> = {
-  owner: [true, "approver", "anyone", "files", "fleet", "run"],
-  operator: [true, "approver", "anyone", "files", "fleet", "run"],
+  owner: [true, "access", "anyone", "approver", "files", "fleet", "lab", "run", "sessions", "start"],
+  operator: [true, "anyone", "approver", "files", "fleet", "run", "sessions", "start"],
   approver: ["approver", "anyone", "files"],
   viewer: ["anyone", "files"],
 };
 const ONLY: Record<string, string> = {
+  operator: "An operator can change work and devices, but this is for owners. An owner can give you another role.",
   approver:
     "An approver can look and answer questions, but cannot start or change anything. An owner can give you another role.",
   viewer: "A viewer can look, but cannot change anything. An owner can give you another role.",
@@ -42,17 +55,27 @@ const ONLY: Record<string, string> = {
 
 /** The scopes of which one is needed; a plain `true` does not say which of those that change things is its own. */
 const NEEDS: Record<string, readonly string[]> = {
+  access: ["access"],
   approver: ["approve"],
   files: ["artifacts"],
   fleet: ["fleet"],
+  lab: ["lab"],
   run: ["run"],
+  sessions: ["access"],
+  start: ["run"],
   true: ["access", "fleet", "lab", "run"],
 };
+const NO_ACCESS =
+  "This sign-in may not change who may do what: its rights leave out “access”. An owner can give you another one.";
 const LIMITED: Record<string, string> = {
+  access: NO_ACCESS,
   approver: "This sign-in may not answer questions: its rights leave out “approve”. An owner can give you another one.",
   files: "This sign-in may not open files: its rights leave out “artifacts”. An owner can give you another one.",
   fleet: "This sign-in may not change devices: its rights leave out “fleet”. An owner can give you another one.",
   run: "This sign-in may not start or change work: its rights leave out “run”. An owner can give you another one.",
+  lab: "This sign-in may not break devices: its rights leave out “lab”. An owner can give you another one.",
+  sessions: NO_ACCESS,
+  start: "This sign-in may not start work: its rights leave out “run”. An owner can give you another one.",
   true: "This sign-in may look, but not change anything. An owner can give you another one.",
 };
 

@@ -87,7 +87,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
   useEffect(() => setProblem(null), [page]);
   const perform = useCallback(
     async (action: Action) => {
-      const why = action.why ?? away ?? whyNotBy(rights, true);
+      const why = action.why ?? away ?? whyNotBy(rights, action.by ?? "run");
       if (why) say(why);
       else if (action.danger || action.asks) setQuestion({ action, names: [] });
       else await run(action);
@@ -151,7 +151,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
 }
 
 export function ActionButton({ action: offered, shortcut }: { action: Action; shortcut?: string }) {
-  const whyNot = useWhyNot(true);
+  const whyNot = useWhyNot(offered.by ?? "run");
   const action = { ...offered, why: offered.why ?? whyNot };
   const { perform } = useDoing();
   const [busy, setBusy] = useState(false);

@@ -9,6 +9,7 @@ import { boardOf } from "../../model/tasks/board.ts";
 import type { TaskView } from "../../model/tasks/selectors.ts";
 import type { GroupRecord, Head } from "../../model/types.ts";
 import { FINAL } from "../../model/words/words.ts";
+import type { Asks } from "../../ui/away.tsx";
 
 export interface Action {
   id: string;
@@ -20,6 +21,8 @@ export interface Action {
   asks?: string;
   /** The deed as the button of its dialog names it; without it the label does. */
   deed?: string;
+  /** Who may do it, where that is not who may change all work. */
+  by?: Asks;
   /** The sentence that is shown once the hub has done it, where nothing else on the page shows it. */
   said?: string;
   run: (confirm?: string[]) => Promise<unknown>;
@@ -47,6 +50,8 @@ export function constellationActions(hub: Hub, head: Head): Action[] {
       deed: "Cancel the constellation",
       why: over ?? ending,
       danger: true,
+      // Somebody who may start a few recipes may stop what they started; the hub says of which work.
+      by: "start",
       run: act("cancel"),
     },
   ];

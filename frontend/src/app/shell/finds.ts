@@ -5,6 +5,7 @@ import { Schedules } from "../../link/schedules.ts";
 import { deviceShown, devices } from "../../model/fleet/fleet.ts";
 import { readerTime } from "../../model/words/clock.ts";
 import { rowShown } from "../../model/words/words.ts";
+import { usePart } from "../waiting/mine.ts";
 import { useFleet, useWorkspace } from "../workspace/context.ts";
 import { useResource } from "../workspace/resource.ts";
 import { useSettled } from "../workspace/settled.ts";
@@ -36,6 +37,7 @@ export function useFinds(words: string): PaletteEntry[] {
   const [, go] = useLocation();
   const { hub } = useWorkspace();
   const fleet = useFleet();
+  const part = usePart();
   const asked = useSettled(words.trim(), PAUSE_MS) ?? "";
   const constellations = useResource(`palette ${asked}`, (signal) =>
     hub.constellations(asked ? { q: asked } : {}, signal),
@@ -52,7 +54,7 @@ export function useFinds(words: string): PaletteEntry[] {
       id: row.id,
       group: "Constellation",
       label: row.name || row.request || row.id,
-      note: rowShown(row).word,
+      note: rowShown(row, part).word,
       run: open(`/constellations/${row.id}`),
     }));
     const ofFleet = [...devices(fleet).values()].map((view) => ({
@@ -82,7 +84,7 @@ export function useFinds(words: string): PaletteEntry[] {
     const rest = fleetFound.filter((entry) => !named.includes(entry));
     // A device whose name is typed is meant; the constellations that ran on it are many.
     return [...named, ...found, ...rest, ...fitting(known), ...fitting(clocks)];
-  }, [constellations.value, recipes.value, schedules.value, fleet, asked, words, go]);
+  }, [constellations.value, recipes.value, schedules.value, fleet, asked, words, go, part]);
 }
 
 /** The entry that makes a request of what was typed; null where there are no words. */

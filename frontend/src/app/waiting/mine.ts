@@ -1,6 +1,7 @@
 /** The part of all that waits which this person may answer or do: the rest waits for somebody with other rights. */
-import { useContext } from "react";
-import { RightsContext, whyNotBy } from "../../ui/away.tsx";
+import { useContext, useMemo } from "react";
+import type { Part } from "../../model/words/words.ts";
+import { RightsContext, useMay, whyNotBy } from "../../ui/away.tsx";
 import { useNeeds } from "./needs.ts";
 import { useWaiting } from "./waiting.ts";
 
@@ -10,6 +11,12 @@ interface Mine {
   all: number;
   /** Why this person may answer no question; null where that is possible. */
   whyNot: string | null;
+}
+
+/** What this person may do about work that waits, for the lists of it. */
+export function usePart(): Part {
+  const [answers, acts] = [useMay("approver"), useMay(true)];
+  return useMemo(() => ({ answers, acts }), [answers, acts]);
 }
 
 export function useMine(): Mine {

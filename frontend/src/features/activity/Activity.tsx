@@ -222,7 +222,7 @@ function Whole({ check }: { check: () => Promise<ChainCheck> }) {
         </span>
       )}
       {wrong && <span className="small tone-vermilion">{wrong}</span>}
-      <Button asks aria-busy={busy || undefined} onClick={() => void run()}>
+      <Button asks="access" aria-busy={busy || undefined} onClick={() => void run()}>
         Check the record
       </Button>
     </span>

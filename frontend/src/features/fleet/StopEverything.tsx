@@ -18,7 +18,7 @@ export function useStopEverything(): Raised {
   const [asking, setAsking] = useState(false);
   return {
     button: (
-      <Button asks icon="stop" onClick={() => setAsking(true)}>
+      <Button asks="run" icon="stop" onClick={() => setAsking(true)}>
         Stop everything
       </Button>
     ),

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Shell } from "../../app/shell/Shell.tsx";
-import { useMine } from "../../app/waiting/mine.ts";
+import { useMine, usePart } from "../../app/waiting/mine.ts";
 import { useNeeds } from "../../app/waiting/needs.ts";
 import { useWaiting } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useStream, useWorkspace } from "../../app/workspace/context.ts";
@@ -15,7 +15,18 @@ import { allViews, answer, counted, head, inTrouble } from "../../model/tasks/se
 import { Tally } from "../../model/tasks/tally.ts";
 import type { ConstellationRow } from "../../model/types.ts";
 import { createdMs, endedMs } from "../../model/words/times.ts";
-import { ATTENTION, age, clock, constellationShown, FINAL, goesOn, partOf, plural } from "../../model/words/words.ts";
+import {
+  ATTENTION,
+  age,
+  clock,
+  constellationShown,
+  endsBy,
+  FINAL,
+  goesOn,
+  partOf,
+  plural,
+  shownTo,
+} from "../../model/words/words.ts";
 import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
@@ -52,6 +63,7 @@ export function HomePage() {
   const needs = useNeeds();
   const waiting = useWaiting();
   const mine = useMine();
+  const part = usePart();
   const list = useResource(
     "home",
     (signal) => hub.constellations({}, signal),
@@ -64,6 +76,7 @@ export function HomePage() {
   const begun = running.filter(goesOn);
   const asked = new Set(needs.items.map((need) => need.constellation));
   const shown = beyondQuestions(running, asked);
+  const yours = shown.some((row) => endsBy(row, part));
   const failed = rows.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
   const all = [...devices(fleet).values()];
   const reached = all.filter((view) => view.device.link === "online").length;
@@ -143,7 +156,7 @@ export function HomePage() {
             {shown.length > 0 && (
               <section className="card">
                 <header>
-                  <h2>{begun.length ? "Running" : "Waiting for you"}</h2>
+                  <h2>{begun.length ? "Running" : `Waiting for ${yours ? "you" : "others"}`}</h2>
                   <span className="dim">{countWords(begun.length, shown.length - begun.length)}</span>
                 </header>
                 {shown.slice(0, RUNNING_MAX).map((row) => (
@@ -251,7 +264,7 @@ function FleetCard({ all, ready }: { all: readonly DeviceView[]; ready: boolean 
 function Ask({ phrases }: { phrases: string[] }) {
   const [, go] = useLocation();
   const { session } = useWorkspace();
-  const why = whyNotBy(session ?? UNKNOWN, true);
+  const why = whyNotBy(session ?? UNKNOWN, "start");
   const [words, setWords] = useState("");
   return (
     <form
@@ -274,7 +287,7 @@ function Ask({ phrases }: { phrases: string[] }) {
           {phrase}
         </Link>
       ))}
-      <Button asks kind="primary" large type="submit">
+      <Button asks="start" kind="primary" large type="submit">
         New request{" "}
         <kbd className="only-wide" aria-hidden="true">
           n
@@ -289,10 +302,10 @@ function Ask({ phrases }: { phrases: string[] }) {
   );
 }
 
-/** `2`, `2, and 1 that waits for you`. */
+/** `2`, `2, and 1 that waits`. */
 function countWords(begun: number, waiting: number): string {
   if (!begun || !waiting) return String(begun + waiting);
-  return `${begun}, and ${waiting} that ${waiting === 1 ? "waits" : "wait"} for you`;
+  return `${begun}, and ${waiting} that ${waiting === 1 ? "waits" : "wait"}`;
 }
 
 function Running({ row, nowMs }: { row: ConstellationRow; nowMs: number }) {
@@ -303,7 +316,10 @@ function Running({ row, nowMs }: { row: ConstellationRow; nowMs: number }) {
   const now = tallies.now.of(views);
   const constellation = head(model);
   const state = constellation?.state ?? row.state;
-  const shown = constellation ? headShown(constellation, now, answer(model)) : constellationShown(state);
+  const part = usePart();
+  const shown = constellation
+    ? shownTo(constellation, headShown(constellation, now, answer(model)), part)
+    : constellationShown(state);
   const tally = tallies.pieces.of(counted(model, fleet, views));
   const trouble = now.counts(inTrouble).length > 0 ? views.find((view) => inTrouble(view.shown)) : undefined;
   const attention = constellation?.attention?.[0];

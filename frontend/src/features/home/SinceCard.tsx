@@ -1,6 +1,7 @@
 /** Home for someone who comes back: what changed since this browser showed Starloom to this person last. */
 
 import { Link } from "wouter";
+import { usePart } from "../../app/waiting/mine.ts";
 import { deviceShown } from "../../model/fleet/fleet.ts";
 import type { ConstellationRow } from "../../model/types.ts";
 import { age, plural, rowShown } from "../../model/words/words.ts";
@@ -19,6 +20,7 @@ interface SinceCardProps {
 }
 
 export function SinceCard({ sinceMs, now, found, worth }: SinceCardProps) {
+  const part = usePart();
   const more = found.more ? " or more" : "";
   const parts = [
     found.ended.length && `${plural(found.ended.length, "request")}${more} ended`,
@@ -36,7 +38,7 @@ export function SinceCard({ sinceMs, now, found, worth }: SinceCardProps) {
       </header>
       <p className="body">{isNothing(found) ? "Nothing changed." : `${parts.join(", ")}.`}</p>
       {worth.map((row) => {
-        const shown = rowShown(row);
+        const shown = rowShown(row, part);
         return (
           <Link key={row.id} className="item" href={`/constellations/${row.id}`}>
             <Glyph name={shown.glyph} tone={shown.tone} />

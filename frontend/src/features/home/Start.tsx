@@ -26,7 +26,7 @@ export function StartCard({ fleet, recipes }: { fleet: readonly DeviceView[]; re
   const { session } = useWorkspace();
   const own = fleet.filter((view) => !view.device.demo);
   // Each line of it begins something, which is not for a person who may only look.
-  if (own.length > 1 || whyNotBy(session ?? UNKNOWN, true)) return null;
+  if (own.length > 1 || whyNotBy(session ?? UNKNOWN, "start")) return null;
   return (
     <section className="card" aria-label="Start here">
       <header>

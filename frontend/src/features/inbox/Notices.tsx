@@ -60,7 +60,7 @@ function SeenButton({ schedules, label }: { schedules: readonly Schedule[]; labe
     }
   };
   return (
-    <Button asks disabled={busy} onClick={() => void seen()}>
+    <Button asks="run" disabled={busy} onClick={() => void seen()}>
       {label}
     </Button>
   );

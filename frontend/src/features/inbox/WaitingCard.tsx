@@ -135,7 +135,7 @@ function Pairing({ pairing }: { pairing: Enrollment }) {
     <div className="item">
       <Glyph name="hand" tone="violet" />
       <b className="strong cut">{pairing.name || pairing.label || "A device"} asks to join</b>
-      <Button asks onClick={() => go(`/devices?add=${pairing.id}`)}>
+      <Button asks="fleet" onClick={() => go(`/devices?add=${pairing.id}`)}>
         Compare and decide
       </Button>
       <span className="sub">Its screen must show: {pairing.words}</span>
@@ -157,7 +157,7 @@ function Remembering({ device }: { device: Device }) {
     <div className="item">
       <Glyph name="hand" tone="amber" />
       <b className="strong cut">{device.name} remembers more than this history</b>
-      <Button asks onClick={() => void seen()}>
+      <Button asks="fleet" onClick={() => void seen()}>
         Seen
       </Button>
       <span className="sub">{device.remembers}.</span>
@@ -263,10 +263,10 @@ function Marking({ constellation, task, calls }: { constellation: string; task: 
   };
   return (
     <span className="answers">
-      <Button asks disabled={busy} onClick={() => void mark("failed")}>
+      <Button asks="run" disabled={busy} onClick={() => void mark("failed")}>
         {calls > 1 ? "None of them happened" : "It did not happen"}
       </Button>
-      <Button asks disabled={busy} onClick={() => void mark("succeeded")}>
+      <Button asks="run" disabled={busy} onClick={() => void mark("succeeded")}>
         {calls > 1 ? `All ${calls} happened` : "It happened"}
       </Button>
     </span>

@@ -185,7 +185,7 @@ function Choosing({ devices, onAsked, onClose }: ChoosingProps) {
       </div>
       <div className="row dialog-foot">
         <Button onClick={onClose}>Leave it whole</Button>
-        <Button asks kind="bad" icon="bolt" type="submit" why={why} aria-busy={asking || undefined}>
+        <Button asks="lab" kind="bad" icon="bolt" type="submit" why={why} aria-busy={asking || undefined}>
           Break it
         </Button>
       </div>
@@ -244,7 +244,7 @@ function Lasting({ fault: id, onAgain, onClose }: LastingProps) {
       <div className="row dialog-foot">
         {fault && lasts(fault) ? (
           <Button
-            asks
+            asks="lab"
             kind="primary"
             why={fault.healing ? "The lab is healing it." : null}
             onClick={() => api.heal(id).catch(report)}
@@ -301,7 +301,7 @@ export function FaultLines({ constellation, device }: { constellation?: string; 
           </span>
           {may && (
             <Button
-              asks
+              asks="lab"
               why={fault.healing ? "The lab is healing it." : null}
               onClick={() => new Lab(hub.rest).heal(fault.id).catch(report)}
             >

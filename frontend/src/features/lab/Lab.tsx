@@ -146,7 +146,7 @@ function Scenarios() {
               </Button>
             )}
             <Button
-              asks
+              asks="lab"
               icon="play"
               aria-label={`Run ${row.title}`}
               why={busy ? `${busy.title} is running; one runs at a time.` : null}

@@ -83,7 +83,7 @@ export default function ImportRecipe({ onClose }: { onClose: () => void }) {
       <div className="row">
         <Button onClick={onClose}>Cancel</Button>
         <Button
-          asks
+          asks="run"
           kind="primary"
           why={!text.trim() ? "Paste a recipe first." : good ? null : "Mend the faults first."}
           onClick={() => void save()}

@@ -152,10 +152,10 @@ function ProposalLine(props: { proposal: ProposalRow; reload: () => void; named?
         )}
       </span>
       <span className="row">
-        <Button asks kind="primary" onClick={() => setKeeping(true)}>
+        <Button asks="run" kind="primary" onClick={() => setKeeping(true)}>
           Keep it
         </Button>
-        <Button asks onClick={() => void dismiss()}>
+        <Button asks="run" onClick={() => void dismiss()}>
           Not this one
         </Button>
       </span>

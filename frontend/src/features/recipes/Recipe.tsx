@@ -132,7 +132,7 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
           Export
         </Button>
         {recipe.built_in === false && (
-          <Button asks kind="bad" onClick={() => setRemoving(true)}>
+          <Button asks="run" kind="bad" onClick={() => setRemoving(true)}>
             Remove
           </Button>
         )}
@@ -156,7 +156,7 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
         <span className="launchacts">
           <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
           <Button
-            asks
+            asks="start"
             large
             kind="primary"
             why={blocked ?? (running ? "It is being started." : null)}
@@ -265,7 +265,7 @@ function Versions({ recipe }: { recipe: RecipeWhole }) {
           {row.version === newest ? (
             <span className="small dim">runs</span>
           ) : (
-            <Button asks onClick={() => void bringBack(row)}>
+            <Button asks="run" onClick={() => void bringBack(row)}>
               Bring it back
             </Button>
           )}

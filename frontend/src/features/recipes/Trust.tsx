@@ -87,11 +87,11 @@ export function WentBack(props: {
     <div className="row wrap">
       <Glyph name="hand" tone="violet" />
       <span className="grow">It went back a version: {back.because}.</span>
-      <Button asks onClick={() => void undo()}>
+      <Button asks="run" onClick={() => void undo()}>
         Undo that
       </Button>
       {back.unread && (
-        <Button asks onClick={() => void seen()}>
+        <Button asks="run" onClick={() => void seen()}>
           Leave it so
         </Button>
       )}

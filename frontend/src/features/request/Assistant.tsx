@@ -159,7 +159,7 @@ function Ready({ found }: { found: PastedPlan }) {
         <Facts preview={found} />
         <span className="grow" />
         <Button
-          asks
+          asks="run"
           large
           kind="primary"
           why={launching ? "It is being launched." : null}

@@ -1,5 +1,6 @@
 /** Earlier requests where a new one is written: the questions that a planner has about them, and words to ask again. */
 import { Link } from "wouter";
+import { usePart } from "../../app/waiting/mine.ts";
 import { useNeeds } from "../../app/waiting/needs.ts";
 import { useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
@@ -41,6 +42,7 @@ export function AskedBack() {
 export function AskedLately({ onWords }: { onWords: (words: string) => void }) {
   const { hub } = useWorkspace();
   const now = useNow(10_000);
+  const part = usePart();
   const list = useResource("asked lately", (signal) => hub.constellations({}, signal), ["constellations"]);
   const rows = askedLately(list.value?.items ?? []);
   if (rows.length === 0) return null;
@@ -51,7 +53,7 @@ export function AskedLately({ onWords }: { onWords: (words: string) => void }) {
         <span className="small dim">Take one as it is, or change it.</span>
       </header>
       {rows.map((row) => {
-        const { glyph, tone, word } = rowShown(row);
+        const { glyph, tone, word } = rowShown(row, part);
         return (
           <button key={row.id} type="button" className="deviceline askedline" onClick={() => onWords(row.request)}>
             <span className="grow">{row.request}</span>

@@ -142,7 +142,7 @@ function CandidateForm({
         <span className="small dim">{candidate.recipe}</span>
       </span>
       <Button
-        asks
+        asks="start"
         type="submit"
         why={open.length ? `Fill in ${open.map((slot) => labels[slot.name]).join(", ")} first.` : null}
       >

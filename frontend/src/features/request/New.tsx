@@ -256,7 +256,7 @@ export function NewPage() {
                   </Button>
                 )}
                 <Button
-                  asks
+                  asks="start"
                   large
                   kind="primary"
                   why={blocked}

@@ -47,7 +47,7 @@ export function PriorityOf({ constellation }: { constellation: Head }) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const [busy, setBusy] = useState(false);
-  const why = useWhyNot(true);
+  const why = useWhyNot("run");
   const set = async (priority: Priority | null) => {
     if (!priority || busy) return;
     setBusy(true);

@@ -12,7 +12,7 @@ export function useRepeat(constellation: string, name: string): Raised {
   const [, go] = useLocation();
   return {
     button: (
-      <Button asks icon="clock" onClick={() => setOpen(true)}>
+      <Button asks="run" icon="clock" onClick={() => setOpen(true)}>
         Repeat...
       </Button>
     ),

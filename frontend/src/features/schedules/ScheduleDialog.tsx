@@ -184,7 +184,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
           <Button large onClick={props.onClose}>
             Cancel
           </Button>
-          <Button asks large kind="primary" type="submit" why={why} aria-busy={saving || undefined}>
+          <Button asks="run" large kind="primary" type="submit" why={why} aria-busy={saving || undefined}>
             {plan?.asks_approval ? "Approve and save" : change ? "Save" : "Save the schedule"}
           </Button>
         </div>

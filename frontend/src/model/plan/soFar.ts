@@ -18,7 +18,6 @@ const CAUSES_NAMED = 4;
 const GROUPED_FROM = 3;
 
 const DEADLINE = "deadline";
-const WAITS = "Waits for others";
 
 /** The state of a constellation as its pill shows it: one that only waits for a person does not run. */
 export function headShown(
@@ -39,9 +38,6 @@ export function headShown(
   if (head.state !== "succeeded") return constellationShown(head.state);
   return answer?.alarm ? alarmShown() : doneShown(tally.checked, tally.in("succeeded"));
 }
-
-/** The same for somebody who may neither answer nor act: for them it is news that it waits. */
-export const forOthers = (shown: Shown): Shown => (shown.glyph === "hand" ? { ...shown, word: WAITS } : shown);
 
 /** Whether a task took back another's work. */
 const takenBack = (view: TaskView): boolean => Boolean(view.spec.undoes) && view.record?.state === "succeeded";

@@ -41,3 +41,17 @@ it("reads a row that an older hub gave or that was kept", () => {
   const older = { state: "active", attention: ["question_open"] } as const;
   expect([goesOn(older), rowShown(older).word]).toEqual([false, "Needs you"]);
 });
+
+it("needs only somebody who may end it", () => {
+  const asks = { state: "active" as const, attention: ["question_open" as const] };
+  const lacks = { state: "active" as const, attention: ["no_capable_device" as const], running: 2 };
+  const [approver, viewer] = [
+    { answers: true, acts: false },
+    { answers: false, acts: false },
+  ];
+  expect(rowShown(asks, approver).word).toBe("Needs you");
+  expect(rowShown(asks, viewer).word).toBe("Waits for others");
+  expect(rowShown(lacks, approver).word).toBe("2 running, waits for others");
+  expect(rowShown({ ...lacks, attention: ["question_open", "budget"] }, approver).word).toContain("waits for you");
+  expect(rowShown({ state: "awaiting_approval" }, viewer).word).toBe("Waits for approval");
+});

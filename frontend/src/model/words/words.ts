@@ -11,7 +11,7 @@ import { presentation, type Shown } from "./presentation.ts";
 const CONSTELLATION: Record<Head["state"], Shown> = {
   planning: { ...presentation("leased", null), word: "Planning" },
   looking: { ...presentation("leased", null), word: "Looking first" },
-  awaiting_approval: { ...presentation("ready", "approval"), word: "Waits for your approval" },
+  awaiting_approval: { ...presentation("ready", "approval"), word: "Waits for approval" },
   active: { ...presentation("running", null), word: "Running" },
   paused: { ...presentation("ready", "paused"), word: "Paused" },
   cancelling: { ...presentation("cancelling", null) },
@@ -52,12 +52,37 @@ interface WorkOfRow {
 export const waitsForYou = (row: WorkOfRow): boolean =>
   row.state === "awaiting_approval" || (row.attention ?? []).some((one) => PERSON_ATTENTION.has(one));
 
+/** The parts of all work that a person may do: answer its questions, and change it. */
+export interface Part {
+  answers: boolean;
+  acts: boolean;
+}
+
+const WHOLE: Part = { answers: true, acts: true };
+/** Attention that ends by an answer; any other ends by a change of the work, of a device or of the hub. */
+const ANSWERED: ReadonlySet<Attention> = new Set(["question_open", "owner_asked", "review_wishes"]);
+
+/** Whether somebody with this part may end one of the causes for which it waits. */
+export const endsBy = (row: Pick<WorkOfRow, "state" | "attention">, { answers, acts }: Part): boolean =>
+  row.state === "awaiting_approval"
+    ? answers
+    : (row.attention ?? []).some((one) => (ANSWERED.has(one) ? answers : acts));
+
+/** The state of work for somebody with this part: where they may not end it, that it waits is news. */
+export function shownTo(row: Pick<WorkOfRow, "state" | "attention">, shown: Shown, part: Part): Shown {
+  if (row.state !== "active" || shown.glyph !== "hand") return shown;
+  const ends = row.attention?.length ? endsBy(row, part) : part.acts;
+  return ends ? shown : { ...shown, word: "Waits for others" };
+}
+
 /** Whether work of a constellation goes on: one that waits for a person may have tasks on devices beside that. */
 export const goesOn = (row: WorkOfRow): boolean => !FINAL.has(row.state) && (!waitsForYou(row) || !!row.running);
 
 /** `2 running, waits for you` of an active constellation that does both; empty for any other. */
-export const bothWords = (row: WorkOfRow): string =>
-  row.running && row.state === "active" && waitsForYou(row) ? `${row.running} running, waits for you` : "";
+export const bothWords = (row: WorkOfRow, part: Part = WHOLE): string =>
+  row.running && row.state === "active" && waitsForYou(row)
+    ? `${row.running} running, waits for ${endsBy(row, part) ? "you" : "others"}`
+    : "";
 
 interface StateOfRow extends WorkOfRow {
   undone_from?: Head["state"] | null;
@@ -67,19 +92,23 @@ interface StateOfRow extends WorkOfRow {
 /** A row does not tell whether all of its work was undone; its sentence does. */
 const UNDONE: Shown = { ...presentation("cancelled", null), word: "Taken back, in part or whole" };
 
-/** The state of a constellation in a list: one that waits for a person has no turning arc, undone work has no tick. */
-export function rowShown(row: StateOfRow): Shown {
+/**
+ * The state of a constellation in a list: one that waits for a person has no turning arc, undone work has no tick.
+ * `part`: of the person who reads it, who is needed only for what they may do.
+ */
+export function rowShown(row: StateOfRow, part: Part = WHOLE): Shown {
   if (row.state === "succeeded" && row.undone_from) return UNDONE;
   if (row.state === "succeeded" && row.alarm) return ALARM;
-  const both = bothWords(row);
+  const both = bothWords(row, part);
   if (both) return { ...presentation("ready", "person"), word: both };
   if (row.state !== "active" || !waitsForYou(row)) return constellationShown(row.state);
   const byTap = row.attention?.includes("waits_for_a_tap") && row.attention.length === 1;
-  return byTap ? presentation("running", "tap") : presentation("ready", "person");
+  if (byTap) return presentation("running", "tap");
+  return shownTo(row, presentation("ready", "person"), part);
 }
 
 export const ATTENTION: Record<Attention, string> = {
-  question_open: "A question waits for you",
+  question_open: "A question waits for an answer",
   task_unknown: "A task may have happened: say whether it did",
   no_capable_device: "No device can do a task",
   waits_long: "A task waits longer than allowed",

@@ -140,7 +140,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           Discard
         </Link>
         <Button
-          asks
+          asks="run"
           kind="primary"
           why={why ?? (applying ? "It is being applied." : null)}
           onClick={() => void apply()}

@@ -1,14 +1,16 @@
 /** A constellation as one line of a list: name, state, sentence, how long it took and when it ended. */
 import { Link } from "wouter";
+import { usePart } from "../../../app/waiting/mine.ts";
 import type { ConstellationRow } from "../../../model/types.ts";
 import { createdMs, endedMs, tookWords, workedMs } from "../../../model/words/times.ts";
 import { age, bothWords, duration, rowShown } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 
 export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) {
-  const shown = rowShown(row);
+  const part = usePart();
+  const shown = rowShown(row, part);
   const end = endedMs(row);
-  const both = bothWords(row);
+  const both = bothWords(row, part);
   return (
     <Link className="recent" href={`/constellations/${row.id}`}>
       <Glyph name={shown.glyph} tone={shown.tone} />

@@ -4,10 +4,11 @@
  */
 import { useMemo, useState } from "react";
 import { failedTasks } from "../../../app/actions/actions.ts";
+import { usePart } from "../../../app/waiting/mine.ts";
 import { useBoard, useFleet, useMedia, useNow, usePhone } from "../../../app/workspace/context.ts";
 import { type AnswerPart, fullFirst, leading, partsOf } from "../../../model/answer/parts.ts";
 import { isPlanning } from "../../../model/plan/planning.ts";
-import { answerNow, forOthers, headShown, roundBeganMs } from "../../../model/plan/soFar.ts";
+import { answerNow, headShown, roundBeganMs } from "../../../model/plan/soFar.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { boardOf } from "../../../model/tasks/board.ts";
 import { readFilter } from "../../../model/tasks/filter.ts";
@@ -15,8 +16,7 @@ import { allViews, answer, counted, specs, type TaskView } from "../../../model/
 import { Tally } from "../../../model/tasks/tally.ts";
 import type { Answer, Device, Head, RunWhatIf } from "../../../model/types.ts";
 import type { Shown } from "../../../model/words/presentation.ts";
-import { FINAL } from "../../../model/words/words.ts";
-import { useMay } from "../../../ui/away.tsx";
+import { FINAL, shownTo } from "../../../model/words/words.ts";
 import { type Lens, lensOf, manyLoose } from "../view/lens.ts";
 import { useForecast } from "../view/useForecast.ts";
 import { HIDDEN, type Place } from "./usePlace.ts";
@@ -70,8 +70,7 @@ export interface Run {
 export function useRun(head: Head, model: StreamModel, place: Place, versions: Versions): Run {
   const fleet = useFleet();
   const phone = usePhone();
-  const [mayAnswer, mayAct] = [useMay("approver"), useMay(true)];
-  const mayEnd = ({ attention }: Head) => (attention?.includes("question_open") ? mayAnswer : mayAct);
+  const mine = usePart();
   const kinds = boardOf(model, fleet).kinds();
   const final = FINAL.has(head.state);
   const planned = isPlanning(head);
@@ -113,7 +112,7 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
     fleet,
     final,
     planned,
-    shown: mayEnd(head) ? headShown(head, now, found) : forOthers(headShown(head, now, found)),
+    shown: shownTo(head, headShown(head, now, found), mine),
     views,
     filtered: kept,
     present,

@@ -88,7 +88,7 @@ export function WhatIfNote({ whatIf, devices }: { whatIf: AskedWhatIf; devices: 
     <div className="whatif-run">
       {real.length > 0 && (
         <Button
-          asks
+          asks="anyone"
           kind="quiet"
           aria-busy={busy || undefined}
           onClick={(event) => {

@@ -160,7 +160,12 @@ function Allow({ text, onRenew }: { text: string; onRenew: () => void }) {
   };
   return (
     <>
-      <Button asks kind="primary" why={busy ? "The listener is being opened." : null} onClick={() => void open()}>
+      <Button
+        asks="access"
+        kind="primary"
+        why={busy ? "The listener is being opened." : null}
+        onClick={() => void open()}
+      >
         {text}
       </Button>
       {problem && <ProblemNote problem={problem} />}
@@ -192,7 +197,7 @@ export function LanLine() {
       <span className="grow">
         {lan.open ? `Open for this network at ${lan.url}.` : `Not open for this network: ${lan.fault}.`}
       </span>
-      <Button asks kind="quiet" onClick={() => void close()}>
+      <Button asks="access" kind="quiet" onClick={() => void close()}>
         {lan.open ? "Close it" : "Do not open it again"}
       </Button>
     </p>

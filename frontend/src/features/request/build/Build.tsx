@@ -182,7 +182,7 @@ export function Build({ document, values: understood }: BuildProps) {
           Save as recipe
         </Button>
         <Button
-          asks
+          asks="run"
           large
           kind="primary"
           why={blocked}

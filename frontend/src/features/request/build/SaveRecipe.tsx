@@ -174,7 +174,12 @@ export function SaveRecipe({ draft, effects, proposal, answers = [], onClose }: 
       {problem && <ProblemNote problem={problem} />}
       <div className="row">
         <Button onClick={onClose}>Cancel</Button>
-        <Button asks kind="primary" why={wrong ?? (busy ? "It is being saved." : null)} onClick={() => void save()}>
+        <Button
+          asks="run"
+          kind="primary"
+          why={wrong ?? (busy ? "It is being saved." : null)}
+          onClick={() => void save()}
+        >
           {base === null ? "Save" : `Save as version ${base + 1}`}
         </Button>
       </div>

@@ -32,7 +32,7 @@ export function SecretLines({ secrets }: { secrets: readonly SecretNeed[] }) {
             </span>
             <CopyLine line={secret.line ?? ""} label={`the line to type for ${secret.name}`} />
             <Button
-              asks
+              asks="access"
               why={session?.role === "owner" ? null : "Only an owner sets secrets."}
               onClick={() => setOpen(secret.name)}
             >

@@ -86,7 +86,7 @@ export function WhatIfCard({ asked, preview }: { asked: Asked; preview: RequestP
             onChange={(event) => setWithin(event.target.value)}
           />
         </label>
-        <Button asks type="submit" why={why} aria-busy={busy || undefined}>
+        <Button asks="anyone" type="submit" why={why} aria-busy={busy || undefined}>
           Estimate
         </Button>
       </form>

@@ -21,7 +21,12 @@ export function RowActs(props: RowActsProps) {
   const { row, last, tried, trying, whyNot, locked, onTry, onMove, onCopy, onRemove } = props;
   return (
     <div className="rowacts row wrap">
-      <Button asks icon="play" why={trying ? "A row is being tried." : whyNot || null} onClick={() => onTry(row.id)}>
+      <Button
+        asks="run"
+        icon="play"
+        why={trying ? "A row is being tried." : whyNot || null}
+        onClick={() => onTry(row.id)}
+      >
         {tried ? "Try this row again" : "Try this row"}
       </Button>
       {whyNot && <span className="small dim why">{whyNot}</span>}

@@ -164,7 +164,7 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
               </h3>
               {(!row.sample || row.sample.device || !row.why) && (
                 <Button
-                  asks
+                  asks="run"
                   icon={row.sample?.device ? "retry" : "play"}
                   why={trying === row.id ? "It is being tried." : row.why || null}
                   onClick={() => onTry(row.id)}

@@ -61,17 +61,17 @@ export function EndpointForm({ label, draft, why, test, save, forget, onDone, ch
         </p>
       )}
       <div className="row wrap">
-        <Button asks type="submit" kind="primary" why={why} disabled={busy !== ""}>
+        <Button asks="access" type="submit" kind="primary" why={why} disabled={busy !== ""}>
           {busy === "save" ? "Saving" : "Save"}
         </Button>
-        <Button asks why={why} disabled={busy !== ""} onClick={() => void tryIt()}>
+        <Button asks="access" why={why} disabled={busy !== ""} onClick={() => void tryIt()}>
           {busy === "try" ? "Asking" : "Test before saving"}
         </Button>
         <Button kind="quiet" onClick={onDone}>
           Cancel
         </Button>
         {forget && (
-          <Button asks kind="bad" disabled={busy !== ""} onClick={() => void keep(forget)}>
+          <Button asks="access" kind="bad" disabled={busy !== ""} onClick={() => void keep(forget)}>
             Forget it
           </Button>
         )}

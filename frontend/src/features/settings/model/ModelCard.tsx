@@ -49,7 +49,7 @@ export function ModelCard() {
             <b className="strong cut">{found.set ? `${found.model} at ${found.host}` : "No model"}</b>
             <span className="answers">
               {found.set && (
-                <Button asks disabled={busy} onClick={() => void test()}>
+                <Button asks="access" disabled={busy} onClick={() => void test()}>
                   {busy ? "Asking" : "Test"}
                 </Button>
               )}

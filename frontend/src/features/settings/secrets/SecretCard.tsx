@@ -32,7 +32,7 @@ export function SecretCard() {
     <section className="card secrets" aria-label="Secrets">
       <header>
         <h2>Secrets</h2>
-        <Button asks icon="plus" why={why} onClick={() => setOpen("new")}>
+        <Button asks="access" icon="plus" why={why} onClick={() => setOpen("new")}>
           Set a secret
         </Button>
       </header>
@@ -44,10 +44,10 @@ export function SecretCard() {
             {row.name}
           </b>
           <span className="row">
-            <Button asks why={why} aria-label={`Replace ${row.name}`} onClick={() => setOpen(row)}>
+            <Button asks="access" why={why} aria-label={`Replace ${row.name}`} onClick={() => setOpen(row)}>
               Replace
             </Button>
-            <Button asks why={why} aria-label={`Remove ${row.name}`} onClick={() => void remove(row)}>
+            <Button asks="access" why={why} aria-label={`Remove ${row.name}`} onClick={() => void remove(row)}>
               Remove
             </Button>
           </span>

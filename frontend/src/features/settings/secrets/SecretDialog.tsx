@@ -112,7 +112,7 @@ export function SecretDialog({ name: fixed, replaced, onClose, onSet }: SecretDi
         </div>
         <div className="row dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
-          <Button asks kind="primary" type="submit" why={why} aria-busy={saving || undefined}>
+          <Button asks="access" kind="primary" type="submit" why={why} aria-busy={saving || undefined}>
             {replaced ? "Replace" : "Set"}
           </Button>
         </div>

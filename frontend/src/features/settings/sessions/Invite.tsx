@@ -110,7 +110,7 @@ export function InviteDialog({ onMade, onClose }: { onMade: () => void; onClose:
         <div className="row dialog-foot">
           <Button onClick={onClose}>{made ? "Done" : "Cancel"}</Button>
           {!made && (
-            <Button asks kind="primary" type="submit" why={why} aria-busy={busy || undefined}>
+            <Button asks="sessions" kind="primary" type="submit" why={why} aria-busy={busy || undefined}>
               Make the link
             </Button>
           )}
@@ -164,7 +164,7 @@ function Link({ made, name, chosen, scopes, busy, onOpen }: LinkProps) {
       {onlyHere(made) ? (
         <div className="row wrap">
           <p className="small">It opens on the hub's own computer only. For another one in the same network:</p>
-          <Button asks kind="primary" why={busy ? "The listener is being opened." : null} onClick={onOpen}>
+          <Button asks="access" kind="primary" why={busy ? "The listener is being opened." : null} onClick={onOpen}>
             Allow this network
           </Button>
         </div>

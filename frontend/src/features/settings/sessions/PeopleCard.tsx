@@ -104,7 +104,7 @@ function Person({ person, tokens, onChanged }: PersonProps) {
             <Button large onClick={() => setAsked(null)}>
               Keep {person.role}
             </Button>
-            <Button large asks kind="primary" onClick={() => void give(asked)}>
+            <Button large asks="access" kind="primary" onClick={() => void give(asked)}>
               Make {person.name} {asked}
             </Button>
           </div>

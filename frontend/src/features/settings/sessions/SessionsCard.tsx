@@ -44,7 +44,7 @@ export function SessionsCard() {
       <header>
         <h2>Sessions and tokens</h2>
         <Button
-          asks
+          asks="sessions"
           className="end"
           icon="plus"
           why={session?.role === "owner" ? null : "Only an owner invites people."}
@@ -104,7 +104,7 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
         </b>{" "}
         {token.id === session?.token && <span className="chip">this page</span>}
       </span>
-      <Button asks aria-label={`Revoke ${subject}`} onClick={() => setAsking(true)}>
+      <Button asks="sessions" aria-label={`Revoke ${subject}`} onClick={() => setAsking(true)}>
         Revoke
       </Button>
       {asking && (

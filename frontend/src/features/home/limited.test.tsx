@@ -1,0 +1,34 @@
+/** Home for somebody with few rights: it says who is needed, and offers nothing that the hub would refuse. */
+import { act, screen } from "@testing-library/react";
+import { expect, it } from "vitest";
+import { openPage } from "../../../dev/openPage.tsx";
+import { CONSTELLATION } from "../../../dev/scenario.ts";
+
+const STUCK = { attention: ["no_capable_device"], state: "active" };
+
+async function homeOf(role: "approver" | "owner"): Promise<void> {
+  const hub = openPage("/", { role });
+  const held = hub.entities(CONSTELLATION);
+  await screen.findByRole("region", { name: "Fleet" });
+  const still = [...held].filter(([key]) => key.startsWith("task/"));
+  const puts = Object.fromEntries(still.map(([key, task]) => [key, { ...task, state: "waiting" }]));
+  act(() => hub.publish(CONSTELLATION, "attention", { ...puts, head: { ...held.get("head"), ...STUCK } }));
+}
+
+it("says to an approver that a task without a device waits for others", async () => {
+  await homeOf("approver");
+  expect(await screen.findByRole("heading", { name: "Waiting for others" })).toBeTruthy();
+  expect(screen.queryByText(/waits? for you/i)).toBeNull();
+});
+
+it("says to an owner that it waits for them", async () => {
+  await homeOf("owner");
+  expect(await screen.findByRole("heading", { name: "Waiting for you" })).toBeTruthy();
+});
+
+it("does not offer to stop everything to somebody who may only change devices", async () => {
+  openPage("/devices", { role: "operator", scopes: ["read", "fleet"] });
+  const stop = await screen.findByRole("button", { name: "Stop everything" });
+  expect(stop.getAttribute("aria-disabled")).toBe("true");
+  expect(stop.title).toContain("“run”");
+});
