@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import StubHub, hub, starloom
+from tests.cli.test_commands import StubHub, starloom
 from tests.waiting import SLOWER
-
-__all__ = ["hub"]
 
 BIN = Path(sys.executable).parent
 IDENTITY = "d-01kb3v7m2q9x8f6s4t0w"

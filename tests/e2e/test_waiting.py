@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.asking import asking_device
 from tests.e2e.screens import Screens
@@ -17,15 +17,21 @@ from tests.waiting import SLOWER
 pytestmark = pytest.mark.e2e
 
 
-def test_a_devices_question_is_answered_in_the_inbox(page: Page, stack: Stack, screens: Screens, width: str) -> None:
-    name = f"asks-{width}"
-    asking_device(stack, name, "hub")
+def question_of(page: Page, stack: Stack, name: str, answers: str) -> tuple[str, Locator]:
+    """Let a device ask before a call; return the constellation, and the question in the inbox."""
+    asking_device(stack, name, answers)
     say = {"id": "say", "tool": "shell.run", "args": {"argv": ["echo", "hello"]}, "device": {"name": name}}
-    constellation = stack.submit({"starloom": 1, "name": f"Asked {width}", "tasks": [say]})
+    constellation = stack.submit({"starloom": 1, "name": f"Asked by {name}", "tasks": [say]})
     if stack.state(constellation) == "awaiting_approval":
         stack.client.post(f"/approvals/{constellation}:approve-plan/approve", {})
     page.goto("/inbox")
-    asked = page.get_by_role("region", name="Waits on your devices").locator(".item", has_text=f"{name} asks before")
+    region = page.get_by_role("region", name="Waits on your devices")
+    return constellation, region.locator(".item", has_text=f"{name} asks before")
+
+
+def test_a_devices_question_is_answered_in_the_inbox(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    name = f"asks-{width}"
+    constellation, asked = question_of(page, stack, name, "hub")
     expect(asked).to_contain_text('"echo","hello"')
     screens.shoot(page, "inbox", "device-asks", width)
     asked.get_by_role("button", name="Allow once").click()
@@ -35,13 +41,7 @@ def test_a_devices_question_is_answered_in_the_inbox(page: Page, stack: Stack, s
 
 def test_a_device_that_answers_itself_shows_the_line(page: Page, stack: Stack, screens: Screens, width: str) -> None:
     name = f"itself-{width}"
-    asking_device(stack, name, "here")
-    say = {"id": "say", "tool": "shell.run", "args": {"argv": ["echo", "hello"]}, "device": {"name": name}}
-    constellation = stack.submit({"starloom": 1, "name": f"There {width}", "tasks": [say]})
-    if stack.state(constellation) == "awaiting_approval":
-        stack.client.post(f"/approvals/{constellation}:approve-plan/approve", {})
-    page.goto("/inbox")
-    asked = page.get_by_role("region", name="Waits on your devices").locator(".item", has_text=f"{name} asks before")
+    constellation, asked = question_of(page, stack, name, "here")
     expect(asked).to_contain_text("starloom-agent approve")
     expect(asked.get_by_role("button", name="Allow once")).to_have_count(0)
     screens.shoot(page, "inbox", "answered-there", width)

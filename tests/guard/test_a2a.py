@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from starloom.edge.routes.requests import a2a_tasks
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
-from tests.edge.routes.requests.test_a2a import READS, Caller, message
-from tests.edge.world import Agent, World, a_world, settle
+from tests.edge.routes.requests.test_a2a import READS, Caller, message, open_world
+from tests.edge.world import Agent, World, settle
 from tests.guard.drivers.hostile import DEVICE, REFUSED, plans
 
+__all__ = ["open_world"]
 pytestmark = pytest.mark.short
 
 WILD = [Effect.READ, Effect.WRITE, Effect.CHANGE, Effect.DESTROY, Effect.REACH]
@@ -29,12 +27,6 @@ TOOLS = {
     "shell.run": WILD,
     "fs.write": [Effect.WRITE],
 }
-
-
-@pytest_asyncio.fixture
-async def open_world(tmp_path: Path) -> AsyncIterator[World]:
-    async with a_world(tmp_path, a2a=True) as opened:
-        yield opened
 
 
 async def laptop(world: World) -> Agent:

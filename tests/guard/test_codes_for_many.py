@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from tests.edge.routes.fleet.test_joined_labels import approve, ask, labels
+from tests.edge.routes.fleet.test_joined_labels import approve, ask, gone, labels
 from tests.edge.world import Agent, World
 
 ENROLLMENTS = "/api/v1/enrollments"
-
-
-async def gone(world: World, name: str, kept: list[str]) -> None:
-    """Let a device join under a name, give it labels, and revoke it."""
-    agent = Agent(name)
-    enrollment, _ = await ask(world, agent, [])
-    await approve(world, enrollment)
-    async with world.client() as http:
-        await http.patch(f"/api/v1/devices/{agent.id}", json={"labels": kept})
-        assert (await http.post(f"/api/v1/devices/{agent.id}/revoke", json={"reason": "stolen"})).is_success
 
 
 async def code_for(world: World, devices: int, **more: object) -> str:

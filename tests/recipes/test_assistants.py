@@ -46,6 +46,19 @@ async def by_http(url: str, token: str) -> AsyncIterator[Client]:
         yield await opened.enter_async_context(Client(streamable_http_client(url, http_client=http)))
 
 
+@asynccontextmanager
+async def by_door(door: str, fleet: Fleet, folder: Path) -> AsyncIterator[Client]:
+    async with AsyncExitStack() as opened:
+        if door == "stdio":
+            client = await opened.enter_async_context(by_stdio(fleet))
+        else:
+            file, port = folder / "token", free_port()
+            url = opened.enter_context(serving_http(fleet, port, file))
+            await asyncio.to_thread(until, lambda: not is_free("127.0.0.1", port), "the MCP server listens")
+            client = await opened.enter_async_context(by_http(url, file.read_text().strip()))
+        yield client
+
+
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     answered = await client.call_tool(tool, arguments)
     assert not answered.is_error, answered.content
@@ -109,13 +122,7 @@ async def test_a_recipe_that_is_saved_is_told_to_a_program_that_listens(
         "starloom_recipe": 1, "name": f"of-{door}", "title": "Room", "version": 1, "plan": plan(result=[]),
     }  # fmt: skip
     async with AsyncExitStack() as opened:
-        if door == "stdio":
-            client = await opened.enter_async_context(by_stdio(fleet))
-        else:
-            file, port = tmp_path / "token", free_port()
-            url = opened.enter_context(serving_http(fleet, port, file))
-            await asyncio.to_thread(until, lambda: not is_free("127.0.0.1", port), "the MCP server listens")
-            client = await opened.enter_async_context(by_http(url, file.read_text().strip()))
+        client = await opened.enter_async_context(by_door(door, fleet, tmp_path))
         await client.list_tools()
         stream = await opened.enter_async_context(client.listen(tools_list_changed=True))
         await asyncio.to_thread(fleet.client.create, "/recipes", {"recipe": document})
@@ -165,14 +172,7 @@ def hostile_plans(secret: str) -> dict[str, dict[str, Any]]:
 async def test_t32_no_door_gives_an_assistant_a_secret(fleet: Fleet, tmp_path: Path, door: str) -> None:
     secret = f"canary-{door}"
     await asyncio.to_thread(fleet.client.put, f"/secrets/{secret}", {"value": "CaNaRy-zQ7"})
-    async with AsyncExitStack() as opened:
-        if door == "stdio":
-            client = await opened.enter_async_context(by_stdio(fleet))
-        else:
-            file, port = tmp_path / "token", free_port()
-            url = opened.enter_context(serving_http(fleet, port, file))
-            await asyncio.to_thread(until, lambda: not is_free("127.0.0.1", port), "the MCP server listens")
-            client = await opened.enter_async_context(by_http(url, file.read_text().strip()))
+    async with by_door(door, fleet, tmp_path) as client:
         for name, hostile in hostile_plans(secret).items():
             if name == "undo":
                 made = await call(client, "submit", plan=hostile)

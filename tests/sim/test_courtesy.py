@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 
 import pytest
@@ -15,13 +14,6 @@ from tests.sim.script import Fault, draw
 pytestmark = pytest.mark.sim
 SEEDS = range(700, 708)
 TIMES = 6
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> object:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.test

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -15,13 +13,6 @@ from tests.sim.recorded import run_recorded
 from tests.store.memory import MemoryHistory, MemoryStore
 
 pytestmark = pytest.mark.sim
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def again(history: MemoryHistory) -> list[Redecided]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import Counter
 from itertools import islice
@@ -24,14 +23,6 @@ MUST_COME = (
     "judged",
 )
 """What shows that minds did something; a rule about goals that never go on proves nothing."""
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> object:
-    """Crashes on purpose are logged on purpose; a schedule makes thousands of lines."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.test

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,16 +17,12 @@ CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"},
 
 
 @pytest.fixture
-def hub() -> Iterator[StubHub]:
-    stub = StubHub()
-    stub.answers["GET", "/enrollments"] = (200, {"items": []})
-    stub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": []})
+def hub(hub: StubHub) -> StubHub:
+    hub.answers["GET", "/enrollments"] = (200, {"items": []})
+    hub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": []})
     for path in ("/asks", "/constellations", "/schedules", "/devices"):
-        stub.answers["GET", path] = (200, {"items": []})
-    try:
-        yield stub
-    finally:
-        stub.close()
+        hub.answers["GET", path] = (200, {"items": []})
+    return hub
 
 
 def asked(**more: Any) -> dict[str, Any]:

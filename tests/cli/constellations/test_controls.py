@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,9 @@ TASKS = f"/constellations/{SOME_ID}/tasks"
 
 
 @pytest.fixture
-def hub() -> Iterator[StubHub]:
-    stub = StubHub()
-    stub.answers[NEWEST] = (200, {"items": [{"id": SOME_ID}], "next": None})
-    yield stub
-    stub.close()
+def hub(hub: StubHub) -> StubHub:
+    hub.answers[NEWEST] = (200, {"items": [{"id": SOME_ID}], "next": None})
+    return hub
 
 
 def done(hub: StubHub, path: str, state: str = "active") -> None:

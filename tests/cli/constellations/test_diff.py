@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.test_commands import StubHub, hub, starloom
-
-__all__ = ["hub"]
+from tests.cli.test_commands import StubHub, starloom
 
 
 def test_a_changed_task_is_shown_with_its_fields(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,10 @@ from starloom.edge.routes.people.activity import _line
 from starloom.store.chain import BEGINNING, digest_of, link_of
 from starloom.store.port import Ownership
 from starloom.store.sql.history import past_of
-from tests.cli.test_commands import StubHub, hub
+from tests.cli.test_commands import StubHub
 from tests.store.memory_servers import kept_of
 from tests.store.sample import commit, task
 
-__all__ = ["hub"]
 OWN = Ownership(incarnation=1, replaced=False, run_id="r", term=1, watermark=0)
 
 

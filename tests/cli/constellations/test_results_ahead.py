@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from tests.cli.test_commands import StubHub, starloom
-
-
-@pytest.fixture
-def hub() -> Iterator[StubHub]:
-    made = StubHub()
-    yield made
-    made.close()
 
 
 def test_a_result_that_is_not_there_yet_says_so(hub: StubHub) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +23,9 @@ AWAY = "find on demo-phone waits: demo-phone is offline since 10:00."
 
 
 @pytest.fixture
-def hub() -> Iterator[StubHub]:
-    made = StubHub()
-    made.answers["POST", "/constellations"] = (202, {"id": "c-1", "state": "active", "version": 1})
-    yield made
-    made.close()
+def hub(hub: StubHub) -> StubHub:
+    hub.answers["POST", "/constellations"] = (202, {"id": "c-1", "state": "active", "version": 1})
+    return hub
 
 
 def stands(hub: StubHub, state: str, items: list[dict[str, Any]], questions: list[dict[str, Any]]) -> None:

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.cli.test_commands import StubHub, starloom
 
 COURSE = {"expected_ms": 40_400, "low_ms": 25_100, "high_ms": 59_000, "chance": 0.9, "plays": 200}
-
-
-@pytest.fixture
-def hub() -> Iterator[StubHub]:
-    stub = StubHub()
-    try:
-        yield stub
-    finally:
-        stub.close()
 
 
 def test_both_fleets_stand_beside_each_other(hub: StubHub, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,10 +12,8 @@ from tests.cli.test_commands import StubHub, starloom
 
 
 @pytest.fixture
-def stub() -> Iterator[StubHub]:
-    made = StubHub()
-    yield made
-    made.close()
+def stub(hub: StubHub) -> StubHub:
+    return hub
 
 
 def row(name: str, **more: Any) -> dict[str, Any]:

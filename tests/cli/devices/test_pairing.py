@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import select
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +30,9 @@ WHEELS = ("GET", "/agent/wheels.json")
 
 
 @pytest.fixture
-def stub() -> Iterator[StubHub]:
-    made = StubHub()
-    made.answers[WHEELS] = (200, [])
-    yield made
-    made.close()
+def stub(hub: StubHub) -> StubHub:
+    hub.answers[WHEELS] = (200, [])
+    return hub
 
 
 def test_a_line_for_each_place_where_the_device_may_be(stub: StubHub) -> None:

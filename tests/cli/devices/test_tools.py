@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from starloom.client.terminal.typed import typed
 from tests.cli.test_commands import StubHub, starloom
-
-
-@pytest.fixture
-def hub() -> Iterator[StubHub]:
-    stub = StubHub()
-    yield stub
-    stub.close()
 
 
 def test_tools_are_listed_with_the_devices_that_can(hub: StubHub) -> None:

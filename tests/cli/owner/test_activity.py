@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-
 from starloom_protocol.api.history import ActivityRow
 from starloom_protocol.stream.events import Category
 from tests.cli.test_commands import StubHub, starloom
-
-
-@pytest.fixture
-def hub() -> Iterator[StubHub]:
-    stub = StubHub()
-    yield stub
-    stub.close()
 
 
 def row(number: int, age_s: float = 0, **fields: Any) -> ActivityRow:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,13 @@ ROW = {"state": "succeeded", "request": "back up my pictures", "name": "Photo ba
 
 
 @pytest.fixture
-def hub() -> Iterator[StubHub]:
-    stub = StubHub()
+def hub(hub: StubHub) -> StubHub:
     rows = [{**ROW, "id": "c-one"}, {**ROW, "id": "c-two"}, {**ROW, "id": "c-gone"}]
-    stub.answers["GET", "/constellations"] = (200, {"items": rows, "next": None})
-    stub.answers["GET", "/constellations/c-one/result"] = (200, {"items": [{"title": "Sheet", "artifact": SHEET}]})
-    stub.answers["GET", "/constellations/c-two/result"] = (200, {"items": [{"title": "A", "value": {"file": SHEET}}]})
-    stub.answers["GET", f"/artifacts/{SHEET}"] = (200, "sheet")
-    yield stub
-    stub.close()
+    hub.answers["GET", "/constellations"] = (200, {"items": rows, "next": None})
+    hub.answers["GET", "/constellations/c-one/result"] = (200, {"items": [{"title": "Sheet", "artifact": SHEET}]})
+    hub.answers["GET", "/constellations/c-two/result"] = (200, {"items": [{"title": "A", "value": {"file": SHEET}}]})
+    hub.answers["GET", f"/artifacts/{SHEET}"] = (200, "sheet")
+    return hub
 
 
 def test_the_beginning_of_a_hash_is_enough(hub: StubHub, tmp_path: Path) -> None:

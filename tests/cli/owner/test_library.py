@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from starloom.client.terminal.typed import typed
-from tests.cli.test_commands import StubHub, hub, starloom
-
-__all__ = ["hub"]
+from tests.cli.test_commands import StubHub, starloom
 
 TEXT = """\
 starloom_recipe: 1

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.cli.test_commands import StubHub, starloom
-
-
-@pytest.fixture
-def hub() -> Iterator[StubHub]:
-    stub = StubHub()
-    yield stub
-    stub.close()
 
 
 @pytest.mark.parametrize(("sessions", "told"), [(1, True), (0, False)])

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cli.test_commands import StubHub, hub, starloom
-
-__all__ = ["hub"]
+from tests.cli.test_commands import StubHub, starloom
 
 ID = "0123456789abcdef01234567"
 DOCUMENT = {"starloom_recipe": 1, "name": "count-papers", "params": {"nas": {"type": "device"}}}

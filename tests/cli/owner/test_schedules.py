@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_commands import StubHub, hub, starloom
-
-__all__ = ["hub"]
+from tests.cli.test_commands import StubHub, starloom
 
 NEXT = ["2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00"]
 

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from tests.cli.test_commands import DAY, StubHub, starloom
-
-
-@pytest.fixture
-def hub() -> Iterator[StubHub]:
-    made = StubHub()
-    yield made
-    made.close()
 
 
 def test_a_limited_right_tells_its_scopes(hub: StubHub) -> None:

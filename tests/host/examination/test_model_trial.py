@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,13 @@ from starloom.cli.commands import build
 from starloom.host.examination.model_trial import STAGES, Report, Used, announced
 from starloom.planner.model.endpoints.endpoint import Endpoint
 from starloom.planner.model.trials import CALLS_MOST
-from tests.cli.test_commands import StubHub
+from tests.cli.test_commands import StubHub, hub
 from tests.models.modes import BROKEN, DECLINED, MENDED, REFUSES_TOOLS
 from tests.models.server import FakeModel, Json, Say, without_tools
 from tests.models.threaded import a_model
 from tests.models.tried import CONDITION_WORDS, RIGHT, TOOL_WORDS, answered, passing
+
+__all__ = ["hub"]
 
 WRONG: Json = {"kind": "cannot", "text": "no idea"}
 
@@ -244,13 +245,6 @@ def test_a_price_that_is_not_known_is_never_told_as_nothing() -> None:
 def model_state(**fields: Any) -> dict[str, Any]:
     spent = {"calls": 0, "dollars": 0.0, "tokens": 0}
     return {"parts": [], "set": True, "given": True, "spent_today": spent, "host": "far:1", "model": "big", **fields}
-
-
-@pytest.fixture
-def hub() -> Iterator[StubHub]:
-    stub = StubHub()
-    yield stub
-    stub.close()
 
 
 def test_another_model_of_the_hub_is_named_before_the_trial(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from starloom.host.ports import free_port
 from starloom.host.servers import remote, reviving, ssh, tunnels
-from starloom.host.servers.running import run_there
+from starloom.host.servers.ssh import run_there
 from tests.ssh_server import SshServer, ssh_server
 from tests.waiting import PATIENCE_S
 

@@ -84,7 +84,3 @@ export function nestsTooDeep(text: string, limit: number = VALUE_DEPTH_MAX): boo
   }
   return false;
 }
-
-export function isMap(value: unknown): value is { [key: string]: Json } {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
-}
