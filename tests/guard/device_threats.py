@@ -528,4 +528,13 @@ DEVICE_THREATS = (
         ("tests/guard/test_hostile_backups.py::test_t214_",),
         part="a backup holds the hub's keys and history: who can write one for an empty folder makes another hub",
     ),
+    Threat(
+        "T220",
+        "a hub that is started with an earlier date, as from an empty battery or an old picture of a machine, takes"
+        " tokens, sessions, links and join codes as good again that had ended",
+        "a start at an earlier time than that of the last commit removes whatever had ended by then, before anything"
+        " else is done",
+        ("tests/guard/test_earlier_dates.py::test_t220_",),
+        part="what had not ended yet is good for longer, as long as the date is wrong",
+    ),
 )
