@@ -537,4 +537,12 @@ DEVICE_THREATS = (
         ("tests/guard/test_earlier_dates.py::test_t220_",),
         part="what had not ended yet is good for longer, as long as the date is wrong",
     ),
+    Threat(
+        "T221",
+        "a hub sends a command with a word that a pattern of a command rule almost fits, and the agent decides for"
+        " hours about that one call, or for ever, while it does nothing else",
+        "patterns are followed in all their ways at once, so that a word takes time in proportion to its length; what"
+        " cannot be followed so, and a command beyond the bound, is refused",
+        ("tests/guard/test_costly_patterns.py::test_t221_", "tests/device_agents/policy/test_word_patterns.py"),
+    ),
 )
