@@ -53,6 +53,7 @@ def test_t221_a_pattern_that_has_no_bound_is_refused(pattern: str) -> None:
     [
         ("[a-z-]+", ["nginx", "a-b"], ["", "-x", "A"]),
         (".*", ["", "all sorts"], ["two\nlines"]),
+        ("(?s).*", ["", "two\nlines"], ["-x"]),
         (r"(\d{1,3}\.){3}\d{1,3}", ["10.0.0.1"], ["10.0.0", "1000.0.0.1"]),
         ("(?i)on|off", ["ON", "off"], ["offer", ""]),
         (r"^/srv/(?:www|db)/[^/]+?\.(?P<end>log|txt)$", ["/srv/www/a.log"], ["/srv/www/a/b.log", "x/srv/db/a.txt"]),

@@ -2,7 +2,8 @@
 
 The hub chooses the words, and `re` takes exponential time for some pairs of a pattern and a word, in which the agent
 would do nothing else. So a pattern is followed in all its ways at once, character by character. It may have what can be
-followed so: characters, sets, groups, alternatives, repetitions and anchors; no references and no look-arounds.
+followed so: characters, sets, groups, alternatives, repetitions, anchors and `(?is)` at its begin; no references or
+look-arounds.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _ESCAPE: Final = re.compile(r"\\(?:[dDsSwWtnrfva]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4
 _SET: Final = re.compile(r"\[\^?\]?(?:[^\]\\]|\\.)*\]", re.DOTALL)
 _ANCHOR: Final = re.compile(r"[\^$]|\\[AZbB]")
 _GROUP: Final = re.compile(r"\((?:\?:|\?P<\w+>)?(?!\?)")
+_FLAGS: Final = re.compile(r"\(\?[is]+\)")
 _ENDLESS: Final = -1
 _SIGNS: Final = {"*": (0, _ENDLESS), "+": (1, _ENDLESS), "?": (0, 1)}
 
@@ -54,8 +56,9 @@ class WordPattern:
     """
 
     def __init__(self, text: str) -> None:
-        self._flags = re.IGNORECASE if text.startswith("(?i)") else re.NOFLAG
-        self._text = text.removeprefix("(?i)")
+        flags = _FLAGS.match(text)
+        self._flags = flags[0] if flags is not None else ""
+        self._text = text.removeprefix(self._flags)
         self._steps: list[_Step] = []
         self._at = 0
         self._whole = self._alternatives()
@@ -168,7 +171,7 @@ class WordPattern:
             self._at = found.end()
             number = self._add(_Step(anchor=re.compile(found[0])))
             return _Piece(number, number)
-        number = self._add(_Step(char=re.compile(self._char(), self._flags)))
+        number = self._add(_Step(char=re.compile(self._flags + self._char())))
         return _Piece(number, number)
 
     def _char(self) -> str:

@@ -33,7 +33,7 @@ def made(chance: random.Random, depth: int) -> str:
 def test_random_patterns_fit_the_words_that_re_says(seed: int) -> None:
     chance, read = random.Random(seed), 0
     for _ in range(100):
-        text = chance.choice(["", "", "(?i)"]) + made(chance, 2)
+        text = chance.choice(["", "", "(?i)", "(?s)", "(?si)"]) + made(chance, 2)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
