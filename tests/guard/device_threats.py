@@ -544,4 +544,21 @@ DEVICE_THREATS = (
         "a key belongs to the token that used it first: another token makes its own work under the same key",
         ("tests/guard/test_recipe_scopes.py::test_t217_",),
     ),
+    Threat(
+        "T220",
+        "a hub that is started with an earlier date, as from an empty battery or an old picture of a machine, takes"
+        " tokens, sessions, links and join codes as good again that had ended",
+        "a start at an earlier time than that of the last commit removes whatever had ended by then, before anything"
+        " else is done",
+        ("tests/guard/test_earlier_dates.py::test_t220_",),
+        part="what had not ended yet is good for longer, as long as the date is wrong",
+    ),
+    Threat(
+        "T221",
+        "a hub sends a command with a word that a pattern of a command rule almost fits, and the agent decides for"
+        " hours about that one call, or for ever, while it does nothing else",
+        "patterns are followed in all their ways at once, so that a word takes time in proportion to its length; what"
+        " cannot be followed so, and a command beyond the bound, is refused",
+        ("tests/guard/test_costly_patterns.py::test_t221_", "tests/device_agents/policy/test_word_patterns.py"),
+    ),
 )

@@ -64,8 +64,10 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         store = await world.store()
         own = await store.take("a", 1)
         await fill(store, own, 3)
-        await store.commit(commit(own, 4, [], outbox=[b"send 4"], sent_pos=2))
+        assert (await store.load()).at_ms == 1
+        await store.commit(commit(own, 4, [], at_ms=8, outbox=[b"send 4"], sent_pos=2))
         loaded = await store.load()
+        assert loaded.at_ms == 8
         assert loaded.outbox == [(3, b"send 3"), (4, b"send 4")]
         assert loaded.sent_pos == 2
 
@@ -260,9 +262,10 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         store = await world.store()
         own = await store.take("a", 1)
         await fill(store, own, 5)
-        await store.commit(commit(own, 6, [("fleet", 1, {"device/d": b'{"id":"d"}'})], sent_pos=5))
+        await store.commit(commit(own, 6, [("fleet", 1, {"device/d": b'{"id":"d"}'})], at_ms=9, sent_pos=6))
         await store.watermark(5)
         before = await store.load()
+        assert (before.at_ms, before.outbox) == (9, [])
         await store.close()
         await world.wipe_redis()
         new = await world.store()

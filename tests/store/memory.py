@@ -278,6 +278,7 @@ class MemoryStore:
         self.redis.reach()
         redis = self.redis
         return Loaded(
+            at_ms=redis.log[-1].at_ms if redis.log else 0,
             entities={stream: dict(redis.entities.get(stream, {})) for stream in redis.heads},
             heads=dict(redis.heads),
             outbox=[(c.pos, raw) for c in redis.log if c.pos > redis.sent_pos for raw in c.outbox],

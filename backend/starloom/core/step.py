@@ -447,6 +447,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.LabFaultEnded: lab_faults.on_ended,
     i.RefusalNoted: access.on_refusal,
     i.HistoryRestored: _on_restored,
+    i.DateWentBack: expiry.on_date_went_back,
     i.EditProposed: _on_edit,
     i.ControlRequested: controls.on_control,
     i.PartLeftOut: leaving_out.on_left_out,

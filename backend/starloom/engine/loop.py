@@ -21,10 +21,7 @@ from starloom.core.clock.eviction import missing
 from starloom.core.clock.timers import due_moments, is_stale
 from starloom.core.placement.queue_position import Held, Position, held_by_others, position
 from starloom.core.state.apply import load
-from starloom.core.state.inputs import (
-    AnyInput,
-    DeviceConnected,
-)
+from starloom.core.state.inputs import AnyInput, DateWentBack, DeviceConnected
 from starloom.core.state.invariants import Violated, check
 from starloom.core.state.model import Shard
 from starloom.core.state.orders import DURABLE, Answer, AnyOrder, ArmTimer, OutboxOrder
@@ -45,6 +42,7 @@ from starloom.engine.settings import EngineSettings
 from starloom.process.ending import end_tasks
 from starloom.store.port import Commit, Damaged, InboxPort, Ownership, OwnerStore, Refused, Unavailable
 from starloom_protocol.records.entities import Fault
+from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import CODES, Code
 
@@ -119,6 +117,7 @@ class Engine:
         self._sent_pos = 0
         self._watermark = 0
         self._now_ms = 0
+        self._newest_ms = 0
         self._later: deque[tuple[int, list[AnyOrder], list[tuple[asyncio.Future[Reply], Reply]]]] = deque()
         self._acks = Acknowledgements(sender)
         self._recording = Recording()
@@ -172,7 +171,7 @@ class Engine:
         await self._load(own)
         if loaded is not None:
             await loaded(self._pos)
-        for item in (*self._first(), *gone_with_their_hub(self._shard, own.term)):
+        for item in (*self._went_back(own), *self._first(), *gone_with_their_hub(self._shard, own.term)):
             self.inbox.post(item)
         self._spawn(self._run(), "loop")
         self._spawn(self._follow_history(), "history")
@@ -235,6 +234,14 @@ class Engine:
             log.critical("event=engine_task_died task=%s", task.get_name(), exc_info=task.exception())
             self.lose(f"the task {task.get_name()} has died; its state is loaded again")
 
+    def _went_back(self, own: Ownership) -> list[DateWentBack]:
+        """Return what tells the core, before anything else, that the log has a later time than now."""
+        now_ms = self._clock.now_ms()
+        if self._newest_ms <= now_ms:
+            return []
+        log.warning("event=date_went_back by_ms=%d", self._newest_ms - now_ms)
+        return [DateWentBack(by=ENGINE, id=f"date-{own.term}", newest_ms=self._newest_ms)]
+
     async def _load(self, own: Ownership) -> None:
         """Load the live streams: `access` and `fleet`, then the others by name. The order influences decisions.
 
@@ -251,7 +258,7 @@ class Engine:
         shard.settled.clear()
         self._owning.own = own
         self._shard = self._leases.shard = self._pump.shard = shard
-        self._pos, self.last = loaded.pos, None
+        self._pos, self.last, self._newest_ms = loaded.pos, None, loaded.at_ms
         self._sent_pos = loaded.sent_pos
         self._watermark = own.watermark
         self.retiring.reload(shard, loaded.pos)

@@ -90,9 +90,11 @@ class Corrupt(Unavailable):
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """The live state: entities and last seq by stream, and the outbox entries after `sent_pos`.
 
-    Retired constellations are not included; only the history has them.
+    Retired constellations are not included; only the history has them. `at_ms` is the time of the last commit, 0 if
+    there is none.
     """
 
+    at_ms: int
     entities: dict[str, dict[str, bytes]]
     heads: dict[str, int]
     outbox: list[tuple[int, bytes]]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Final
 
+from starloom_agent.policy.word_patterns import LOOKS_MOST, Unbounded, WordPattern
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
@@ -35,7 +37,11 @@ class Word:
         pattern = self.pattern or ""
         if text.startswith("-") and not pattern.startswith("-"):
             return False
-        return re.fullmatch(pattern, text) is not None
+        return _ready(pattern).fits(text)
+
+    def looks(self, text: str) -> int:
+        """Return how many looks it may take at most to tell whether it fits."""
+        return (len(text) + 1) * _ready(self.pattern).steps if self.pattern is not None else 0
 
 
 @dataclass(frozen=True)
@@ -82,9 +88,10 @@ class CommandRule:
         rest = self.words[-1] if self.words[-1].rest else None
         if len(argv) < len(fixed) or (rest is None and len(argv) > len(fixed)):
             return False
-        if not all(word.fits(text) for word, text in zip(fixed, argv, strict=False)):
+        words = [*fixed, *([rest] * (len(argv) - len(fixed)) if rest is not None else [])]
+        if sum(word.looks(text) for word, text in zip(words, argv, strict=True)) > LOOKS_MOST:
             return False
-        return rest is None or all(rest.fits(text) for text in argv[len(fixed) :])
+        return all(word.fits(text) for word, text in zip(words, argv, strict=True))
 
     @property
     def asks(self) -> bool:
@@ -128,7 +135,16 @@ def _pattern(pattern: Any, place: str) -> str:
         re.compile(pattern)
     except re.error as error:
         raise PolicyFault(f"{place}: {quoted(pattern)} is not a regular expression: {error}") from error
+    try:
+        _ready(pattern)
+    except Unbounded as error:
+        raise PolicyFault(f"{place}: {quoted(pattern)} has {error}, which no command rule may have") from error
     return pattern
+
+
+@lru_cache(maxsize=512)
+def _ready(pattern: str) -> WordPattern:
+    return WordPattern(pattern)
 
 
 def word_of(text: str) -> Any:

@@ -1,7 +1,7 @@
 """Expiry in `fleet` and `access`: links, sessions, join codes, idempotency keys and kept results that expired.
 
-All are removed by events, so every hub forgets the same and the log keeps a trace. Never decides whether one is still
-valid.
+All are removed by events, so every hub forgets the same and the log keeps a trace. Whether one is still valid is
+decided where it is used, by the hub's time; what has ended goes before that time can be an earlier one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from starloom.core.state import invariants
+from starloom.core.state.inputs import DateWentBack
 from starloom.core.state.model import Access, Fleet, Stream
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Work
@@ -26,6 +27,7 @@ IDEMPOTENCY_MOST = 10_000
 """Keys are held in memory and in Redis, and each request may bring one: of more, the oldest go before their week."""
 AT_ONCE_MOST = 1_000
 """Inputs wait while a commit is made; one with more removals would hold them up, so the rest is the next sweep's."""
+WENT_BACK = "the hub was started at an earlier date than before, and these had ended"
 RESULTS_KEPT_MS = 30 * 86_400_000
 """The longest age at which a plan may take over a result (`plan.reuse`)."""
 
@@ -47,6 +49,17 @@ def on_timer(work: Work) -> None:
         work, fleet, _of_fleet(fleet, before_ms)
     )
     work.order(due_moment(work.at_ms if gone >= AT_ONCE_MOST else work.at_ms + EVERY_MS))
+
+
+def on_date_went_back(work: Work, item: DateWentBack) -> None:
+    """Remove all tokens, links and codes that had ended: by the earlier date they would be valid again."""
+    access, fleet, until_ms = work.shard.access, work.shard.fleet, item.newest_ms
+    ended: list[Put] = [("signin", key, None) for key, one in access.signins.items() if one.expires_ms <= until_ms]
+    ended += [("token", key, None) for key, one in access.tokens.items() if 0 < one.expires_ms <= until_ms]
+    codes: list[Put] = [(kind, key, None) for kind, key in _of_fleet(fleet, until_ms + 1)]
+    for stream, puts in ((access, ended), (fleet, codes)):
+        if puts:
+            work.emit(stream, EventKind.FORGOTTEN, "", puts, note=WENT_BACK, by=ENGINE)
 
 
 def _forget(work: Work, stream: Stream, over: Iterator[tuple[str, str]]) -> int:

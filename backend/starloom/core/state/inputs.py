@@ -699,6 +699,12 @@ class HistoryRestored(Input, frozen=True, kw_only=True, tag="history_restored"):
     made_ms: int
 
 
+class DateWentBack(Input, frozen=True, kw_only=True, tag="date_went_back"):
+    """The hub was started at an earlier time than that of the last commit, which is `newest_ms`."""
+
+    newest_ms: int
+
+
 class RefusalNoted(Input, frozen=True, kw_only=True, tag="refusal"):
     """A caller was refused at a door (`api sign_in connect join`), `times` in a row; `by` names it, if known."""
 
@@ -763,6 +769,7 @@ AnyInput = (
     | SignInUsed
     | RefusalNoted
     | HistoryRestored
+    | DateWentBack
     | FaultNoted
     | LabFaultAsked
     | LabFaultHealAsked

@@ -177,7 +177,10 @@ class RedisStore(Reads):
                     found = await pipe.execute()
                 for stream, pairs in zip(some, found, strict=True):
                     entities[stream] = {key.decode(): raw for key, raw in pairs.items()}
+            # The log keeps its last entry even when it is trimmed or rebuilt.
+            last = [scripts.decode_entry(raw) for _, raw in await self._log(int(pos or 1) - 1)]
         return Loaded(
+            at_ms=last[-1].at_ms if last else 0,
             entities=entities,
             heads=heads,
             outbox=await self._outbox(int(sent_pos or 0)),
