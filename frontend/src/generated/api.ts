@@ -2996,6 +2996,7 @@ export interface components {
             profile: components["schemas"]["Profile"];
             profile_most: components["schemas"]["Profile"];
             quarantined: boolean;
+            refused: string;
             remembers: string;
             reserved: boolean;
             revoked: boolean;
@@ -3045,6 +3046,7 @@ export interface components {
             profile: components["schemas"]["Profile"];
             profile_most: components["schemas"]["Profile"];
             quarantined: boolean;
+            refused: string;
             remembers: string;
             reserved: boolean;
             revoked: boolean;
