@@ -461,6 +461,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.EnrollmentDecided: devices.on_enrollment_decided,
     i.DeviceConnected: devices.on_connected,
     i.DeviceDisconnected: devices.on_disconnected,
+    i.DeviceRefused: devices.on_refused,
     i.OfferReceived: devices.on_offer,
     i.ConditionReceived: device_conditions.on_condition,
     i.AsksReceived: owner_questions.on_asks,

@@ -3000,6 +3000,7 @@ export interface components {
             profile: components["schemas"]["Profile"];
             profile_most: components["schemas"]["Profile"];
             quarantined: boolean;
+            refused: string;
             remembers: string;
             reserved: boolean;
             revoked: boolean;
@@ -3049,6 +3050,7 @@ export interface components {
             profile: components["schemas"]["Profile"];
             profile_most: components["schemas"]["Profile"];
             quarantined: boolean;
+            refused: string;
             remembers: string;
             reserved: boolean;
             revoked: boolean;

@@ -42,6 +42,7 @@ class DeviceState(TypedDict):
     reserved: bool
     quarantined: bool
     aside: str
+    refused: str
     remembers: str
     health: HealthRow
     revoked: bool

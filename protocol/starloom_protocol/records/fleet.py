@@ -164,6 +164,9 @@ class Device(Record, frozen=True, kw_only=True):
     """The profile that its join code allowed."""
     quarantined: bool = False
     """It is given no work, because of `aside`."""
+    refused: str = ""
+    """The code for which the hub refuses its agent, until it connects: one of the two shares no version with the other.
+    Not proved, because such an agent never comes to prove its key."""
     remembers: str = ""
     """Work that it has begun and this history lacks, until a person has seen it."""
     reports: int = 0

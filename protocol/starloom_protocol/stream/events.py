@@ -60,6 +60,7 @@ class EventKind(StrEnum):
     DEVICE_PROBED = "device_probed"
     DEVICE_PROBING = "device_probing"
     DEVICE_QUARANTINED = "device_quarantined"
+    DEVICE_REFUSED = "device_refused"
     DEVICE_RENAMED = "device_renamed"
     DEVICE_RESERVED = "device_reserved"
     DEVICE_RESTORED = "device_restored"
@@ -248,6 +249,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.DEVICE_PROBED: KindRow(Category.DEVICES, "did the task that tried it"),
     EventKind.DEVICE_PROBING: KindRow(Category.DEVICES, "is tried again"),
     EventKind.DEVICE_QUARANTINED: KindRow(Category.DEVICES, "set % aside"),
+    EventKind.DEVICE_REFUSED: KindRow(Category.DEVICES, "refused the agent of %"),
     EventKind.DEVICE_RENAMED: KindRow(Category.DEVICES, "renamed %"),
     EventKind.DEVICE_RESERVED: KindRow(Category.DEVICES, "reserved %"),
     EventKind.DEVICE_RESTORED: KindRow(Category.DEVICES, "trusts % again"),

@@ -332,6 +332,26 @@ def test_a_device_that_is_off_is_to_be_switched_on_before_its_work_is_moved() ->
 
 
 @pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (Code.AGENT_TOO_OLD, "its agent is too old for this hub; on the device: starloom-agent upgrade"),
+        (Code.HUB_TOO_OLD, "this hub is too old for its agent: update the hub"),
+    ],
+)
+def test_a_device_whose_agent_is_refused_is_not_to_be_switched_on(code: Code, words: str) -> None:
+    driver = Driver("one", "off")
+    driver.now_ms = 1_764_096_180_000
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
+    driver.do(i.DeviceRefused(id="y", by="d", code=code, device="d-off", reason="AIP 1"))
+    driver.submit(plan(task("a", device="off")))
+    found = why(driver)
+    assert found.sentence == (
+        f"a waits for a device that is away: off is refused, because {words} (since 25 November, 18:43 UTC)."
+    )
+    assert found.actions == ["reassign"]
+
+
+@pytest.mark.parametrize(
     ("action", "by", "how"), [("leave", "device:d-off", "left this hub"), ("revoke", "person:ann", "was revoked")]
 )
 def test_a_task_whose_device_has_left_says_so_and_asks_for_attention(action: str, by: str, how: str) -> None:

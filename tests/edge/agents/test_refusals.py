@@ -11,7 +11,7 @@ import pytest
 
 from starloom.edge.access.refusals import KEPT_MAX, DeviceRefusal, Refusals
 from starloom_protocol.wire import frames as f
-from tests.edge.world import Agent, World
+from tests.edge.world import Agent, World, settle
 
 JOIN = "/agent/join"
 
@@ -163,18 +163,48 @@ async def test_a_revoked_device_is_cut_at_once_and_told_why_when_it_comes_back(w
     assert (listed[0]["door"], listed[0]["reason"]) == ("connect", again.reason)
 
 
-async def test_an_agent_that_is_too_old_is_told_and_shown(world: World) -> None:
-    agent = await world.join("box")
+async def greet(world: World, agent: Agent, version: int, **more: Any) -> str:
+    """Greet the hub as an agent of this version of the protocol; return the hub's last word."""
     await agent.dial(world)
     assert agent.ws is not None
     hello: dict[str, Any] = {"t": "hello", "device": agent.id, "instance": "i", "key": agent.key, "ledger": "l"}
-    hello |= {"next_report": 1, "version": "0.0.1", "versions": [0]}
+    hello |= {"next_report": 1, "version": "0.0.1", "versions": [version], **more}
     await agent.ws.send_json({"n": 1, "f": [hello]})
-    last = await agent.ws.receive()
-    assert "agent_too_old" in last
+    return str(await agent.ws.receive())
+
+
+async def test_an_agent_that_is_too_old_is_told_and_shown(world: World) -> None:
+    agent = await world.join("box")
+    assert "agent_too_old" in await greet(world, agent, 0)
     async with world.client() as owner:
         listed = (await owner.get("/api/v1/enrollments")).json()["refused"]
-    assert listed[0]["code"] == "agent_too_old"
+        assert listed[0]["code"] == "agent_too_old"
+        await settle()
+        shown = (await owner.get(f"/api/v1/devices/{agent.id}")).json()
+        assert (shown["link"], shown["refused"]) == ("offline", "agent_too_old")
+        await greet(world, agent, 99)
+        await settle()
+        assert (await owner.get(f"/api/v1/devices/{agent.id}")).json()["refused"] == "hub_too_old"
+        await agent.connect(world)
+        shown = (await owner.get(f"/api/v1/devices/{agent.id}")).json()
+        assert (shown["link"], shown["refused"]) == ("online", "")
+
+
+async def test_a_greeting_marks_neither_a_device_of_another_key_nor_one_online(world: World) -> None:
+    """It proves nothing, so it says little: a stranger may send it."""
+    box, other = await world.join("box"), await world.join("other")
+    await greet(world, Agent("stranger"), 0)
+    await greet(world, other, 0, device=box.id)
+    await box.connect(world)
+    await greet(world, Agent("third"), 0, device=box.id, key=box.key)
+    await settle()
+    assert [device.refused for device in world.hub.fleet.devices.values()] == ["", ""]
+    for _ in range(3):
+        await greet(world, other, 0)
+        await settle()
+    async with world.client() as owner:
+        events = (await owner.get("/api/v1/audit", params={"kind": "devices"})).json()["items"]
+    assert [item["kind"] for item in events].count("device_refused") == 1
 
 
 async def test_a_clock_that_is_wrong_on_the_device_keeps_nobody_out(world: World) -> None:

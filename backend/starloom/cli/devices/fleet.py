@@ -31,7 +31,7 @@ from starloom_protocol.stream.authors import shown_name
 from starloom_protocol.text.courtesy import courtesy_sentence, no_work_words
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.profiles import TAB_OS
-from starloom_protocol.vocabulary import DeviceFact, DeviceLink, TaskState
+from starloom_protocol.vocabulary import CODES, Code, DeviceFact, DeviceLink, TaskState
 from starloom_protocol.wire.frames import DISK_FULL
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def _link(item: DeviceState) -> str:
         return "forgotten"
     if item["left"] or item["revoked"]:
         return "left" if item["left"] else "revoked"
+    if item["link"] == DeviceLink.OFFLINE and item.get("refused"):
+        return "refused"
     asleep = item["link"] == DeviceLink.SUSPENDED or (item["os"] == TAB_OS and item["link"] != DeviceLink.ONLINE)
     return "asleep" if asleep else str(item["link"])
 
@@ -125,10 +127,26 @@ def _print_devices(items: list[DeviceRow], computers: dict[str, bool]) -> None:
             say(f"{item['name']} {courtesy}")
         if item["slow"] and not item["revoked"]:
             say(f"{item['name']}: {item['slow']}")
-        if item["older_than"] and not item["revoked"]:
+        refused = _refused_lines(item)
+        for line in refused:
+            say(line)
+        if item["older_than"] and not item["revoked"] and not refused:
             line = on_device(UPGRADE, item["facts"])
             say(f"{item['name']} runs agent {item['version']}, older than this hub ({item['older_than']})")
             say(f"  type there: {line}")
+
+
+def _refused_lines(item: DeviceState) -> list[str]:
+    """Return why the hub refuses the agent of a device, and what to do there; none where it does not."""
+    if _link(item) != "refused":
+        return []
+    if item["refused"] == Code.HUB_TOO_OLD:
+        return [f"{item['name']} is refused: this hub is too old for its agent", f"  {CODES[Code.HUB_TOO_OLD].hint}"]
+    return [
+        f"{item['name']} is refused: its agent is too old for this hub",
+        f"  type there: {on_device(UPGRADE, item['facts'])}",
+        "  or, where that is no command, the line of: starloom enroll",
+    ]
 
 
 def kept_before_lines(item: DeviceRow, computers: dict[str, bool]) -> list[str]:
@@ -180,6 +198,8 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
         run.emit({**found, "vitals": vitals})
         return
     tell(f"{found['name']}  {found['id']}  {_link(found)}  profile {found['profile']}")
+    for line in _refused_lines(found):
+        say(f"  {line}")
     for line in _standing(found):
         say(f"  {line}")
     for line in _at_work(run, found):

@@ -23,6 +23,7 @@ from starloom.core.state.inputs import (
     DeviceConnected,
     DeviceControlled,
     DeviceDisconnected,
+    DeviceRefused,
     EnrollmentAsked,
     EnrollmentDecided,
     EnrollmentOpened,
@@ -37,7 +38,14 @@ from starloom_protocol.stream.authors import ENGINE, author_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.look_alikes import called_fault, device_name_fault, look_of
 from starloom_protocol.text.wording import few
-from starloom_protocol.tools.profiles import exceeds, held_back_words, is_held_back, is_held_back_in_part, is_within
+from starloom_protocol.tools.profiles import (
+    TAB_OS,
+    exceeds,
+    held_back_words,
+    is_held_back,
+    is_held_back_in_part,
+    is_within,
+)
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -279,6 +287,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
         instance=item.instance,
         ledger=item.ledger,
         ledger_ms=device.ledger_ms if device.ledger == item.ledger else work.at_ms,
+        refused="",
         version=item.version,
     )
     _put_device(work, EventKind.DEVICE_ONLINE, online)
@@ -341,6 +350,20 @@ def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
     until_ms = work.at_ms + work.shard.settings.return_ms if item.hub_ended else 0
     offline = replace(device, expected_until_ms=until_ms, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     _put_device(work, EventKind.DEVICE_OFFLINE, offline, note=item.reason)
+
+
+def on_refused(work: Work, item: DeviceRefused) -> None:
+    """Note why the agent of a device is refused. Nothing is proved, so it says nothing of one that is connected; a tab
+    takes its page from this hub, and is newer as soon as it is loaded again.
+    """
+    device = work.shard.fleet.devices.get(item.device)
+    if device is None or device.revoked or device.link is not DeviceLink.OFFLINE or device.os == TAB_OS:
+        work.ignore("it is not away, or no agent's")
+        return
+    if device.refused == item.code:
+        work.ignore("it is known")
+        return
+    _put_device(work, EventKind.DEVICE_REFUSED, replace(device, refused=item.code.value), note=item.reason)
 
 
 _WAITS_FOR_OWNER = (

@@ -31,17 +31,21 @@ def away_words(fleet: Fleet, candidate: Candidate) -> str:
     """Return the reason of a device that is away, with the moment from which on."""
     device = fleet.devices[candidate.device]
     since = f"since {at_words(device.link_since_ms)}"
-    # The words of a page that is asleep end with what to do, and the moment is not part of that.
-    return f"{candidate.words} ({since})" if device.os == "browser" else f"{candidate.words} {since}"
+    # The words of a page that is asleep, or of a refused agent, end with what to do: the moment is not part of that.
+    return f"{candidate.words} ({since})" if device.os == "browser" or device.refused else f"{candidate.words} {since}"
 
 
 def switch_on(fleet: Fleet, away: list[Candidate]) -> list[str]:
-    """Return the first way out of waiting for devices that are off; those that sleep or show a page wake otherwise."""
+    """Return the first way out of waiting for devices that are off; others wake, or are let in, otherwise."""
     devices = [fleet.devices[item.device] for item in away]
-    off = [device.name for device in devices if device.link is DeviceLink.OFFLINE and device.os != "browser"]
+    off = [device.name for device in devices if _is_off(device)]
     if not off:
         return []
     return [f"switch on {' or '.join(off[:3])}, and the task goes on"]
+
+
+def _is_off(device: Device) -> bool:
+    return device.link is DeviceLink.OFFLINE and device.os != "browser" and not device.refused
 
 
 def gone(fleet: Fleet, spec: TaskSpec) -> list[Device]:

@@ -17,7 +17,7 @@ from starloom_protocol.records.entities import Attempt, Device, TaskRecord
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.courtesy import last_words, no_work_words
-from starloom_protocol.vocabulary import Attention, DeviceFact, DeviceLink, Reason, TaskState
+from starloom_protocol.vocabulary import Attention, Code, DeviceFact, DeviceLink, Reason, TaskState
 from starloom_protocol.wire.frames import DISK_FULL
 
 _OF_A_SESSION = frozenset(
@@ -50,6 +50,15 @@ def without_session_facts(device: Device) -> Device:
         return device
     rest = {fact: value for fact, value in device.condition.items() if fact not in _OF_A_SESSION}
     return replace(device, condition=rest)
+
+
+def refused_words(device: Device) -> str:
+    """Return why the hub refuses the agent of a device, and what to do; empty where it does not."""
+    if device.link is not DeviceLink.OFFLINE or not device.refused:
+        return ""
+    if device.refused == Code.HUB_TOO_OLD:
+        return "is refused, because this hub is too old for its agent: update the hub"
+    return "is refused, because its agent is too old for this hub; on the device: starloom-agent upgrade"
 
 
 def on_condition(work: Work, item: ConditionReceived) -> None:

@@ -18,6 +18,7 @@ from starloom.core.placement.device_conditions import (
     courtesy_words,
     full_disk_words,
     has_full_disk,
+    refused_words,
     spared,
     spared_words,
 )
@@ -141,7 +142,8 @@ def judge_device(fleet: Fleet, device: Device, tool: str, selector: Selector, ne
         if missing is not None:
             return Candidate(device.id, False, *missing)
     if device.link is not DeviceLink.ONLINE:
-        word = "is asleep" if device.link is DeviceLink.SUSPENDED else "is off or out of reach"
+        away = "is asleep" if device.link is DeviceLink.SUSPENDED else "is off or out of reach"
+        word = refused_words(device) or away
         return Candidate(device.id, False, Reason.DEVICE_AWAY, word)
     if device.draining:
         why = f": {device.drain_reason}" if device.drain_reason else ""

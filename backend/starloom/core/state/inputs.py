@@ -17,7 +17,7 @@ from starloom_protocol.records.entities import Budget, Cite, Enrollment, Fault, 
 from starloom_protocol.records.lab import FaultKind, FaultTarget
 from starloom_protocol.records.models import ModelCall
 from starloom_protocol.records.schedules import Schedule
-from starloom_protocol.vocabulary import Priority, Profile, Role, Sharing
+from starloom_protocol.vocabulary import Code, Priority, Profile, Role, Sharing
 from starloom_protocol.wire.frames import FactsFrame, LeaseRef, Receipt, ResultFrame, Started
 
 CALLER: Final = "principal"
@@ -342,6 +342,14 @@ class DeviceDisconnected(Input, frozen=True, kw_only=True, tag="device_disconnec
     hub_ended: bool = False
     reason: str
     session: int
+
+
+class DeviceRefused(Input, frozen=True, kw_only=True, tag="device_refused"):
+    """An agent that named a device was refused, because it and the hub share no version of the protocol."""
+
+    code: Code
+    device: str
+    reason: str
 
 
 class OfferReceived(Input, frozen=True, kw_only=True, tag="offer"):
@@ -740,6 +748,7 @@ AnyInput = (
     | EnrollmentDecided
     | DeviceConnected
     | DeviceDisconnected
+    | DeviceRefused
     | OfferReceived
     | ConditionReceived
     | AsksReceived

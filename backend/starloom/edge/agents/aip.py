@@ -16,10 +16,11 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import DeviceRefusal, Refusals
 from starloom.edge.agents.attempt_logs import LogWriter
-from starloom.edge.agents.handshake import Alarm, Handshake, Proved, Refused
+from starloom.edge.agents.handshake import Alarm, Handshake, NoCommonVersion, Proved, Refused
 from starloom.edge.agents.links import Link, Links
 from starloom.edge.agents.offer_bounds import RATES, ChangeRates, Changing, offer_fault
 from starloom.edge.agents.progress_lines import ProgressLines
@@ -33,7 +34,7 @@ from starloom.engine.ports import Inbox, Overloaded
 from starloom.process.settings import VERSION
 from starloom.store.port import Unavailable
 from starloom_protocol.stream.feed import Beside
-from starloom_protocol.vocabulary import CODES, Code, DeviceFact
+from starloom_protocol.vocabulary import CODES, Code, DeviceFact, DeviceLink
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.channel import ChannelKeys
 from starloom_protocol.wire.session import ProtocolFault, Session, Side, State
@@ -148,6 +149,8 @@ class AipEndpoint:
                 await self._last_word(socket, aip, error.frame)
             case ProtocolFault():
                 if self._failed(error.code, who, error.reason):
+                    if isinstance(error, NoCommonVersion):
+                        self._note_refused(error)
                     if isinstance(error, Alarm):
                         _log.error("alarm: a device at %s: %s", who.address, error)
                     else:
@@ -159,6 +162,19 @@ class AipEndpoint:
                 _log.error("the connection of %s failed", who, exc_info=error)
                 code, reason = 1011, "the hub failed"
         await socket.close(code, reason)
+
+    def _note_refused(self, error: NoCommonVersion) -> None:
+        """Have the engine keep why a device is refused, so that it is not merely away; unless it has that already."""
+        if error.device.link is DeviceLink.OFFLINE and error.device.refused != error.code:
+            refused = inputs.DeviceRefused(
+                by=f"device:{error.device.id}",
+                code=error.code,
+                device=error.device.id,
+                id=new_id(),
+                reason=error.reason,
+                scope=SCOPE,
+            )
+            self._parts.inbox.post(refused)
 
     def _failed(self, code: str, who: Peer, reason: str = "") -> bool:
         """Count a failure; return whether it was noted: those of an address that sends too many are only counted."""

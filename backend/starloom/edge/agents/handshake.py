@@ -8,7 +8,7 @@ their key.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,10 +20,12 @@ from starloom_protocol.records.entities import Device, Enrollment
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
+from starloom_protocol.wire.codec import Side, decode
 from starloom_protocol.wire.session import ProtocolFault, Session, device_id, proof_bytes
 from starloom_protocol.wire.version import HUB_PROVES_SINCE
 
 _F = TypeVar("_F", bound=f.Frame)
+_NO_COMMON_VERSION = frozenset({Code.AGENT_TOO_OLD, Code.HUB_TOO_OLD})
 
 
 class Refused(Exception):
@@ -36,6 +38,14 @@ class Refused(Exception):
 
 class Alarm(ProtocolFault):
     """A deliberately false proof: a key that is not the one of the device it names."""
+
+
+class NoCommonVersion(ProtocolFault):
+    """The agent and this hub share no version; `device` is the one that its greeting names, which is not proved."""
+
+    def __init__(self, fault: ProtocolFault, device: Device) -> None:
+        super().__init__(fault.code, fault.reason, fault.fix)
+        self.device = device
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class Handshake:
             Refused: if the device may come back later.
             Gone: if the peer went away.
         """
-        hello = await _next(socket, aip, f.Hello)
+        hello = await self._greeted(socket, aip)
         challenge = f.Challenge(hub=self._hub_key.text, nonce=secrets.token_urlsafe(32), version=aip.version)
         if aip.version >= HUB_PROVES_SINCE:
             proof, channel = await self._prove(socket, aip, hello, challenge)
@@ -85,6 +95,35 @@ class Handshake:
         if device_id(key) != hello.device:
             raise Alarm(Code.BAD_SIGNATURE, f"the key that was proved is not that of device {hello.device}")
         return Proved(self._belongs(hello), hello, channel)
+
+    async def _greeted(self, socket: Socket, aip: Session) -> f.Hello:
+        """Return the greeting of the agent.
+
+        Raises:
+            NoCommonVersion: the hub speaks none of its versions; it names a device of this fleet, with that one's key.
+            ProtocolFault: anything else that is no greeting.
+            Gone: if the peer went away.
+        """
+        while True:
+            raw = await socket.read()
+            try:
+                received = aip.receive(raw)
+            except ProtocolFault as fault:
+                known = self._named_in(raw) if fault.code in _NO_COMMON_VERSION else None
+                if known is None:
+                    raise
+                raise NoCommonVersion(fault, known) from fault
+            hello = _the_only(received, f.Hello)
+            if hello is not None:
+                return hello
+
+    def _named_in(self, greeting: bytes | str) -> Device | None:
+        """Return the device of this fleet that a greeting names, with its key."""
+        for frame in decode(greeting, Side.AGENT, authenticated=False).f:
+            known = self._devices.get(frame.device) if isinstance(frame, f.Hello) else None
+            if isinstance(frame, f.Hello) and known is not None and known.key == frame.key:
+                return known
+        return None
 
     async def _prove(
         self, socket: Socket, aip: Session, hello: f.Hello, challenge: f.Challenge
@@ -132,9 +171,16 @@ def _proof_of_version_2(hello: f.Hello, challenge: f.Challenge) -> bytes:
 
 async def _next(socket: Socket, aip: Session, kind: type[_F]) -> _F:
     while True:
-        received = aip.receive(await socket.read())
-        if len(received) == 1 and isinstance(received[0], kind):
-            return received[0]
-        if received:
-            reason = f"before authentication one `{kind.__struct_config__.tag}` is expected"
-            raise ProtocolFault(Code.PROTOCOL_ERROR, reason)
+        found = _the_only(aip.receive(await socket.read()), kind)
+        if found is not None:
+            return found
+
+
+def _the_only(received: Sequence[f.Frame], kind: type[_F]) -> _F | None:
+    """Return the one frame of a message; None for a message that was a repeated one."""
+    if len(received) == 1 and isinstance(received[0], kind):
+        return received[0]
+    if received:
+        reason = f"before authentication one `{kind.__struct_config__.tag}` is expected"
+        raise ProtocolFault(Code.PROTOCOL_ERROR, reason)
+    return None

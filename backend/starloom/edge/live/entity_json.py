@@ -441,6 +441,7 @@ def device_state(
         "reserved": device.reserved,
         "quarantined": device.quarantined,
         "aside": device.aside,
+        "refused": device.refused,
         "remembers": device.remembers,
         "health": {"state": health.state, "faults": health.faults} if health else {"state": "ok", "faults": 0},
         "revoked": device.revoked,

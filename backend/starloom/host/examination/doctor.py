@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from starloom.client.discovery import HubAddress, find
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
-from starloom.client.routes import get_devices, get_enrollments, get_model
+from starloom.client.routes import get_devices, get_model
 from starloom.host import ports
 from starloom.host.examination import model_servers
 from starloom.host.former_port import former_port
@@ -37,7 +37,7 @@ from starloom.store.sql.pruning import read_history_size
 from starloom_protocol.api.fleet import DeviceRow
 from starloom_protocol.api.models import ModelState
 from starloom_protocol.text.wording import size_words
-from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.vocabulary import CODES, Code, DeviceLink
 
 DISK_LOW_BYTES = 500 * 1000 * 1000
 PAGES_WITHIN_S = 10.0
@@ -322,8 +322,7 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
     findings.append(Finding("devices", bool(here), told, "Add one: starloom enroll; or start its agent."))
     findings.extend(_tunnels(address, away))
     findings.extend(_former_port(address, devices))
-    if away:
-        findings.extend(_refused_agents(client))
+    findings.extend(_refused_agents(devices))
     lacking = [f"{item['name']}: {item['profile']}" for item in devices if item["link"] == "online"]
     old = [f"{item['name']} {item['version']}" for item in devices if item.get("older_than") and not item["revoked"]]
     if old:
@@ -341,17 +340,16 @@ def _tunnels(address: HubAddress, away: Sequence[str]) -> Iterator[Finding]:
             yield Finding("tunnel", False, f"{name}: {told}", way)
 
 
-def _refused_agents(client: Client) -> Iterator[Finding]:
-    """Report the agents that share no version of the protocol with the hub: in the list they are merely offline."""
-    try:
-        refused = client.get(get_enrollments())["refused"]
-    except Problem as problem:
-        yield Finding("agents", True, f"refused ones are not shown: {problem}")
-        return
-    for item in refused:
-        if item["code"] in (Code.AGENT_TOO_OLD, Code.HUB_TOO_OLD):
-            told = f"one at {item['address']} was refused, {item['times']} times: {item['reason']}"
-            yield Finding("agents", False, told, CODES[Code(item["code"])].hint)
+def _refused_agents(devices: Sequence[DeviceRow]) -> Iterator[Finding]:
+    """Report the agents that share no version of the protocol with the hub."""
+    for code in (Code.AGENT_TOO_OLD, Code.HUB_TOO_OLD):
+        names = [item["name"] for item in devices if _is_refused(item, code)]
+        if names:
+            yield Finding("agents", False, f"{CODES[code].title}: {', '.join(names)}", CODES[code].hint)
+
+
+def _is_refused(item: DeviceRow, code: Code) -> bool:
+    return item.get("refused") == code and item["link"] == DeviceLink.OFFLINE and not item["revoked"]
 
 
 def _former_port(address: HubAddress, devices: Sequence[DeviceRow]) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { StreamModel } from "../stream/stream.ts";
 import type { Device } from "../types.ts";
-import { ASLEEP, type DeviceView, deviceNamed, deviceShown, linkWords } from "./fleet.ts";
+import { ASLEEP, type DeviceView, deviceNamed, deviceReasons, deviceShown, linkWords } from "./fleet.ts";
 import { rightsInShort } from "./rights.ts";
 
 const shown = (more: Partial<Device>) =>
@@ -17,6 +17,13 @@ describe("where a device stands", () => {
   it("is out of reach for every other that is not online", () => {
     expect(shown({ os: "linux" })).toBe("Out of reach");
     expect(shown({ os: "linux", link: "suspended" })).toBe("Asleep");
+  });
+  it("is too old for one whose agent is refused, until it is connected", () => {
+    expect(shown({ os: "linux", refused: "agent_too_old" })).toBe("Agent too old");
+    expect(shown({ os: "linux", refused: "hub_too_old" })).toBe("Hub too old");
+    expect(shown({ os: "linux", refused: "agent_too_old", link: "online" })).toBe("Idle");
+    const view = { device: { id: "d1", name: "nas", os: "linux", refused: "agent_too_old" } as Device } as DeviceView;
+    expect(deviceReasons(view, 1_000)).toEqual(["The hub refuses it: its agent is too old for this hub."]);
   });
   it("is not connected yet for one that was approved and never came, and is never lost", () => {
     const joined = { id: "d1", name: "vm", os: "linux", joined_ms: 1_000, link_since_ms: 1_000 } as Device;

@@ -110,10 +110,23 @@ export const NOT_YET_NEXT_STEP = "its terminal asks how to start it";
 /** Whether its agent said that it can write nothing down: it gets no work until there is room. */
 export const diskIsFull = (device: Device): boolean => device.condition?.disk === "full";
 
+/** Why the hub refuses its agent, which shares no version of the protocol with it; null where it does not. */
+export const refusedAs = (device: Device): "agent" | "hub" | null =>
+  device.revoked || !device.refused || (device.link ?? "offline") !== "offline"
+    ? null
+    : device.refused === "hub_too_old"
+      ? "hub"
+      : "agent";
+
 /** Where a device stands; `busy` is how many attempts it has now, as far as the page knows. */
 export function deviceShown(view: DeviceView, busy: number): DeviceShown {
   const { device, offer, health } = view;
   if (neverCame(device)) return { word: NOT_YET, glyph: "ring", tone: "grey", stuck: false };
+  const refused = refusedAs(device);
+  if (refused) {
+    const word = refused === "hub" ? "Hub too old" : "Agent too old";
+    return { word, glyph: "broken_arc", tone: "amber", stuck: true };
+  }
   if (sleeps(device)) return { word: ASLEEP, glyph: "barrier", tone: "amber", stuck: true };
   if (device.link !== "online") return { word: "Out of reach", glyph: "broken_arc", tone: "amber", stuck: true };
   if (diskIsFull(device)) return { word: "Disk full", glyph: "barrier", tone: "amber", stuck: true };
@@ -149,6 +162,9 @@ export function deviceReasons(view: DeviceView, now: number): string[] {
   const { device, health } = view;
   const said: string[] = [];
   if (neverCame(device)) said.push(`It has not connected yet; ${NOT_YET_NEXT_STEP}.`);
+  const refused = refusedAs(device);
+  if (refused === "agent") said.push("The hub refuses it: its agent is too old for this hub.");
+  if (refused === "hub") said.push("The hub refuses it: this hub is too old for its agent. Update the hub.");
   if (device.draining) {
     const why = device.drain_reason ? ` (${device.drain_reason})` : "";
     const left = device.drain_due_ms ? Math.ceil((device.drain_due_ms - now) / 60_000) : 0;

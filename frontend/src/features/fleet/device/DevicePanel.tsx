@@ -5,7 +5,14 @@ import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.t
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { Hub } from "../../../link/endpoints.ts";
 import { factRows } from "../../../model/fleet/facts.ts";
-import { ASLEEP, type DeviceView, deviceReasons, deviceShown, taskNamed } from "../../../model/fleet/fleet.ts";
+import {
+  ASLEEP,
+  type DeviceView,
+  deviceReasons,
+  deviceShown,
+  refusedAs,
+  taskNamed,
+} from "../../../model/fleet/fleet.ts";
 import { grantWords } from "../../../model/fleet/rights.ts";
 import { schedulesNaming } from "../../../model/fleet/schedules.ts";
 import { age, plural } from "../../../model/words/words.ts";
@@ -63,7 +70,8 @@ export function DeviceNotes({ view, busy }: { view: DeviceView; busy: Busy }) {
   const { hub } = useWorkspace();
   const sleeps = deviceShown(view, busy.length).word === ASLEEP;
   const told = useResource(`${device.id} ${device.version} ${sleeps}`, (signal) => hub.device(device.id, signal));
-  const olderThan = told.value?.older_than;
+  const olderThan = told.value?.older_than ?? "";
+  const refused = refusedAs(device);
   return (
     <>
       {deviceReasons(view, now).map((reason) => (
@@ -73,8 +81,14 @@ export function DeviceNotes({ view, busy }: { view: DeviceView; busy: Busy }) {
       ))}
       <FaultLines device={device.id} />
       {sleeps && told.value?.open && <Asleep names={[device.name]} again={told.value.open} />}
-      {olderThan && !device.revoked && (
-        <OlderAgent name={device.name} version={device.version ?? ""} hubVersion={olderThan} facts={offer?.facts} />
+      {!device.revoked && (refused ? refused === "agent" : olderThan) && (
+        <OlderAgent
+          name={device.name}
+          version={device.version ?? ""}
+          hubVersion={olderThan}
+          facts={offer?.facts}
+          refused={refused === "agent"}
+        />
       )}
     </>
   );

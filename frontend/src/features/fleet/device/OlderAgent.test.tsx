@@ -12,3 +12,10 @@ it("names both versions and the line as it is typed there", () => {
     "/home/ann/.starloom-agent/venv/bin/starloom-agent upgrade --home /srv/it",
   );
 });
+
+it("names the join line beside it where the hub refuses the agent", () => {
+  render(<OlderAgent name="nas" version="" hubVersion="" facts={undefined} refused />);
+  const shown = screen.getByRole("region", { name: "An older agent" });
+  expect(shown.textContent).toMatch(/^To upgrade it, type on nas:/);
+  expect(shown.textContent).toContain("the line of Add device");
+});
