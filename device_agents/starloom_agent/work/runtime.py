@@ -29,12 +29,12 @@ from starloom_agent.toolkit.messages import Ended, Grouped
 from starloom_agent.toolkit.running import display
 from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
 from starloom_agent.wire.link import RECONNECT_MOST_S, Link, pause_most_s
-from starloom_agent.work import core, recovery
+from starloom_agent.work import core
 from starloom_agent.work.calls.chatter import Chatter
 from starloom_agent.work.calls.faults import following, not_begun, said_of
 from starloom_agent.work.calls.judging import judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.work.calls.later_facts import look_up
-from starloom_agent.work.calls.leftovers import Leftovers
+from starloom_agent.work.calls.leftovers import Leftovers, empty_folders, end_attempts
 from starloom_agent.work.calls.questions import CallQuestions
 from starloom_agent.work.calls.runners import Runners
 from starloom_agent.work.calls.running_call import RunningCall
@@ -184,10 +184,10 @@ class Agent:
     def recover(self) -> None:
         """End calls that an earlier process of this agent left running; report every attempt that it did not finish."""
         self.ledger.reserve()
-        for at, ended in recovery.end_leftovers(self.ledger, self._boot, say=self._say):
+        for at, ended in end_attempts(self.ledger, self._boot, say=self._say):
             self._report_end(at, ended, durable=True, verified=False)
             self._say(f"{lease_name(at)}: {ended.outcome}, effect {ended.effect}: {ended.detail}")
-        recovery.empty(self.home.work)
+        empty_folders(self.home.work)
         self._leftovers.recover()
         self.sessions.recover()
         self.ledger.prune()

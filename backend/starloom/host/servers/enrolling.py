@@ -32,7 +32,7 @@ from starloom.client.routes import (
     post_enrollments,
 )
 from starloom.host.servers import remote, ssh, tunnels
-from starloom.host.servers.running import run_there
+from starloom.host.servers.ssh import run_there
 from starloom_protocol.codes import Code
 from starloom_protocol.text.look_alikes import called_fault, look_of
 from starloom_protocol.vocabulary import ConstellationState, Profile

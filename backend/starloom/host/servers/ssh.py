@@ -1,4 +1,4 @@
-"""The owner's own `ssh`: its arguments, and the meaning of its failures with the remedy of each. Starts no process.
+"""The owner's own `ssh`: its arguments, a text that it runs at a server, and the remedy of each of its failures.
 
 Always without questions (`BatchMode`): where a person's answer is needed, a line to type is printed, so that a tunnel
 that works now also works after a restart with nobody there.
@@ -6,10 +6,12 @@ that works now also works after a restart with nobody there.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from starloom.client.exits import Exit
@@ -196,3 +198,32 @@ def _refused(reason: str, hint: str) -> Problem:
 def refused(target: Target, reason: str, hint: str) -> Problem:
     """Return a lack of the other side as a problem."""
     return _refused(f"{target.destination}: {reason}", hint)
+
+
+async def run_there(target: Target, text: str, within_s: float) -> tuple[int, str, str]:
+    """Run a shell text there; return its exit code, stdout and stderr.
+
+    Raises:
+        Problem: ssh itself failed, or it took too long.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *argv(target, ["sh", "-s"]),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(within_s):
+            out, err = await process.communicate(text.encode())
+    except TimeoutError as error:
+        raise refused(target, f"it did not finish within {within_s:g} s", f"Look there: {target.typed}") from error
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    said = err.decode(errors="replace")
+    if process.returncode == OWN_FAULT:
+        raise problem_of(target, said)
+    return process.returncode or 0, out.decode(errors="replace"), said

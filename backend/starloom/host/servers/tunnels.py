@@ -21,7 +21,7 @@ from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.client.routes import get_device
 from starloom.host.servers import remote, reviving, ssh
-from starloom.host.servers.running import run_there
+from starloom.host.servers.ssh import run_there
 from starloom.process.private_files import write_private
 from starloom_protocol.vocabulary import Code
 

@@ -1,4 +1,4 @@
-"""The judgement of a call before it begins: permission, instant answers, the spec of its process.
+"""The judgement of a call before it begins: permission, instant answers, the spec of its process, and its reuse.
 
 Tools that run inside the agent are carried out here: pure and instant ones only, without files, artifacts or a process.
 Starts nothing.
@@ -6,6 +6,7 @@ Starts nothing.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,15 +18,16 @@ from starloom_agent.policy.allowance import Allowance
 from starloom_agent.policy.policy import SHELL_RUN
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.toolkit.interface import Folders, Sent, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.messages import CallSpec, Ended
+from starloom_agent.toolkit.messages import CallSpec, Ended, encode, without_work
 from starloom_agent.toolkit.results import Stored
-from starloom_agent.work.calls.process_reuse import may_reuse, reuse_key
 from starloom_agent.work.execution.outcomes import arguments, canonical_value, facts_of, resolve_inputs
 from starloom_agent.work.execution.secret_args import misplaced, shown_args
 from starloom_agent.work.ledger import DecisionRow
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
-from starloom_protocol.vocabulary import Code, Effect, Outcome
+from starloom_protocol.vocabulary import Code, Effect, Outcome, Repeatability
 from starloom_protocol.wire.frames import Dispatch, LeaseRef
+
+_KEY_BYTES: Final = 16
 
 
 class _Nothing:
@@ -166,3 +168,26 @@ def spec_of(
     if may_reuse(tool, dispatch):
         return msgspec.structs.replace(spec, reuse=reuse_key(spec, dispatch.at.constellation))
     return spec
+
+
+def may_reuse(tool: Tool, dispatch: Dispatch) -> bool:
+    """Whether this call may run in the process of an earlier one, and leave its own to a later one.
+
+    A process of its own costs a call more than all its work where the work is small. So the calls of one constellation
+    to one tool may share one, if the tool is ours, declares it (`Tool.reusable`), only computes or reads, and gives up
+    all files but the granted ones. A call with a secret, a stored file or a session has a process of its own.
+    """
+    declared = tool.reusable and tool.confined and not tool.caged and not tool.reads
+    ours = not (tool.settings or tool.kept_by or tool.asks_within or tool.hears)
+    only_reads = tool.repeatability is Repeatability.PURE and set(tool.effects) <= {Effect.READ}
+    stored = any(part.artifact is not None for item in dispatch.inputs for part in item.parts)
+    return declared and ours and only_reads and not (stored or dispatch.secrets or dispatch.files_out)
+
+
+def reuse_key(spec: CallSpec, constellation: str) -> str:
+    """Return the key of a call: equal for calls of a constellation that differ in their work and times alone.
+
+    Any change of folders, hosts or the tool makes another key.
+    """
+    alike = msgspec.structs.replace(without_work(spec), workdir="")
+    return hashlib.blake2b(encode([constellation, alike]), digest_size=_KEY_BYTES).hexdigest()

@@ -1,12 +1,14 @@
-"""The programs that calls left running on purpose and that the agent answers for: one of each kind, for a time.
+"""The remains of calls: programs that run on after them, and, after a crash of the agent, attempts without an end.
 
-A clipboard of X11 or Wayland is such a program. They end when the next of their kind starts, when their time is over,
-and with the agent; after a crash the next start ends them. Programs that a person opened are not among them. A disk
-that refuses the record ends neither a call nor the agent: the record is written as soon as the disk takes it.
+One program of each kind is left running on purpose, for a time, as a clipboard of X11 or Wayland. It ends when the next
+of its kind starts, when its time is over, and with the agent; after a crash the next start ends it. Programs that a
+person opened are not among them. A disk that refuses the record ends neither a call nor the agent: the record is
+written as soon as the disk takes it. The ends of attempts are returned; the caller reports each once.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -14,7 +16,10 @@ import msgspec
 
 from starloom_agent.home.directory import write_private
 from starloom_agent.platforms import processes
-from starloom_agent.toolkit.messages import Detached
+from starloom_agent.toolkit.messages import Detached, Ended
+from starloom_agent.work.ledger import Ledger
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.wire.frames import LeaseRef
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -89,3 +94,34 @@ class Leftovers:
             self._is_written = False
         else:
             self._is_written = True
+
+
+def end_attempts(ledger: Ledger, boot: str, *, say: Callable[[str], None]) -> list[tuple[LeaseRef, Ended]]:
+    """End the process groups that the ledger names, and return the end of every attempt that it lists as unfinished.
+
+    Groups of another boot are gone with it; their numbers mean other processes now.
+    """
+    unfinished = ledger.unfinished()
+    groups = [
+        (item.group, item.group_mark) for item in unfinished if item.group and item.group_mark and item.boot == boot
+    ]
+    left = processes.end_groups(groups)
+    if left:
+        say(f"groups {left} did not end within 5 s; their attempts are reported nevertheless")
+    ends = []
+    for item in unfinished:
+        begun = item.state == "started"
+        ended = Ended(
+            outcome=Outcome.INTERRUPTED if begun else Outcome.NEVER_STARTED,
+            code=Code.INTERRUPTED,
+            detail="the agent was ended in the middle of it" if begun else "the agent was ended before it began",
+            effect=EffectSeen(item.effect) if begun else EffectSeen.NONE,
+        )
+        ends.append((item.at, ended))
+    return ends
+
+
+def empty_folders(work: Path) -> None:
+    """Remove the directories of attempts that are over."""
+    for folder in work.iterdir():
+        shutil.rmtree(folder, ignore_errors=True)

@@ -17,8 +17,7 @@ from starloom_agent.policy.allowance import Allowance
 from starloom_agent.sandbox.levels import NOT_TRIED
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.messages import CallSpec
-from starloom_agent.work.calls.judging import spec_of
-from starloom_agent.work.calls.judging import may_reuse, reuse_key
+from starloom_agent.work.calls.judging import may_reuse, reuse_key, spec_of
 from starloom_agent.work.registry import all_tools, module_of
 from starloom_protocol.records.entities import FileOut
 from starloom_protocol.vocabulary import Effect, Repeatability
