@@ -9,6 +9,7 @@ import shlex
 import socket
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -75,5 +76,5 @@ async def test_t204_what_is_left_behind_keeps_no_port_no_lock_and_no_ledger(free
     socket.create_server(("127.0.0.1", port)).close()
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    with sqlite3.connect(ledger, timeout=0) as opened:
+    with closing(sqlite3.connect(ledger, timeout=0)) as opened:
         opened.execute("BEGIN IMMEDIATE")
