@@ -561,4 +561,12 @@ DEVICE_THREATS = (
         " cannot be followed so, and a command beyond the bound, is refused",
         ("tests/guard/test_costly_patterns.py::test_t221_", "tests/device_agents/policy/test_word_patterns.py"),
     ),
+    Threat(
+        "T230",
+        "a program that a request brings changes or removes files in a granted folder for good: a plan that only writes"
+        " asks nobody, as undo could take it back",
+        "a program in the cage reads the granted folders and changes its own folder alone; tools for files, which keep"
+        " what they replace, put what it made into a granted folder",
+        ("tests/guard/test_programs_in_folders.py::test_t230_",),
+    ),
 )

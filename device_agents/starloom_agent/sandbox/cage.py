@@ -44,7 +44,7 @@ class Layer(StrEnum):
 
 @dataclass(frozen=True)
 class Cage:
-    """One caged program: `workdir` is the only place that is always writable. Sizes and counts are for all of it.
+    """One caged program: `workdir` is the only place that it may change. Sizes and counts are for all of it.
 
     `memory_bytes_max` bounds its memory at any time, `disk_bytes_max` the total it may write; 0 is no limit.
     `files_max` is for its own folder.
@@ -55,7 +55,6 @@ class Cage:
     workdir: str
     interpreter: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
-    write: tuple[str, ...] = ()
     memory_bytes_max: int = 0
     disk_bytes_max: int = 0
     processes_max: int = 256

@@ -108,7 +108,7 @@ def _become(cage: Cage, program: list[str]) -> NoReturn:
     found = landlock.abi()
     if found:
         read = [*cages.SYSTEM, *cages.ETC, *cage.interpreter, *cage.read]
-        write = [cage.workdir, *cage.write, *cages.DEVICES]
+        write = [cage.workdir, *cages.DEVICES]
         if cage.layer is not Layer.LANDLOCK:
             # Here the root holds only what the cage names.
             read, write = ["/"], [*write, "/tmp", "/dev/shm", "/proc/self"]  # noqa: S108 - those of the cage

@@ -76,10 +76,7 @@ class Quota:
         self._folder = usage.folder_bytes(cage.workdir, cage.files_max)
         kinds = _kinds_of_file_systems()
         self._folder_in_memory = _kind_of(cage.workdir, kinds) in _IN_MEMORY
-        places = {found.st_dev: path for path in cage.write if (found := _stat(path))}
-        self._memory_places = {path: _used(path) for path in places.values() if _kind_of(path, kinds) in _IN_MEMORY}
-        disks = {found.st_dev: path for path in (cage.workdir, *cage.write) if (found := _stat(path))}
-        self._free_before = {path: _free(path) for path in disks.values()}
+        self._free_before = _free(cage.workdir)
 
     @property
     def wait_s(self) -> float:
@@ -108,7 +105,6 @@ class Quota:
         if not limit:
             return
         files = self._folder[0] if self._folder_in_memory else 0
-        files += sum(max(0, _used(path) - before) for path, before in self._memory_places.items())
         used = usage.memory_bytes(pids, limit) + files
         # Shared pages that were unmapped, or given back, stay until the last map is gone, and no process shows them:
         # while such a map is there, the growth of the machine's shared memory is taken for this program's.
@@ -129,10 +125,10 @@ class Quota:
             yield DISK_EXCEEDED, f"it wrote {_mib(max(size, written))} MiB; its limit is {limit // _MIB} MiB"
         elif entries > self._cage.files_max:
             yield DISK_EXCEEDED, f"it made more than {self._cage.files_max} files in its own folder"
-        for path, before in self._free_before.items():
-            free, least = _free(path), min(_FREE_BYTES, _size(path) // _FREE_SHARE)
-            if free < least and before - free > min(_FREE_BYTES, limit):
-                yield DISK_EXCEEDED, f"the disk of {path} has {free // _MIB} MiB left; {least // _MIB} MiB stay free"
+        path = self._cage.workdir
+        free, least = _free(path), min(_FREE_BYTES, _size(path) // _FREE_SHARE)
+        if free < least and self._free_before - free > min(_FREE_BYTES, limit):
+            yield DISK_EXCEEDED, f"the disk of {path} has {free // _MIB} MiB left; {least // _MIB} MiB stay free"
 
 
 def _stat(path: str) -> os.stat_result | None:
@@ -153,13 +149,6 @@ def _size(path: str) -> int:
     with contextlib.suppress(OSError):
         found = os.statvfs(path)
         return found.f_blocks * found.f_frsize
-    return 0
-
-
-def _used(path: str) -> int:
-    with contextlib.suppress(OSError):
-        found = os.statvfs(path)
-        return (found.f_blocks - found.f_bfree) * found.f_frsize
     return 0
 
 

@@ -203,10 +203,9 @@ class ToolContext:
         """The door to the files of the granted folders and of `workdir`; a tool uses no other."""
         return Beneath(self.folders.read, self.folders.write, private=self.workdir)
 
-    def caged_roots(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the folders that a cage may read and may change; none of them can be exchanged from inside it."""
-        read = outermost((*self.folders.read, *self.folders.write))
-        return tuple(map(str, read)), tuple(map(str, outermost(self.folders.write)))
+    def caged_roots(self) -> tuple[str, ...]:
+        """Return the granted folders, which a program in a cage may read; what it changed there, no undo would know."""
+        return tuple(map(str, outermost((*self.folders.read, *self.folders.write))))
 
     @functools.cached_property
     def hidden(self) -> Scrubber:

@@ -114,16 +114,16 @@ def test_the_offer_says_what_holds(tmp_path: Path) -> None:
 
 
 def test_a_cage_survives_its_text() -> None:
-    cage = Cage(Layer.BUBBLEWRAP, "/w", ("/i",), ("/r",), ("/x", "/y"), 5, 6)
+    cage = Cage(Layer.BUBBLEWRAP, "/w", ("/i",), ("/x", "/y"), 5, 6)
     assert Cage.of(cage.text()) == cage
 
 
 def test_bubblewrap_is_given_named_folders_only() -> None:
-    argv = bubblewrap.command(Cage(Layer.BUBBLEWRAP, "/w", read=("/r",), write=("/x",)), "bwrap", ["true"])
+    argv = bubblewrap.command(Cage(Layer.BUBBLEWRAP, "/w", read=("/r",)), "bwrap", ["true"])
     assert argv[-4:] == ["--chdir", "/w", "--", "true"]
     assert "--unshare-all" in argv
     bound = [argv[index + 1] for index, word in enumerate(argv) if word == "--bind"]
-    assert bound == ["/w/.tmp", "/w/.tmp", "/w", "/x"]
+    assert bound == ["/w/.tmp", "/w/.tmp", "/w"]
     assert "/" not in argv
 
 

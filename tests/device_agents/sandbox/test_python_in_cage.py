@@ -113,13 +113,19 @@ async def test_address_space_may_be_reserved(bench: Bench) -> None:
     assert result.outcome is Outcome.OK, result.detail
 
 
-async def test_it_works_on_granted_folders_and_gives_its_value(bench: Bench) -> None:
-    granted = bench.folder / "granted" / "made"
-    code = f"import json; open({str(granted)!r}, 'w').write('x'); json.dump([1], open('result.json', 'w'))"
+async def test_it_reads_granted_folders_and_gives_its_value(bench: Bench) -> None:
+    given = bench.folder / "granted" / "given"
+    given.write_text("x")
+    code = f"import json; json.dump([open({str(given)!r}).read()], open('result.json', 'w'))"
     result = await bench.python(code)
     assert result.outcome is Outcome.OK, result.detail
-    assert json.loads(result.value or "")["value"] == [1]
-    assert granted.read_text() == "x"
+    assert json.loads(result.value or "")["value"] == ["x"]
+
+
+async def test_what_would_change_a_granted_folder_is_told_the_way(bench: Bench) -> None:
+    result = await bench.python(f"open({str(bench.folder / 'granted' / 'made')!r}, 'w')")
+    assert (result.outcome, result.code) == (Outcome.ERROR, Code.EXIT_CODE)
+    assert "leave files in out/, and have artifact.get or fs.write put them there" in (result.detail or "")
 
 
 async def test_links_that_it_leaves_lead_nowhere(bench: Bench) -> None:

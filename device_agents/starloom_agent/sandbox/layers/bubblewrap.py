@@ -21,6 +21,4 @@ def command(cage: Cage, bwrap: str, program: list[str]) -> list[str]:
     argv += ["--bind", cage.temporary, "/dev/shm"]  # noqa: S108 - the attempt's own
     for path in (*cages.ETC, *cage.interpreter, cages.package(), *cage.read):
         argv += ["--ro-bind-try", path, path]
-    for path in (cage.workdir, *cage.write):
-        argv += ["--bind", path, path]
-    return [*argv, "--chdir", cage.workdir, "--", *program]
+    return [*argv, "--bind", cage.workdir, cage.workdir, "--chdir", cage.workdir, "--", *program]

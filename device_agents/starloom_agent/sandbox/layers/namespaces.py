@@ -57,7 +57,7 @@ def make_root(cage: Cage) -> None:
         if path in cages.DEVICES:
             # Read-only keeps the mode and owner of the machine's own device; it is written to as before.
             _bind(descriptor, root, path, kernel.ATTR_NOSUID | kernel.ATTR_RDONLY)
-        elif path in (cage.workdir, *cage.write):
+        elif path == cage.workdir:
             _bind(descriptor, root, path, kernel.ATTR_QUIET)
         elif path != cage.temporary:
             _bind(descriptor, root, path, kernel.ATTR_QUIET | kernel.ATTR_RDONLY)
@@ -81,7 +81,7 @@ def make_root(cage: Cage) -> None:
 
 def _wanted(cage: Cage) -> list[str]:
     """Return every path to show, outer ones first, so that an inner mount is never hidden by an outer one."""
-    places = (*cages.SYSTEM, *cages.ETC, *cages.DEVICES, *cage.interpreter, *cage.read, cage.workdir, *cage.write)
+    places = (*cages.SYSTEM, *cages.ETC, *cages.DEVICES, *cage.interpreter, *cage.read, cage.workdir)
     found = {os.path.normpath(path) for path in (*places, cage.temporary) if Path(path).exists()}
     return sorted(found, key=lambda path: (path.count("/"), path))
 

@@ -120,7 +120,7 @@ def _git(context: ToolContext, argv: list[str], *, timeout_s: float = 120) -> Ra
             layer=Layer(context.cage),
             workdir=str(home),
             interpreter=tuple(cages.interpreter()),
-            read=(*context.caged_roots()[0], str(context.workdir)),
+            read=(*context.caged_roots(), str(context.workdir)),
             memory_bytes_max=MEMORY_BYTES_MAX,
             disk_bytes_max=DISK_BYTES_MAX,
         )

@@ -1,7 +1,8 @@
 """`python.run`: a Python program in a cage without network, with files in and files out.
 
 The program has a directory of its own below the attempt's; the files that it leaves there are not trusted, because a
-name may be a link to anywhere.
+name may be a link to anywhere. It reads the granted folders and changes nothing there: a tool for files does that,
+which keeps what it replaces.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ _FILES_MOST = 256
 _RESERVED = frozenset({"program.py", "input.json", "result.json", "out"})
 _OWN_NAMES = frozenset({"program.py", "out"})
 _OUTSIDE = "it is not in out/"
+_NOT_CHANGED = ("Read-only file system", "PermissionError")
+_IN_OUT = (
+    " (a program changes no granted folder: leave files in out/, and have artifact.get or fs.write put them there)"
+)
 _NAMED_MOST = 20
 _NAMED_CHARS = 300
 
@@ -77,13 +82,11 @@ def _command(context: ToolContext, home: Path, argv: tuple[str, ...], names: Ite
         return program
     if not context.cage:
         raise ToolFailed(Code.TOOL_UNAVAILABLE, "this device has no sandbox for a program", effect=False)
-    read, write = context.caged_roots()
     cage = Cage(
         layer=Layer(context.cage),
         workdir=str(home),
         interpreter=tuple(cages.interpreter()),
-        read=read,
-        write=write,
+        read=context.caged_roots(),
         memory_bytes_max=MEMORY_BYTES_MAX,
         disk_bytes_max=DISK_BYTES_MAX,
         variables=tuple(names),
@@ -187,6 +190,8 @@ def run(context: ToolContext, args: Run) -> ProgramResult:
         beside = _beside(context, home) if "FileNotFoundError" in said else ""
         if "UnicodeDecodeError" in said:
             beside = _no_text(context, home)
+        if any(word in said for word in _NOT_CHANGED):
+            beside = _IN_OUT
         raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}{beside}: {ended_by(ran, 800)}")
     files, left_out = _files_out(context, home / "out")
     left_out += _outside(context, home, names_of(args.files, _RESERVED))
