@@ -97,6 +97,10 @@ class Allowance:
             },
         )
 
+    def take_no_more(self) -> None:
+        """Offer no slot from now on: this agent ends."""
+        self._slots = 0
+
     def offer_only(self, tools: Iterable[Tool]) -> None:
         """Offer these tools from now on."""
         self._tools = tuple(tools)

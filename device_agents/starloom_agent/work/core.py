@@ -37,12 +37,14 @@ class Held:
 class AgentState:
     """The state on which the agent decides. `base_at` is the time of sending the last answered `alive` (or the proof).
 
-    `begun` has the fence of the highest attempt that began here, for each task that must not be repeated.
+    `begun` has the fence of the highest attempt that began here, for each task that must not be repeated. `ending` is
+    the reason why nothing begins here any more, once all leases were given back.
     """
 
     slots: int
     base_at: float = 0.0
     begun: dict[TaskKey, Fence] = field(default_factory=dict)
+    ending: str = ""
     fences: dict[TaskKey, Fence] = field(default_factory=dict)
     held: dict[LeaseRef, Held] = field(default_factory=dict)
     waiting: list[LeaseRef] = field(default_factory=list)
@@ -197,6 +199,7 @@ def step(state: AgentState, event: Event) -> list[Action]:
             _note_begun(state, event.task, event.begun)
         return []
     if isinstance(event, EndAll):
+        state.ending = event.why
         return [action for at in list(state.held) for action in _end(state, at, event.why)]
     assert_never(event)
 
@@ -250,6 +253,8 @@ def _dispatched(state: AgentState, dispatch: Dispatch) -> list[Action]:
         detail = f"a newer attempt of this task than {at.attempt} was already taken here"
         return [AnswerFromLedger(at, SayResult(at, Outcome.REFUSED, Code.FENCED, detail))]
     _note_fence(state, task_of(at), fence_of(at))
+    if state.ending:
+        return [SayResult(at, Outcome.NEVER_STARTED, None, f"it came too late here: {state.ending}")]
     fence_at = state.base_at + dispatch.fence_after_s if dispatch.fence_after_s > 0 else None
     if len(state.waiting) >= WAITING_MOST or state.waiting_chars + _chars_of(dispatch) > WAITING_CHARS_MOST:
         detail = f"{len(state.waiting)} calls wait here already"

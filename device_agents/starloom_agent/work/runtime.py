@@ -232,6 +232,10 @@ class Agent:
 
     async def _leave(self) -> None:
         self._say("stopping: ending what runs")
+        # Each call that ends now would free a slot, and the hub would fill it.
+        self.allowance.take_no_more()
+        if self._link.connection is not None:
+            self._push([self.allowance.offer()])
         await self._end_calls()
         self._put_down()
 

@@ -20,7 +20,7 @@ from starloom_protocol.records.entities import Choice, ForEach, Selector, ToolOf
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.tools.profiles import TAB_OS
-from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Op, Outcome, Reason
+from starloom_protocol.vocabulary import AGENT_STOPPED, Attention, Code, DeviceLink, Op, Outcome, Reason
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task, when
 
 
@@ -329,6 +329,28 @@ def test_a_device_that_is_off_is_to_be_switched_on_before_its_work_is_moved() ->
     assert found.actions == ["switch on off, and the task goes on", "reassign"]
     assert found.warning == ""
     assert why(driver, "f").warning == "Another device uses its own files under the same paths, not those of off."
+
+
+def test_work_in_doubt_names_the_device_that_had_it_alone() -> None:
+    driver = Driver("one", "two", "three")
+    driver.submit(plan(task("a", tool="t.never")))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    (had,) = why(driver).candidates
+    assert (had.device, had.fits, had.reason) == (dispatch.device, False, Reason.MAY_HAVE_HAPPENED)
+    assert had.words == "has begun it: no other device may take it until you mark or retry it"
+
+
+def test_work_that_a_stopped_agent_ended_says_so() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool="t.never")))
+    (dispatch,) = driver.take()
+    detail = f"t.never was ended: {AGENT_STOPPED}"
+    driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE, detail=detail)
+    assert why(driver).sentence == (
+        "a was started on one and may have happened: it was ended there before it was done, because its agent was"
+        " stopped; it is not run twice without your word. Look there, then mark it, or retry it with confirm."
+    )
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,15 @@ def test_end_all_stops_what_runs_and_gives_back_what_waits(state: core.AgentStat
     assert [type(action) for action in actions] == [core.Stop, core.Stop, core.SayResult]
 
 
+def test_nothing_begins_while_the_agent_ends(state: core.AgentState) -> None:
+    core.step(state, dispatch(lease("a")))
+    core.step(state, core.EndAll("it was stopped"))
+    (said,) = core.step(state, once(lease("b")))
+    assert isinstance(said, core.SayResult)
+    assert (said.outcome, said.effect) == (Outcome.NEVER_STARTED, EffectSeen.NONE)
+    assert core.step(state, core.CallEnded(lease("a"), stopped=True)) == [core.SayEnd(lease("a"))]
+
+
 def once(at: LeaseRef) -> Dispatch:
     """A dispatch of work that may not be repeated."""
     return Dispatch(at=at, args="{}", fence_after_s=0, repeatability="never", start_to_close_s=60, tool="x")

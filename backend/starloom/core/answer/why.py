@@ -49,9 +49,11 @@ from starloom_protocol.text.wording import counted, few, found_by, listed
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
+    AGENT_STOPPED,
     CODES,
     CONTROLS,
     FINAL_TASK_STATES,
+    TAB_STOPPED,
     Code,
     ConstellationState,
     DeviceLink,
@@ -306,7 +308,11 @@ def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Sai
     if record.state is TaskState.UNKNOWN:
         gone = device is None or device.revoked
         sentence, actions = _doubted(constellation, task, where, gone=gone), ["mark", "retry"]
-    elif _sleeps(shard, attempt.device):
+        # The other devices do not matter before a person has spoken.
+        words = "has begun it: no other device may take it until you mark or retry it"
+        had = [] if device is None else [Candidate(device.id, False, Reason.MAY_HAVE_HAPPENED, words)]
+        return _Said(sentence, had, [], actions, asleep)
+    if _sleeps(shard, attempt.device):
         sentence = f"{task} is on {where}, which {_ASLEEP}; it goes on there where it was."
         asleep, actions = [attempt.device], ["open"]
     else:
@@ -321,17 +327,14 @@ def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Sai
 
 def _doubted(constellation: Constellation, task: str, where: str, *, gone: bool) -> str:
     looked = verification.sentence(constellation, task, where)
+    told = constellation.attempt(task, constellation.tasks[task].attempt).detail
+    cause = next((words for words in (AGENT_STOPPED, TAB_STOPPED) if told.endswith(words)), "")
+    cut = f": it was ended there before it was done, because {cause}" if cause else ""
+    begun = f"{task} was started on {where} and may have happened{cut}"
     if looked:
-        return f"{task} was started on {where} and may have happened; {looked} You can mark it, too."
-    if gone:
-        return (
-            f"{task} was started on {where} and may have happened; it is not run twice without your word. "
-            f"{_GONE_FOR_GOOD}: mark it as you know it, or retry it with confirm."
-        )
-    return (
-        f"{task} was started on {where} and may have happened; it is not run twice without your word. "
-        f"Look there, then mark it, or retry it with confirm."
-    )
+        return f"{begun}; {looked} You can mark it, too."
+    way = f"{_GONE_FOR_GOOD}: mark it as you know it" if gone else "Look there, then mark it"
+    return f"{begun}; it is not run twice without your word. {way}, or retry it with confirm."
 
 
 def _on_device(spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Device | None) -> str:

@@ -241,7 +241,9 @@ class RunningCall:
     def _judged(self, over: Over | None) -> Ended:
         """Return the end of the call, from the report of its process and the observation of its runner."""
         tool = self.spec.tool
-        effect = EffectSeen.NONE if self.spec.effectless else EffectSeen.MAYBE
+        # Its runner names the group before the tool may begin.
+        was_begun = self._group is not None or over is None
+        effect = EffectSeen.NONE if self.spec.effectless or not was_begun else EffectSeen.MAYBE
         tail = self._streams.output.tail_text() if self._streams is not None else ""
         ended = self._streams.ended if self._streams is not None else None
         # A result made before the stop takes precedence; one made after it does not count.

@@ -123,7 +123,8 @@ def test_a_call_larger_than_any_pipe_comes_back_whole(call: Play) -> None:
 
 def test_a_call_that_is_stopped_at_once_does_not_begin(call: Play, tmp_path: Path) -> None:
     running = call("fs.write", {"path": "made.txt", "text": "x"}, stop_at_once="cancel")
-    assert running.end().stopped == "cancel"
+    ended = running.end()
+    assert (ended.stopped, ended.effect) == ("cancel", EffectSeen.NONE), "nothing of it can have happened"
     assert not (tmp_path / "folder" / "made.txt").exists()
 
 
