@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import select
+import shlex
 import shutil
 import signal
 import sys
@@ -54,6 +55,7 @@ from starloom_agent.work import registry
 from starloom_agent.work.ledger import Ledger, LedgerFault
 from starloom_agent.work.runtime import Agent, Settings
 from starloom_agent.work.starting import begun_with_room
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.profiles import held_back_words, is_within
 from starloom_protocol.vocabulary import Courtesy, Profile
 
@@ -184,7 +186,32 @@ def ungrant(options: argparse.Namespace) -> int:
     return 0
 
 
+def _chosen(words: list[str]) -> Profile:
+    """Return the profile that words behind `policy profile` name; a folder among them is no part of a profile.
+
+    Raises:
+        CannotMean: they name none, or more.
+    """
+    names = [word for word in words if word in list(Profile)]
+    other = next((word for word in words if word not in list(Profile)), "")
+    name = names[0] if names else Profile.FILES
+    if os.sep in other or other.startswith(("~", ".")):
+        folder = shlex.quote(other)
+        raise CannotMean(
+            f"a profile names no folder. Type `starloom-agent policy profile {name}`, then `starloom-agent grant "
+            f"files:read {folder}`, or files:write where tasks may also write there"
+        )
+    if other or len(names) != 1:
+        wrong = f"{quoted(other)} is no profile; " if other else ""
+        raise CannotMean(f"{wrong}name one of {', '.join(Profile)}: starloom-agent policy profile work")
+    return Profile(name)
+
+
 def policy(options: argparse.Namespace) -> int:
+    if options.value and options.action != "profile":
+        raise CannotMean(
+            f"`policy {options.action}` takes no more words; a profile: starloom-agent policy profile work"
+        )
     home = AgentHome.of_owner(options.home)
     if options.action == "log":
         ledger = Ledger(home.ledger) if home.ledger.exists() else None
@@ -197,9 +224,7 @@ def policy(options: argparse.Namespace) -> int:
             show("no call was decided here yet")
         return 0
     if options.action == "profile":
-        if not options.value:
-            raise CannotDo(f"name one of {', '.join(Profile)}: starloom-agent policy profile work")
-        chosen = Profile(options.value)
+        chosen = _chosen(options.value)
         _change(options, lambda before: replace(before, profile=chosen))
     if options.action == "accept":
         accept_policy(home.policy)
@@ -372,7 +397,8 @@ class _Parser(argparse.ArgumentParser):
         from difflib import get_close_matches  # a misspelt word alone needs it
 
         typed, *choices = _QUOTED.findall(message) if "invalid choice" in message else [""]
-        near = get_close_matches(typed, choices, n=1)
+        near = [f"profile {typed}"] if "profile" in choices and typed in list(Profile) else []
+        near = near or get_close_matches(typed, choices, n=1)
         super().error(f"{message}\nDid you mean '{near[0]}'?" if near else message)
 
 
@@ -456,7 +482,7 @@ def _add_granting(add: Add) -> None:
     hint = "show or change what this device allows; `log` shows decisions, `accept` takes over an edited file"
     command = add("policy", policy, hint)
     command.add_argument("action", nargs="?", choices=("show", "log", "profile", "accept"), default="show")
-    command.add_argument("value", nargs="?", choices=[*Profile])
+    command.add_argument("value", nargs="*", metavar="PROFILE", help=f"behind profile: {', '.join(Profile)}")
     command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
     in_use = "new work while somebody sits here: any, only what no other device can do, or none"
     command.add_argument("--when-in-use", choices=[one.value for one in Courtesy], default=None, help=in_use)

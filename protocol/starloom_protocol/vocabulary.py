@@ -374,6 +374,8 @@ class Attention(StrEnum):
     HISTORY_RESTORED = "history_restored"
 
 
+ARTIFACT_BYTES_MOST: Final = 4 * 1024**3
+"""A file that goes through the hub has at most so many, so that one of them does not fill it."""
 PERSON_ATTENTION = frozenset(
     {
         Attention.QUESTION_OPEN,

@@ -9,6 +9,7 @@ import pytest
 from starloom.core.placement.pace import key_of, with_sample
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.plans import (
+    NOT_PLAYED,
     PLAYS_LEAST,
     PLAYS_MOST,
     STEPS_OF_PREVIEW,
@@ -60,6 +61,23 @@ def test_a_preview_has_an_estimate_once_the_tools_have_run() -> None:
     assert known is not None
     assert known["low_ms"] <= known["expected_ms"] <= known["high_ms"]
     assert Planning(load_catalogue(), lambda: seen(calls=2, one=10_000)).preview(chain(3))["estimate"] is None
+
+
+def test_a_preview_says_as_much_of_the_time_as_what_if() -> None:
+    known, seldom = seen(one=10_000), seen(calls=2, one=10_000)
+    partly = plan(*chain(3).specs, task("rare", tool="t.idem"))
+    question = plan(task("a"), task("b", person="Go on?"))
+    for made, fleet, there, said in (
+        (chain(3), known, True, None),
+        (partly, known, True, "Not in it: rare, whose tool ran too seldom for a figure; three calls are enough."),
+        (chain(3), seldom, False, "t.pure ran too seldom for an estimate: three calls are enough."),
+        (question, known, False, NOT_PLAYED),
+    ):
+        found = Planning(load_catalogue(), lambda fleet=fleet: fleet).preview(made)
+        told = what_if(made, fleet, Change(), words="")
+        assert ((found["estimate"] is not None), found.get("estimate_said")) == (there, said)
+        assert (told["now"] is not None) == there
+        assert said is None or said in told["said"]
 
 
 @pytest.mark.parametrize(

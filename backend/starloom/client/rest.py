@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import sys
 import time
 import uuid
@@ -402,10 +403,8 @@ class Client:
                     f"{ended}; `starloom up` (process {keeper}) starts it again",
                     "Wait a few seconds, then run this command again.",
                 )
-            return unreachable(
-                ended,
-                "Start it with `starloom up`, or name another hub with --hub.",
-            )
+            start = f"starloom up --home {shlex.quote(str(own.home))}"
+            return unreachable(ended, f"Start it with `{start}`, or name another hub with --hub.")
         return unreachable(
             f"{self.address.url} (from {self.address.source}) does not answer: {what}",
             "Start the hub with `starloom up`, or name another with --hub.",

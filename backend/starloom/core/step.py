@@ -419,6 +419,7 @@ def _on_restored(work: Work, item: i.HistoryRestored) -> None:
         restored_fleet.end_rights(work, item.ended)
         schedules.end_restored(work, item.ended.schedules, i.ENDED)
         schedules.judge_rights(work)
+    schedules.pause_restored(work)
 
 
 def _on_ledger(work: Work, item: i.LedgerReported) -> None:

@@ -14,7 +14,7 @@ from starloom.planner.context.assembly import Asking
 from starloom.planner.context.brief import Brief, brief
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast import budgets
-from starloom.planner.forecast.plans import STEPS_OF_PREVIEW, Change, estimate_of, forecast, plays_for, what_if
+from starloom.planner.forecast.plans import Change, expected_time, what_if
 from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.conversations.planning import first_prompt
 from starloom.planner.model.prompt import PromptPart, planning_parts
@@ -134,9 +134,9 @@ class Planning:
         """
         fleet = self._fleet()
         found = preview(plan, fleet, words=words, by=by, approves=approves).plain()
-        foreseen = forecast(plan, fleet, plays=plays_for(len(plan.specs), STEPS_OF_PREVIEW))
-        if foreseen is not None:
-            found["estimate"] = estimate_of(foreseen)
+        found["estimate"], said = expected_time(plan, fleet)
+        if said and not found.get("faults"):
+            found["estimate_said"] = said
         chance = budgets.of_plan(plan, fleet.spendings, micros)
         if chance is not None:
             found["budget"] = chance

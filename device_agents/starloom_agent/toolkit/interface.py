@@ -21,7 +21,8 @@ from starloom_agent.toolkit.messages import Detached, Heard, Permit
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.text.folder_grants import NO_LINE, has_line
 from starloom_protocol.text.scrubbing import Scrubber
-from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
+from starloom_protocol.text.wording import size_words
+from starloom_protocol.vocabulary import ARTIFACT_BYTES_MOST, RISKY_EFFECTS, Code, Effect, Repeatability
 
 SECRET = msgspec.Meta(extra_json_schema={"writeOnly": True})
 """Marks an argument in which a secret may stand: it goes to no command line, no file and no path."""
@@ -117,6 +118,23 @@ def file_holds(file: BinaryIO, hidden: Scrubber) -> bool:
             return True
         tail = (tail + part)[-overlap:]
     return False
+
+
+def refuse_large(name: str, size: int) -> None:
+    """Refuse a file that the hub does not take, before it is read.
+
+    Raises:
+        ToolFailed: it is too large.
+    """
+    if size > ARTIFACT_BYTES_MOST:
+        most, path = size_words(ARTIFACT_BYTES_MOST), shlex.quote(name)
+        raise ToolFailed(
+            Code.OUTPUT_TOO_BIG,
+            f"{name} has {size_words(size)}, and a file that goes through the hub has at most {most}. Copy it with "
+            f"another program, send it in parts (`split -b 3G {path}`), or leave it out: `max_bytes: "
+            f"{ARTIFACT_BYTES_MOST}` of fs.find",
+            effect=False,
+        )
 
 
 def refused_line(grant: str, path: Path) -> str:
@@ -333,6 +351,7 @@ class ToolContext:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be read: {error}", effect=False) from error
         with file:
             # One descriptor for all that follows: what is looked through is what is sent.
+            refuse_large(self.hidden.text(name or path.name), os.fstat(file.fileno()).st_size)
             if self.secrets and file_holds(file, self.hidden):
                 raise ToolFailed(
                     Code.SECRET_IN_FILE,

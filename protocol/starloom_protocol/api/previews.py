@@ -181,7 +181,10 @@ class PreviewFault(TypedDict):
 
 
 class PlanPreview(TypedDict):
-    """A plan as it would run now; `estimate` is null where too little is known. `faults` are among the `warnings`."""
+    """A plan as it would run now; `faults` are among the `warnings`.
+
+    `estimate` is null where too little is known; `estimate_said` tells why, or which tasks are not in it.
+    """
 
     name: str
     recipe: str | None
@@ -198,6 +201,7 @@ class PlanPreview(TypedDict):
     rules: list[RuleRow]
     cost: None
     estimate: Estimate | None
+    estimate_said: NotRequired[str]
     budget: NotRequired[BudgetChance]
     warnings: list[str]
     faults: NotRequired[list[PreviewFault]]
@@ -293,6 +297,7 @@ class RequestPreview(TypedDict):
     rules: NotRequired[list[RuleRow]]
     cost: NotRequired[None]
     estimate: NotRequired[Estimate | None]
+    estimate_said: NotRequired[str]
     budget: NotRequired[BudgetChance]
     warnings: NotRequired[list[str]]
     faults: NotRequired[list[PreviewFault]]

@@ -354,10 +354,10 @@ class GroupRecord(Record, frozen=True, kw_only=True):
 
 class Item(Record, frozen=True, kw_only=True):
     """One item of a family's list; `value` is canonical text. A dropped one is kept, so that it stays dropped.
-
-    `off_since_ms`: the time since which its device was off, when that was reported.
+    `added`: by a person's edit. `off_since_ms`: the time since which its device was off, when that was reported.
     """
 
+    added: bool = False
     dropped: bool = False
     key: str
     off_since_ms: int = 0

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.core.people.restored_history import WHY
 from starloom.core.state import inputs as i
+from starloom.core.state.apply import load
 from starloom_protocol.records.entities import ForEach, TaskSpec
-from starloom_protocol.vocabulary import Attention, DeviceLink, Repeatability
+from starloom_protocol.records.schedules import Consent
+from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.vocabulary import Attention, DeviceLink, Effect, Repeatability, ScheduleState
 from starloom_protocol.wire.frames import BEGUN, LeaseRef
 from tests.builders import plan, task
+from tests.core.clockwork import Clockwork, at
 from tests.core.watched import WatchedDriver
 
 RESTORED = Attention.HISTORY_RESTORED
@@ -105,3 +110,39 @@ def test_what_runs_or_has_ended_is_left_alone() -> None:
     put_back(driver)
     assert [driver.shard.constellations[name].head.state for name in ("c1", "c2")] == ["succeeded", "active"]
     assert driver.shard.fleet.devices["d-one"].link is DeviceLink.ONLINE
+
+
+@pytest.mark.parametrize(
+    ("part", "when", "state"),
+    [
+        (task("a", tool="t.never"), "2026-06-01T01:10", ScheduleState.PAUSED),
+        (task("a", tool="t.never"), "2026-06-01T00:50", ScheduleState.ACTIVE),
+        (task("a"), "2026-06-01T01:10", ScheduleState.ACTIVE),
+        (task("a", tool="t.never", repeatability=Repeatability.IDEMPOTENT), "2026-06-01T01:10", ScheduleState.ACTIVE),
+    ],
+    ids=["missed", "not due", "repeatable", "said to be"],
+)
+def test_a_missed_firing_that_may_have_run_waits_for_a_person(part: TaskSpec, when: str, state: ScheduleState) -> None:
+    clock = Clockwork()
+    clock.save(plan(part, name="Newsletter"), plan_hash="h")
+    clock.now_ms = at(when)
+    clock.do(i.HistoryRestored(id="r", by="engine", made_ms=1))
+    assert clock.schedule().state is state
+    clock.wake_at(when)
+    assert len(clock.firings()) == (state is ScheduleState.ACTIVE and when > "2026-06-01T01")
+    if state is ScheduleState.PAUSED:
+        assert clock.notes("schedule_paused") == [WHY]
+        clock.order("resume")
+        assert clock.schedule().due_ms == at("2026-06-01T02:00"), "what passed meanwhile is not made up for"
+    clock.folded_equals_state()
+
+
+@pytest.mark.parametrize("consented", [True, False])
+def test_of_a_recipe_on_a_clock_its_consent_decides(consented: bool) -> None:
+    clock = Clockwork()
+    clock.save(keep=False, recipe="fleet-health")
+    consent = Consent(at_ms=1, by="person:ann", effects=[Effect.WRITE], hash="h") if consented else None
+    load(clock.shard, FLEET, clock.shard.fleet.seq, {"schedule/s-one": replace(clock.schedule(), consent=consent)})
+    clock.now_ms = at("2026-06-01T01:10")
+    clock.do(i.HistoryRestored(id="r", by="engine", made_ms=1))
+    assert (clock.schedule().state is ScheduleState.PAUSED) == consented

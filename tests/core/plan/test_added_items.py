@@ -143,3 +143,43 @@ def test_rows_of_two_operations_take_turns_too() -> None:
     gates = driver.shard.constellations["c1"].incoming
     before = [{one.source for one in gates[name].values() if one.source.startswith("h.")} for name in ("g.2", "g.3")]
     assert before == [{"h.1"}, {"h.2"}]
+
+
+@pytest.mark.parametrize(
+    ("again", "again_run", "values"),
+    [
+        (2, ["end"], [0, 1, 7, 8]),
+        (1, ["end"], [0, 7, 8]),
+        (3, ["end", "g.2", "g.4", "h.2", "h.4"], [0, 1, 2, 8, 7]),
+    ],
+    ids=["as before", "shorter", "longer"],
+)
+def test_added_items_stay_when_the_list_is_made_again(again: int, again_run: list[str], values: list[int]) -> None:
+    driver = family()
+    edit(driver, more({"rate": 7}, {"rate": 8}))
+    driver.run()
+    constellation = driver.shard.constellations["c1"]
+    for _ in range(2):
+        before = {name: record.attempt for name, record in constellation.tasks.items()}
+        assert not driver.control("retry_from", "list").faults
+        driver.result(driver.take()[0], {"l": [{"rate": number} for number in range(again)]})
+        driver.folded_equals_state()
+        kept = sorted((int(item.key), parse(item.value)["rate"]) for item in constellation.items.values())
+        assert [value for _, value in kept] == values
+        assert constellation.groups["g"].count == len(values)
+        driver.run()
+        ran = [name for name, record in constellation.tasks.items() if record.attempt > before.get(name, 0)]
+        assert sorted(ran) == [*again_run, "list"]
+        again_run = ["end"]
+
+
+def test_an_added_item_that_was_dropped_does_not_come_back() -> None:
+    driver = family()
+    edit(driver, more({"rate": 7}, {"rate": 8}))
+    assert not edit(driver, DropItems(keys="[3]", of="g")).faults
+    driver.run()
+    driver.control("retry_from", "list")
+    driver.result(driver.take()[0], {"l": [{"rate": 0}]})
+    assert driver.run() == "succeeded"
+    constellation = driver.shard.constellations["c1"]
+    assert list(constellation.children["g"]) == ["g.0", "g.2"]

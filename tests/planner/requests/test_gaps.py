@@ -9,6 +9,7 @@ import pytest
 
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.requests.gaps import gap_in
 from starloom.planner.requests.matching import Match, match_all
 from starloom.planner.requests.refusals import refused
 from starloom_protocol.records.entities import Offer, ToolOffer
@@ -35,6 +36,9 @@ FLEET = fleet(device("laptop"), device("Große Kiste"), device("nas"))
         ("what is running on laptop", "lists programs", "laptop"),
         ("delete the largest files on laptop", "deletes files", "laptop"),
         ("rename the photos in Fotos on laptop by the date they were taken", "no tool reads when", "laptop"),
+        ("what runs on laptop", "lists programs", "laptop"),
+        ("install htop on laptop", "starloom-agent grant shell:run -- apt-get install -y {[a-z0-9.+-]+}", "laptop"),
+        ("Install Firefox on all desks", "no recipe installs programs", "Große Kiste"),
         ("cancel the backup of laptop", "words start work and end none", "laptop"),
     ],
 )
@@ -49,6 +53,28 @@ def test_a_gap_is_told_with_requests_that_work(words: str, says: str, names: str
     assert all(names in request for request in offered)
     for request in offered:
         assert match_all(request, CATALOGUE, FLEET).outcome is Match.EXACT, request
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tell me when the website is down",
+        "alert me as soon as https://shop.example is unreachable",
+        "notify me if our web site goes offline",
+        "tell me whenever shop.example.org is down",
+    ],
+)
+def test_who_wants_to_hear_of_a_site_is_told_of_a_schedule(words: str) -> None:
+    found = match_all(words, CATALOGUE, FLEET)
+    assert (found.outcome, found.candidates) == (Match.NONE, ())
+    assert '`starloom schedule add "is example.org up" --cron "every hour"`' in refused(found, FLEET).reason
+
+
+@pytest.mark.parametrize(
+    "words", ["install the updates on nas", "install updates everywhere", "tell me the site of nas"]
+)
+def test_words_that_only_begin_so_are_no_gap(words: str) -> None:
+    assert gap_in(words, FLEET) == ""
 
 
 @pytest.mark.parametrize("words", ["restart nginx on laptop", "find duplicates on laptop", "how are my machines"])

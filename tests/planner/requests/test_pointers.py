@@ -57,7 +57,7 @@ def test_what_runs_on_a_device_stands_on_its_page() -> None:
     assert [(place.title, place.path) for place in found.places] == [("ws-red", "/devices/d-ws-red")]
     assert found.gap.startswith("`starloom device show ws-red`")
     assert "*run ps aux on ws-red*" in found.gap
-    assert not found.about_starloom  # a program may be meant, which a model can look for
+    assert found.about_starloom  # the page of the device answers, so no model is asked
 
 
 @pytest.mark.parametrize(

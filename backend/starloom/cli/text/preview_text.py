@@ -58,6 +58,8 @@ def preview_text(found: RequestPreview) -> RenderableType:
     parts.append(Text(f"effects: {', '.join(_effects(found))}{asks}"))
     if estimate := found.get("estimate"):
         parts.append(Text(about(estimate)))
+    if said := found.get("estimate_said"):
+        parts.append(Text(said))
     if chance := found.get("budget"):
         parts.append(Text(chance["said"]))
     parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))

@@ -20,6 +20,7 @@ from starloom.core.people.approvals import needs_approval, plan_devices, plan_ef
 from starloom.core.people.controls import on_control
 from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
+from starloom.core.people.restored_history import WHY, may_not_repeat
 from starloom.core.placement.earlier_names import hash_as_approved
 from starloom.core.placement.selection import NOTIFY
 from starloom.core.rights.authorship import check_asked, check_plan
@@ -620,6 +621,24 @@ def _with_next_moment(schedule: Schedule, at_ms: int) -> Schedule:
 def _arm(work: Work, schedule: Schedule) -> None:
     if schedule.due_ms:
         work.order(timer_of(schedule))
+
+
+def pause_restored(work: Work) -> None:
+    """Pause schedules whose moment has passed since the backup, and whose work may have run then and may not again."""
+    fleet = work.shard.fleet
+    for schedule in list(fleet.schedules.values()):
+        passed_by = schedule.queued or 0 < schedule.due_ms <= work.at_ms
+        if schedule.state is _STATE.ACTIVE and passed_by and _could_repeat(fleet, schedule):
+            _pause(work, schedule, WHY, by=ENGINE)
+
+
+def _could_repeat(fleet: Fleet, schedule: Schedule) -> bool:
+    """Tell whether a firing has work that may not be repeated; of words and recipes only their consent is known."""
+    kept = fleet.scheduled_plans.get(schedule.id)
+    if kept is None:
+        return schedule.consent is not None
+    plan = msgspec.json.decode(kept.plan, type=LoweredPlan)
+    return any(may_not_repeat(fleet, spec) for spec in plan.specs)
 
 
 def end_restored(work: Work, names: Iterable[str], why: str) -> None:

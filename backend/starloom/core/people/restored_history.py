@@ -59,10 +59,11 @@ def _could_repeat(fleet: Fleet, constellation: Constellation) -> bool:
     """Tell whether any task not begun in this history may not be repeated; a tool that no device offers counts."""
     unbegun = [name for name, record in constellation.tasks.items() if record.state in _UNBEGUN]
     unbegun += [name for name, record in constellation.groups.items() if record.state is GroupState.WAITING]
-    return any(_unrepeatable(fleet, constellation.specs[name]) for name in unbegun)
+    return any(may_not_repeat(fleet, constellation.specs[name]) for name in unbegun)
 
 
-def _unrepeatable(fleet: Fleet, spec: TaskSpec) -> bool:
+def may_not_repeat(fleet: Fleet, spec: TaskSpec) -> bool:
+    """Tell whether a task may not be repeated by itself or by an offer of its tool; without an offer it may not."""
     if spec.tool is None:
         return False
     if spec.repeatability is not None:

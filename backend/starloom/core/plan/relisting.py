@@ -90,13 +90,14 @@ def expand_again(work: Work, constellation: Constellation, group: str) -> bool:
         return True
     for_each = list_of(constellation, root)
     try:
-        items = {item.key: item for item in items_of(work, constellation, for_each)}
+        listed = {item.key: item for item in items_of(work, constellation, for_each)}
     except NoList as error:
         source = for_each.source or ""
         _without_list(
             work, constellation, root, GroupState.FAILED, Reason.UPSTREAM_FAILED, source, error.code, str(error)
         )
         return True
+    items = _with_added(listed, _stored(constellation, root))
     members = [
         name for name in constellation.families[root] if constellation.groups[name].state not in FINAL_GROUP_STATES
     ]
@@ -114,6 +115,23 @@ def expand_again(work: Work, constellation: Constellation, group: str) -> bool:
 def _stored(constellation: Constellation, root: str) -> dict[str, Item]:
     prefix = f"{root}/"
     return {item.key: item for key, item in constellation.items.items() if key.startswith(prefix)}
+
+
+def _with_added(listed: dict[str, Item], stored: dict[str, Item]) -> dict[str, Item]:
+    """Return the items of a new list, and behind them those that a person added: the task that lists knows none.
+
+    An added item keeps its key, and so its results, unless the new list is so long that it needs the key.
+    """
+    added = [item for _, item in sorted(stored.items(), key=lambda one: int(one[0])) if item.added]
+    free = max(map(int, [*listed, *(item.key for item in added)]), default=-1) + 1
+    items = dict(listed)
+    for item in added:
+        if item.key not in listed:
+            items[item.key] = item
+        elif not item.dropped:
+            items[str(free)] = replace(item, key=str(free))
+            free += 1
+    return items
 
 
 def _source_round(constellation: Constellation, root: str) -> int:
@@ -235,7 +253,7 @@ class _Expansion:
         puts.extend(("item", f"{root}/{key}", None) for key in self._stored if key not in self._items)
         for key, item in self._items.items():
             was = self._stored.get(key)
-            if was is None or was.value != item.value:
+            if was is None or (was.value, was.added) != (item.value, item.added):
                 puts.append(("item", f"{root}/{key}", item))
         changed = self._without_inputs(puts)
         for child, spec in self._added.items():

@@ -82,6 +82,18 @@ def check_plan(author: str, plan: LoweredPlan, *, approves: bool, controls: bool
         raise Refusal(*faults)
 
 
+def faults_of(
+    author: str, plan: LoweredPlan, principals: Mapping[str, Principal], *, approves: bool, controls: bool
+) -> list[Fault]:
+    """Return the faults for which a submission of this plan by this author would be refused, for its preview."""
+    try:
+        check_plan(author, plan, approves=approves, controls=controls)
+        check_asked(principals, plan.specs)
+    except Refusal as refusal:
+        return refusal.faults
+    return []
+
+
 def check_recipe(author: str, secrets: Iterable[str], *, unapproved: bool, says: bool, approves: bool) -> None:
     """Refuse a recipe text as `check_plan` refuses its plan.
 

@@ -280,9 +280,26 @@ def what_if(
     }
 
 
-def estimate_of(found: Forecast) -> Estimate:
-    """Return a forecast as an answer shows it."""
-    return {"expected_ms": found.expected_ms, "low_ms": found.low_ms, "high_ms": found.high_ms}
+def expected_time(plan: LoweredPlan, fleet: FleetSnapshot) -> tuple[Estimate | None, str]:
+    """Return the estimate of a preview, and a sentence: why there is none, or which tasks are not in it."""
+    plays = plays_for(len(plan.specs), STEPS_OF_PREVIEW)
+    found = forecast(plan, fleet, plays=plays, partly=True)
+    if found is None:
+        return None, _silence(plan, fleet, long=plays == 0)
+    unknown = unknown_tools(plan, fleet.paces)
+    left_out = [spec.id for spec in plan.specs if spec.tool in unknown]
+    estimate: Estimate = {"expected_ms": found.expected_ms, "low_ms": found.low_ms, "high_ms": found.high_ms}
+    return estimate, left_out_words(left_out).strip()
+
+
+def _silence(plan: LoweredPlan, fleet: FleetSnapshot, *, long: bool) -> str:
+    """Return why a plan has no estimate."""
+    if long:
+        return f"The plan has {len(plan.specs):,} tasks, more than can be played, so there is no estimate."
+    lacking = unknown_tools(plan, fleet.paces)
+    if lacking:
+        return f"{listed(lacking)} ran too seldom for an estimate: three calls are enough."
+    return NOT_PLAYED + no_work_of(fleet.records.values())
 
 
 def no_work_of(devices: Iterable[Device]) -> str:
@@ -331,13 +348,8 @@ def _said(
     *,
     long: bool,
 ) -> str:
-    if long:
-        return f"The plan has {len(plan.specs):,} tasks, more than can be played, so there is no estimate."
     if now is None:
-        lacking = unknown_tools(plan, fleet.paces)
-        if lacking:
-            return f"{listed(lacking)} ran too seldom for an estimate: three calls are enough."
-        return NOT_PLAYED + no_work_of(fleet.records.values())
+        return _silence(plan, fleet, long=long)
     if then is None:
         return f"{words}, the plan cannot end: no other device can take all of its tasks."
     part = then.expected_ms / now.expected_ms

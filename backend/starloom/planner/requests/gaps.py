@@ -24,7 +24,7 @@ _COMPARE: Final = re.compile(r"(?:compare|diff)\b")
 _PROGRAMS: Final = re.compile(
     r".*\b(?:programs?|processes|process|apps?|applications?)\b.*\b(?:memory|ram|cpu|processor)\b"
 )
-_RUNNING: Final = re.compile(r"(?:what(?:'s| is)|which programs? (?:is|are)) running on\b")
+_RUNNING: Final = re.compile(r"(?:(?:what(?:'s| is)|which programs? (?:is|are)) running|what runs) on\b")
 _MOVE: Final = re.compile(r"(?:move|sync|synchroni[sz]e|mirror)\b")
 _RENAME: Final = re.compile(r"rename (?:(?:the|my) )?(?:device |machine |phone )?(?P<rest>.*)")
 _END: Final = re.compile(
@@ -40,6 +40,11 @@ _SEEN: Final = re.compile(
     r"(?:when (?:was|did)|what (?:did|has|was))\b.*\b(?:last|do|doing|done|seen|yesterday|today)\b"
 )
 _WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
+_WATCH_SITE: Final = re.compile(
+    rf"{_WATCH.pattern}.*(?:\b(?:(?:web ?)?site|web ?page|home ?page)\b|https?://\S|\b[\w-]+\.(?:com|org|net|de|at|eu)\b)"
+    r".*\b(?:down|up|offline|online|gone|back|reachable|unreachable|answers?)\b"
+)
+_INSTALL: Final = re.compile(r"(?:install|uninstall|reinstall)\b(?!.*\b(?:updates?|upgrades?|patch(?:es)?)\b)")
 _BY_DATE: Final = re.compile(
     rf"(?:find|search|show|list|which|where)\b.*\b(?:from|of|in|since|before|after)\s+(?:(?:last|this)\s+(?:{_SEASONS})|"
     r"(?:19|20)\d\d)\b"
@@ -174,6 +179,24 @@ _GAPS: Final = (
         _moves,
         "no recipe moves files or keeps folders equal",
         (_Way("*copy Documents from {one} to {other}* copies what differs and removes nothing", _SENDS, _STORES),),
+    ),
+    _Gap(
+        _like(_WATCH_SITE),
+        "no recipe waits for a site to go down or up; a schedule looks again and again, and tells you when it is down "
+        "and when all is well again",
+        (
+            _Way(
+                '`starloom schedule add "is example.org up" --cron "every hour"` looks each hour, with the address of '
+                "yours",
+                ("net.check",),
+            ),
+        ),
+    ),
+    _Gap(
+        _like(_INSTALL),
+        "no recipe installs programs; a command does, where the owner has granted it: "
+        "`starloom-agent grant shell:run -- apt-get install -y {[a-z0-9.+-]+}`",
+        (_Way("*run apt-get install -y htop on {one}* is such a request", _COMMAND),),
     ),
     _Gap(
         _of_named(_WATCH),

@@ -339,7 +339,8 @@ def _with_gap(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
     gap = "" if found.outcome is Match.EXACT or found.rhythm is not None or whole else gap_in(words, fleet)
     running = None if whole or found.outcome is Match.EXACT else running_in(words, fleet)
     if running is not None:
-        return Matched(Match.NONE, (), gap="; ".join(filter(None, (running.sentence, gap))), places=running.places)
+        told = "; ".join(filter(None, (running.sentence, gap)))
+        return Matched(Match.NONE, (), about_starloom=True, gap=told, places=running.places)
     return Matched(Match.NONE, (), gap=gap) if gap else found
 
 

@@ -217,8 +217,9 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
     ),
 )
 _RUNNING: Final = _whole(
-    r"(?:what(?:'s|s| is)|who is|which (?:tasks?|jobs?|work) (?:is|are)) "
-    r"(?:running|going on|happening|at work|busy|being done)(?: right now| now| at the moment)?(?: on (?P<where>.+))?"
+    r"(?:(?:what(?:'s|s| is)|who is|which (?:tasks?|jobs?|work) (?:is|are)) "
+    r"(?:running|going on|happening|at work|busy|being done)|what runs)"
+    r"(?: right now| now| at the moment)?(?: on (?P<where>.+?))?(?: right now| now| at the moment)?"
 )
 
 

@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.vocabulary import ARTIFACT_BYTES_MOST, CODES, Code
 
 
 class BlobRefused(Exception):
@@ -35,7 +35,6 @@ class BlobRefused(Exception):
 
 QUOTA_BYTES: Final = 20 * 1024**3
 OWNER_BYTES_MOST: Final = 10 * 1024**3
-ARTIFACT_BYTES_MOST: Final = 4 * 1024**3
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

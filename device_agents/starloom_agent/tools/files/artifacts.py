@@ -11,7 +11,7 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
-from starloom_agent.toolkit.interface import Args, Sent, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.interface import Args, Sent, Tool, ToolContext, ToolFailed, refuse_large
 from starloom_agent.toolkit.refs import FileRef, media_of
 from starloom_agent.toolkit.results import Added, LeftOut, StoredFrom
 from starloom_agent.tools.files.write import OnClash, settle
@@ -53,6 +53,7 @@ def put(context: ToolContext, args: Put) -> StoredFiles:
     for file, path in zip(files, real, strict=True):
         about = _status(context, path)
         if about is not None and S_ISREG(about.st_mode):
+            refuse_large(file.path, about.st_size)
             there.append((file, path, about))
         elif args.skip_changing and about is None:
             left_out.append(_left_out_row(args, file, _GONE))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from starloom_agent.toolkit.interface import ToolFailed
@@ -38,3 +40,27 @@ def test_a_file_that_changed_since_it_was_hashed_is_sent_as_it_is(device: Device
     with pytest.raises(ToolFailed, match="changed since it was hashed") as failed:
         device.call("artifact.put", paths=paths[:1])
     assert failed.value.code is Code.ARTIFACT_CORRUPT
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_a_file_that_the_hub_does_not_take_is_refused_before_any_is_read(
+    device: Device, monkeypatch: pytest.MonkeyPatch, skip: bool
+) -> None:
+    device.write("a.txt", b"a")
+    large = device.write("my film.iso", b"")
+    os.truncate(large, 5 * 1024**3)
+    monkeypatch.setattr(device.store, "put", lambda *_, **__: pytest.fail("a file was sent"))
+    with pytest.raises(ToolFailed) as failed:
+        device.call("artifact.put", paths=["a.txt", "my film.iso"], skip_changing=skip)
+    assert (failed.value.code, failed.value.effect) == (Code.OUTPUT_TOO_BIG, False)
+    assert failed.value.detail == (
+        "my film.iso has 5.4 GB, and a file that goes through the hub has at most 4.3 GB. Copy it with another "
+        "program, send it in parts (`split -b 3G 'my film.iso'`), or leave it out: `max_bytes: 4294967296` of fs.find"
+    )
+
+
+def test_what_a_call_made_is_as_large_as_the_hub_takes(device: Device) -> None:
+    made = device.write("made.zip", b"")
+    os.truncate(made, 5 * 1024**3)
+    with pytest.raises(ToolFailed, match=r"backup\.zip has 5\.4 GB"):
+        device.context().put_last(made, name="backup.zip", media="application/zip")

@@ -50,7 +50,7 @@ def add_items(draft: Draft, operation: AddItems, place: str) -> None:
     growing = draft.growing.get(root) or _growing(draft, root, members)
     if _lacks_fields(draft, growing, values, f"{place}.items"):
         return
-    new = [Item(key=str(growing.next_key + at), value=canonical(value)) for at, value in enumerate(values)]
+    new = [Item(added=True, key=str(growing.next_key + at), value=canonical(value)) for at, value in enumerate(values)]
     _put_items(draft, root, growing, new)
     for member in members:
         count = (draft.grown.get(member) or constellation.groups[member]).count + len(new)

@@ -14,9 +14,8 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Query, Request
 
 from starloom.core.clock.cron import in_words
-from starloom.core.rights import authorship
+from starloom.core.rights.authorship import faults_of
 from starloom.core.state import inputs
-from starloom.core.state.work import Refusal
 from starloom.edge.access.callers import Caller
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
@@ -193,7 +192,7 @@ class Submit:
         else:
             checked = await self._check(request, body, size)
             if checked is not None:
-                self._refuse_as_asked(caller_of(request), checked)
+                self._refuse_unsubmitted(caller_of(request), checked)
             plan = checked or _plan_of(hub.planner.plan_recipe(body.recipe or "", body.params))
         # An estimate plays the plan, which takes some 50 ms.
         large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS or bool(hub.fleet.paces)
@@ -212,17 +211,16 @@ class Submit:
             answer["understood"] = self._understood(found)
         return json_reply(answer)
 
-    def _refuse_as_asked(self, caller: Caller, plan: LoweredPlan) -> None:
+    def _refuse_unsubmitted(self, caller: Caller, plan: LoweredPlan) -> None:
         """Refuse a plan that this caller may not submit, or that asks somebody who cannot answer.
 
         Raises:
             Problem: with every fault.
         """
-        try:
-            authorship.check_plan(caller.by, plan, approves=caller.approves, controls=caller.controls)
-            authorship.check_asked(self._hub.access.principals, plan.specs)
-        except Refusal as refusal:
-            raise problem_of_faults(refusal.faults) from refusal
+        people = self._hub.access.principals
+        faults = faults_of(caller.by, plan, people, approves=caller.approves, controls=caller.controls)
+        if faults:
+            raise problem_of_faults(faults)
 
     def _kept_back(self, caller: Caller, body: Preview) -> list[str]:
         """Return why this caller may not start what it previews, where it may start only a few recipes."""

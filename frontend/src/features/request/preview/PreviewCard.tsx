@@ -166,6 +166,7 @@ export function Facts({ preview, approvedBy = "Starting" }: { preview: RequestPr
           Takes <b>{about(preview.estimate)}</b>
         </span>
       )}
+      {preview.estimate_said && <span>{preview.estimate_said}</span>}
       <span>
         Cost <b>{preview.cost ?? "none"}</b>
       </span>
