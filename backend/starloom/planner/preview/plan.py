@@ -19,11 +19,13 @@ from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
 from starloom.core.placement.selection import Candidate, is_beyond_grants, judge_device, selects
 from starloom.core.rights.call_effects import (
+    FILES_WRITE,
     effects_of_call,
     effects_of_task,
     offers_in,
     overwriting_words,
     specs_by_rules,
+    stays_words,
 )
 from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.rights.first_folders import first_folders
@@ -69,7 +71,6 @@ from starloom_protocol.vocabulary import (
     Repeatability,
 )
 
-FILES_WRITE = "files:write"
 _THE_HUB = "the hub itself does it"
 _ANY = Selector()
 _FOLDERS_MOST = 4
@@ -230,6 +231,7 @@ def preview(
             *(unable[task].reason for task in unable if task in perhaps),
             *(item.reason for item in faults),
             *(f"{spec.id} may {over}." for spec in plan.specs if (over := overwriting_words(spec))),
+            *([stays] if (stays := stays_words(plan.specs, offers_in(placed))) else []),
             *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
         ),
         secrets=flows,
