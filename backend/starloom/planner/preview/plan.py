@@ -57,6 +57,7 @@ from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, ForEach, RuleRecord, Selector, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
+from starloom_protocol.stream.authors import who
 from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
@@ -400,7 +401,8 @@ def _task(
         person=None,
         each=each,
         device=placed.device,
-        why=f"{placed.why}{_folder_words(spec, devices, fleet)}{_time_words(spec)}{_other_words(spec)}",
+        why=f"{placed.why}{_home_words(spec, placed, fleet)}{_folder_words(spec, devices, fleet)}{_time_words(spec)}"
+        f"{_other_words(spec)}",
         devices=tuple(names),
         alternatives=tuple(
             (fleet.devices[item.device].name, _capable(item), item.words)
@@ -512,6 +514,14 @@ def _look(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = Non
     judged = [(device, judge_device(fleet, device, tool, selector, needs)) for device in ordered]
     asked = [found for device, found in judged if selects(selector, device, dict(fleet.tools.get(device.id, {})))]
     return asked or [found for _, found in judged]
+
+
+def _home_words(spec: TaskSpec, placed: _Placed, fleet: Fleet) -> str:
+    """Return the words on a task that takes values, where devices of several people could have it."""
+    able = {who(fleet.devices[item.device].let_in_by) for item in placed.looked if _capable(item)}
+    if not spec.inputs or len(able - {""}) < 2:
+        return ""
+    return ", on a device of the person on whose device its values are made, while one can"
 
 
 def _one(spec: TaskSpec, fleet: Fleet, needs: Needs | None) -> _Placed:
