@@ -569,4 +569,14 @@ DEVICE_THREATS = (
         " what they replace, put what it made into a granted folder",
         ("tests/guard/test_programs_in_folders.py::test_t230_",),
     ),
+    Threat(
+        "T218",
+        "somebody joins an idle device with many slots, and steps of other people's plans that name no device bring it"
+        " the names and contents of their files",
+        "such a step goes to a device of the person on whose device its values were made, waits up to 30 s for one that"
+        " is busy, and gets no second attempt elsewhere; `why` and the preview say so",
+        ("tests/guard/test_strange_desks.py::test_t218_",),
+        part="after 30 s, or where no device of that person can do the step, another one has it; a plan that names its"
+        " devices decides alone",
+    ),
 )

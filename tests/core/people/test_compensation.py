@@ -10,9 +10,9 @@ from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
 from starloom.engine.commits import with_settings
 from starloom_protocol.records.entities import Answer as AnswerRecord
-from starloom_protocol.records.entities import ResultSpec, UndoCall
-from starloom_protocol.vocabulary import Attention, Code, Outcome
-from tests.builders import Driver, edge, plan, task
+from starloom_protocol.records.entities import FileOut, Policy, ResultSpec, ToolOffer, UndoCall
+from starloom_protocol.vocabulary import Approval, Attention, Code, Effect, Outcome, Repeatability
+from tests.builders import TOOLS, Driver, edge, plan, task
 
 BACK = UndoCall(tool="t.idem", args='{"how":"back"}', outputs={"what": "/moved"})
 
@@ -30,6 +30,21 @@ def moved(*parts: Any, **fields: Any) -> Driver:
         for dispatch in taken:
             driver.now_ms += 1_000
             driver.result(dispatch, {"moved": dispatch.at.task})
+    return driver
+
+
+def written(name: str) -> ToolOffer:
+    return ToolOffer(name=name, effects=[Effect.WRITE], grant="files:write", repeatability=Repeatability.IDEMPOTENT)
+
+
+def moved_by(tools: list[ToolOffer], *parts: Any) -> Driver:
+    """Return a driver whose one device with these tools has done the tasks."""
+    driver = Driver()
+    driver.add_device("files", tools=[*TOOLS, *tools, written("fs.move"), written("fs.trash")], grants=["files:write"])
+    driver.submit(plan(*parts))
+    while taken := driver.take():
+        for dispatch in taken:
+            driver.result(dispatch, {"added": [{"path": f"in/{dispatch.at.task}"}], "moved": True})
     return driver
 
 
@@ -103,6 +118,41 @@ def test_the_answer_claims_nothing_of_work_that_was_undone() -> None:
 def test_work_that_changed_something_and_says_no_way_back_is_named() -> None:
     driver = moved(task("a", undo=BACK, tool="t.never"), task("b", tool="t.never"), task("look"), edge("a>b"))
     assert undo(driver).value["cannot_be_undone"] == ["b"]
+
+
+def test_a_write_without_undo_is_taken_back_by_the_way_of_its_tool() -> None:
+    driver = moved_by([written("fs.write")], task("a", tool="fs.write"), task("b", tool="fs.move"), edge("a>b"))
+    found = driver.shard.constellations["c1"]
+    answer = undo(driver)
+    assert answer.value == {"version": 2, "undoing": ["a"], "cannot_be_undone": ["b"]}
+    (dispatch,) = driver.take()
+    assert (dispatch.at.task, dispatch.tool, dispatch.args) == ("undo-a", "fs.trash", "{}")
+    assert dispatch.device == found.attempts["a/1"].device
+    assert [(item.name, item.sources[0].output) for item in dispatch.inputs] == [("paths", "/added")]
+    driver.result(dispatch, {"items": [{"path": "in/a", "ticket": "t"}], "restored": [], "count": 1})
+    told = found.tables["answer"][""]
+    assert isinstance(told, AnswerRecord)
+    assert told.sentence.startswith("test was done and then taken back: a. On files 1 file went from 'in' to the trash")
+    assert told.sentence.endswith("Left as it is, without a way back: b.")
+    (refused,) = undo(driver, "undo-a").faults
+    assert refused.reason == "undo-a does not say how it is undone"
+    driver.folded_equals_state()
+
+
+def test_the_question_before_a_plan_says_what_no_undo_takes_back() -> None:
+    tools = [written(name) for name in ("fs.write", "fs.move")]
+    parts = [task("a", tool="fs.write"), task("b", tool="fs.move"), task("c", tool="fs.move", undo=BACK)]
+    saved = task("d", tool="t.pure", files_out=[FileOut(output="/x", to="x")])
+
+    def asked(*tasks: Any) -> str:
+        driver = Driver("one")
+        driver.add_device("files", tools=[*TOOLS, *tools], grants=["files:write"])
+        driver.submit(plan(*tasks, policy=Policy(approval=Approval.ALWAYS)))
+        (question,) = driver.shard.constellations["c1"].questions.values()
+        return question.text
+
+    assert asked(*parts, saved).endswith("An undo will not take back the files of b, d.")
+    assert "undo" not in asked(parts[0], parts[2], task("e", tool="t.never"))
 
 
 def test_work_that_added_nothing_is_not_said_to_be_taken_back() -> None:

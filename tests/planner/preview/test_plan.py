@@ -405,6 +405,42 @@ def test_a_preview_says_that_a_call_may_overwrite() -> None:
     assert said not in warned()
 
 
+def test_a_preview_says_what_no_undo_takes_back() -> None:
+    def warned(tool: str, **more: Any) -> list[str]:
+        args = {"path": "a", "to": "b"} if tool != "fs.write" else {"path": "a", "text": "b", "on_clash": "replace"}
+        call = {"id": "work", "tool": tool, "device": {"name": "server"}, "args": args, **more}
+        made = check_plan({"starloom": 1, "name": "Work", "tasks": [call]}).plan
+        assert made is not None
+        return planning(sample()).preview(made)["warnings"]
+
+    said = "An undo will not take back the files of work."
+    assert said in warned("fs.move")
+    assert said not in warned("fs.move", undo={"tool": "fs.move", "args": {"path": "b", "to": "a"}})
+    assert said not in warned("fs.copy") + warned("fs.write")
+
+
+def test_a_preview_says_that_values_stay_with_their_person() -> None:
+    document = {
+        "starloom": 1,
+        "name": "Sort",
+        "tasks": [
+            {"id": "find", "tool": "fs.find", "device": {"name": "desk"}, "args": {"under": "."}},
+            {"id": "sort", "tool": "data.sort", "inputs": {"rows": {"from": "find", "output": "/files"}}},
+        ],
+    }
+    made = check_plan(document).plan
+    assert made is not None
+
+    def why(*people: str) -> str:
+        names = ("desk", "laptop")
+        view = fleet(*(device(name, let_in_by=person) for name, person in zip(names, people, strict=True)))
+        return planning(view).preview(made)["tasks"][1]["why"]
+
+    said = ", on a device of the person on whose device its values are made, while one can"
+    assert why("person:ann", "person:ben") == f"one of 2 that can{said}"
+    assert why("person:ann", "person:ann#t1") == "one of 2 that can"
+
+
 def test_a_preview_names_the_calls_that_a_rule_may_add() -> None:
     view = sample()
     when = {"task": "say", "event": "failed"}

@@ -26,6 +26,7 @@ from starloom.core.state.tasks.roles import (
 )
 from starloom_protocol.records.entities import Finding, TaskRecord
 from starloom_protocol.text.wording import counted, few, found_by, listed, quoted
+from starloom_protocol.tools.ways_back import way_back
 from starloom_protocol.values import MISSING, parse, point
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
@@ -210,7 +211,7 @@ def _undo_results(constellation: Constellation, fleet: Fleet, apart: _Undone) ->
 
 def _left_nothing(constellation: Constellation, task: str) -> bool:
     """Tell whether all that the undo of a task was given of its result is empty: it had added nothing of its own."""
-    undo, attempt = constellation.specs[task].undo, constellation.last_attempt(task)
+    undo, attempt = way_back(constellation.specs[task]), constellation.last_attempt(task)
     if undo is None or not undo.outputs or attempt is None or attempt.value is None:
         return False
     value = parse(attempt.value)
@@ -230,10 +231,10 @@ def _found_nothing(constellation: Constellation, undo: str) -> bool:
 
 
 def _stands(constellation: Constellation) -> bool:
-    """Tell whether work that its plan says how to undo is done and not undone."""
+    """Tell whether work that has a way back is done and not undone."""
     undone = taken_back(constellation)
     return any(
-        spec.undo is not None and task not in undone and constellation.tasks[task].state is _SUCCEEDED
+        way_back(spec) is not None and task not in undone and constellation.tasks[task].state is _SUCCEEDED
         for task, spec in constellation.specs.items()
         if task in constellation.tasks
     )

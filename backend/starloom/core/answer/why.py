@@ -18,7 +18,15 @@ from starloom.core.placement.device_conditions import full_disk_words, has_full_
 from starloom.core.placement.off_devices import is_off
 from starloom.core.placement.pace import PaceIndex, index_of, slow_at, slow_words
 from starloom.core.placement.queue_position import Position
-from starloom.core.placement.selection import Candidate, full, judge_device, nearest, why_then
+from starloom.core.placement.selection import (
+    HOLD_MS,
+    Candidate,
+    full,
+    is_strange,
+    judge_device,
+    nearest,
+    why_then,
+)
 from starloom.core.plan import review
 from starloom.core.run import hedging, verification
 from starloom.core.run.attempts import absence_of
@@ -552,6 +560,12 @@ def _without_device(ready: _Ready) -> tuple[str, list[str]]:
         case Reason.BUSY:
             return f"{spec.id} waits for a free slot: {near}.", []
         case _:
+            free = [item.device for item in ready.candidates if item.fits]
+            if free and all(is_strange(fleet, ready.constellation, spec, device) for device in free):
+                until = _time(ready.record.since_ms + HOLD_MS)
+                others = listed([fleet.name_of(device) for device in free])
+                owner = "a busy device of the person whose values it takes"
+                return f"{spec.id} waits for {owner}, until {until} at the latest; then another may: {others}.", []
             return f"{spec.id} is about to start: {ready.named(ready.candidates)}.", []
 
 

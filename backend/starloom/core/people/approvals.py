@@ -25,8 +25,10 @@ from starloom.core.rights.call_effects import (
     KnownEffects,
     added_to,
     adds,
+    offers_in,
     overwriting_words,
     specs_by_rules,
+    stays_words,
     trashed_words,
     ways_of,
     wide_trash,
@@ -374,7 +376,8 @@ def _ask(
     aims = "".join(
         f" The goal {spec.id}: {envelope_words(spec, work.shard.fleet)}" for spec in goals[:GOALS_NAMED_MOST]
     )
-    may = f"{_may(work.shard.fleet, verdict, effects)}{_over(constellation)}"
+    stays = stays_words(constellation.specs.values(), offers_in(work.shard.fleet))
+    may = f"{_may(work.shard.fleet, verdict, effects)}{_over(constellation)}{f' {stays}' if stays else ''}"
     question = Question(
         action=action,
         calls=verdict.calls,

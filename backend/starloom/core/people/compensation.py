@@ -1,4 +1,4 @@
-"""Compensation: finished work is undone by the calls that its tasks declare, in reverse order of completion.
+"""Compensation: finished work is undone by the way back of its tasks, in reverse order of completion.
 
 Each undo is an ordinary task with its own attempt and ledger entry, on the device that did the work, and must be safe
 to repeat. A failed one stops the rest and asks for a person.
@@ -32,6 +32,7 @@ from starloom_protocol.records.entities import (
     UndoCall,
 )
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.tools.ways_back import way_back
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     FINAL_TASK_STATES,
@@ -116,7 +117,7 @@ def _chosen(constellation: Constellation, item: UndoRequested) -> list[tuple[str
     found: list[tuple[str, UndoCall, Attempt]] = []
     for task in wanted:
         why = _why_not(constellation, task)
-        call, attempt = constellation.specs[task].undo, constellation.last_attempt(task)
+        call, attempt = way_back(constellation.specs[task]), constellation.last_attempt(task)
         if why or call is None or attempt is None:
             faults.append(fault(Code.ILLEGAL_CONTROL, f"{task} {why}", "tasks"))
         else:
@@ -131,7 +132,9 @@ def _chosen(constellation: Constellation, item: UndoRequested) -> list[tuple[str
 def _nothing_left(constellation: Constellation) -> Fault:
     """Return why no task can be undone: none says how, all are undone, or they are just being undone."""
     undone = [
-        task for task, spec in constellation.specs.items() if spec.undo is not None and _is_done(constellation, task)
+        task
+        for task, spec in constellation.specs.items()
+        if way_back(spec) is not None and _is_done(constellation, task)
     ]
     whys = {_why_not(constellation, task) for task in undone}
     if _BEING_UNDONE in whys:
@@ -160,7 +163,7 @@ def _done(constellation: Constellation) -> list[str]:
 def leaves_something(fleet: Fleet, constellation: Constellation, task: str) -> bool:
     """Whether finished work changed something and says no way back; a call that only read does not count."""
     spec = constellation.specs[task]
-    if spec.undo is not None or spec.tool is None:
+    if spec.tool is None or way_back(spec) is not None:
         return False
     offers = offers_in(fleet)
     silent = any(not offer.effects and offer.repeatability is not Repeatability.PURE for offer in offers(spec.tool))
@@ -168,13 +171,13 @@ def leaves_something(fleet: Fleet, constellation: Constellation, task: str) -> b
 
 
 def _can_be(constellation: Constellation, task: str) -> bool:
-    return constellation.specs[task].undo is not None and not _why_not(constellation, task)
+    return way_back(constellation.specs[task]) is not None and not _why_not(constellation, task)
 
 
 def _why_not(constellation: Constellation, task: str) -> str:
     """Return why a task cannot be undone now, "" if it can."""
     record, spec = constellation.tasks[task], constellation.specs[task]
-    if spec.undo is None:
+    if way_back(spec) is None:
         return "does not say how it is undone"
     if record.state is not TaskState.SUCCEEDED:
         return f"is {record.state}, so there is nothing to undo"

@@ -44,13 +44,15 @@ class Waits:
 class PlacementPass:
     """One pass: its time, the tasks that are `waiting` for a better device, and when slots of busy devices are free.
 
-    `waits` has these tasks by their demands, `ends` the moments at which the slots of a device become free.
+    `waits` has these tasks by their demands, `ends` the moments at which the slots of a device become free; `held` of
+    them wait for a device of the person whose values they take.
 
     A `silent` one examines the queues as after an input that decided nothing: no task is placed by expected finish.
     """
 
     now_ms: int
     silent: bool = False
+    held: int = 0
     waiting: dict[tuple[str, str], None] = field(default_factory=dict)
     waits: dict[tuple[str, bytes], Waits] = field(default_factory=dict)
     ends: dict[str, list[int]] = field(default_factory=dict)
@@ -74,6 +76,14 @@ class PlacementPass:
         ends = self.ends[device]
         due_ms = ends[0]
         heapreplace(ends, self.now_ms + wait_ms + takes_ms)
+        self._rest(at, demand, due_ms)
+
+    def hold(self, at: tuple[str, str], demand: Demand, until_ms: int) -> None:
+        """Let a task wait for a device of the person whose values it takes, until then at most."""
+        self.held += 1
+        self._rest(at, demand, until_ms)
+
+    def _rest(self, at: tuple[str, str], demand: Demand, due_ms: int) -> None:
         self.waiting[at] = None
         waits = self.waits.get(demand.key)
         if waits is None:

@@ -7,9 +7,10 @@ demand; a slot that becomes free goes to the queues, in the turns of `queues`. N
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Final
 from zlib import crc32
 
 import msgspec
@@ -41,6 +42,8 @@ from starloom.core.state.queues import ANY, enqueue, queueable
 from starloom.core.state.secret_needs import Needs, needs_of, withheld
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
 from starloom_protocol.records.fleet import Health
+from starloom_protocol.stream.authors import told_name, who
+from starloom_protocol.text.wording import listed
 from starloom_protocol.tools.profiles import TAB_OS, held_back_words, is_held_back
 from starloom_protocol.vocabulary import (
     CODES,
@@ -72,7 +75,16 @@ _THEN = {
 _FAILED, _SILENT = 1, 2
 """Why a device is avoided for a task: one that reported a failure still answers, one that was lost may not."""
 _Ranked = tuple[int, int, int, int, int, int]
-"""Avoided, trust, finish (0: as good as the best), minus its inputs there, load, index among the feasible by name."""
+"""Avoided, trust, finish (0: as good as the best), minus its inputs there, load, index among the feasible by name.
+
+A device of another person than those whose values a task takes has `_ELSEWHERE` or `_STRANGE` added to its trust.
+"""
+_ELSEWHERE, _STRANGE = 10, 20
+"""The ranks of a device that is nobody's own, as the demo devices are, and of one of another person."""
+HOLD_MS: Final = 30_000
+"""A task whose values were made on a person's device waits so long for one of that person before others take it."""
+_HELD_MOST: Final = 64
+"""So many tasks are held in a line; those behind them wait unseen, since none is longer ready."""
 _BY_LOAD: _Ranked = (0, 0, 0, 0, 0, 0)
 
 
@@ -290,6 +302,7 @@ def _look_over(fleet: Fleet, demand: Demand) -> None:
         idle = place + (_WHOLE * len(found) if sparing else 0)
         demand.feasible.append((device.id, fleet.offers[device.id].slots, sparing, idle))
     demand.spares = any(item[2] for item in demand.feasible)
+    demand.people = frozenset(who(device.let_in_by) for device in found)
     demand.free_seen = -1
     demand.places = {item[0]: place for place, item in enumerate(demand.feasible)}
     demand.paced.clear()
@@ -316,11 +329,13 @@ def pick(
     """Choose among the free capable devices; None if none is free, or a busy one should finish the task earlier.
 
     Ranked by: has not failed this task (one that was silent over it comes last), reliability (a probed one first), not
-    spared for its owner, expected finish, location of the inputs, least load, name. Reads `demand.free`, see `_free`.
+    spared for its owner, a device of those whose values it takes, expected finish, location of the inputs, least load,
+    name. Reads `demand.free`, see `_free`.
     """
     fleet, known = shard.fleet, demand.feasible
     doubted, used = fleet.health, fleet.used
     lying = inputs_of(constellation, spec) if spec.inputs else {}
+    homes = _homes(fleet, lying, demand.people) if lying else None
     whole = sum(size for _count, size in lying.values()) if lying else 0
     paced = paced_of(fleet, demand, size_of(whole) if whole else 0) if fleet.paces else None
     if not (record.attempt or lying or doubted or shard.settings.random_placement):
@@ -340,8 +355,14 @@ def pick(
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
         at_hand = lying.get(device, _NOTHING)[0] if lying else 0
+        if homes:
+            trust += _strangeness(fleet, device, homes)
         best.append((avoid.get(device, 0) if avoid else 0, trust, 0, -at_hand, load, place))
     if not best:
+        return None
+    if homes and min(best)[1] >= _STRANGE - 2 and _is_held(fleet, record, demand, turn, homes, avoid):
+        if not turn.silent:
+            turn.hold((constellation.name, spec.id), demand, record.since_ms + HOLD_MS)
         return None
     expects_ms: dict[int, int] = {}
     if paced is not None and turn.silent:
@@ -352,7 +373,7 @@ def pick(
         expected = _Expected(fleet, known, demand, paced, size_of(whole), whole if moving else 0, moving)
         best, expects_ms = _by_finish(best, expected)
         best.sort()
-        if not best[0][0] and best[0][1] == 0 and _may_wait(turn, constellation, demand, spec):
+        if not homes and not best[0][0] and best[0][1] == 0 and _may_wait(turn, constellation, demand, spec):
             waits_for = _better(turn, expected, best[0][5], avoid)
             if waits_for is not None:
                 turn.wait((constellation.name, spec.id), demand, *waits_for)
@@ -369,7 +390,49 @@ def pick(
     if why == _LEAST_BUSY and any(item[2] for item in best):
         why = _FIRST
     why += _courtesy(fleet, known, demand, chosen[5])
+    if homes:
+        why += _home_words(fleet, demand, device, homes)
     return Choice(device, others, why, repeatability, expects_ms.get(chosen[5], 0))
+
+
+def _homes(fleet: Fleet, lying: Collection[str], people: frozenset[str]) -> frozenset[str] | None:
+    """Return the people on whose devices the values of a task were made; None where all of `people` are among them."""
+    made_on = (fleet.devices.get(device) for device in lying)
+    homes = frozenset(who(device.let_in_by) for device in made_on if device is not None and device.let_in_by)
+    return homes if homes and not people <= homes else None
+
+
+def is_strange(fleet: Fleet, constellation: Constellation, spec: TaskSpec, device: str) -> bool:
+    """Tell whether a device is of another person than those on whose devices the values of a task were made."""
+    homes = _homes(fleet, inputs_of(constellation, spec), frozenset({who(fleet.devices[device].let_in_by)}))
+    return homes is not None and _strangeness(fleet, device, homes) == _STRANGE
+
+
+def _strangeness(fleet: Fleet, device: str, homes: Collection[str]) -> int:
+    """Return the rank of a device by the person of whom it is: values stay with the people who have them already."""
+    owner = who(fleet.devices[device].let_in_by)
+    return 0 if owner in homes else _STRANGE if owner else _ELSEWHERE
+
+
+def _is_held(
+    fleet: Fleet, record: TaskRecord, demand: Demand, turn: PlacementPass, homes: Collection[str], avoid: Container[str]
+) -> bool:
+    """Tell whether a task waits for a busy device of the people who have its values, though one of others is free."""
+    if not turn.silent and turn.now_ms >= record.since_ms + HOLD_MS:
+        return False
+    return any(
+        fleet.used.get(device, 0) >= slots and device not in avoid and not _strangeness(fleet, device, homes)
+        for device, slots, _sparing, _idle in demand.feasible
+    )
+
+
+def _home_words(fleet: Fleet, demand: Demand, device: str, homes: Collection[str]) -> str:
+    """Return the words on the person of whose device a task takes values, where devices of others could have it."""
+    names = listed(sorted(map(told_name, homes)))
+    if not _strangeness(fleet, device, homes):
+        return f", and it is of {names}, whose values it takes"
+    could = any(not _strangeness(fleet, item[0], homes) for item in demand.feasible)
+    return f", and no device of {names}, whose values it takes, {'was free' if could else 'can do it'}"
 
 
 def _drawn(
@@ -694,6 +757,8 @@ def _from_line(
         choice = pick(shard, constellation, spec, record, demand, turn)
         if choice is None:
             set_aside.append(entry)
+            if turn.held and len(set_aside) >= _HELD_MOST:
+                break
             continue
         del queued[at]
         found = constellation, spec, record, choice

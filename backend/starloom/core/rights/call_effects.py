@@ -31,6 +31,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
+from starloom_protocol.tools.ways_back import way_back
 from starloom_protocol.values import canonical, list_key, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Gate, Op, Repeatability
 
@@ -47,6 +48,8 @@ PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "target", "tickets"
 _BESIDE: Final = frozenset({"any_exit", "device_name", "timeout_s"})
 """Arguments that change nothing about the work of a program."""
 
+FILES_WRITE: Final = "files:write"
+"""The grant of the tools that change files in the folders of a device."""
 TRASH: Final = "fs.trash"
 ROTATE: Final = "archive.rotate"
 """It chooses which backups go into the trash: those beyond the last `keep`."""
@@ -381,6 +384,21 @@ def overwriting_words(spec: TaskSpec) -> str:
         return ""
     where = f" at {few([quoted(_short(place)) for place in places], _WORDS_MOST)}" if places else ""
     return f"overwrite files that are there already{where}"
+
+
+def stays_words(specs: Iterable[TaskSpec], offers: Offers) -> str:
+    """Return, in words, which calls write files in a way that no undo takes back; empty if there is none."""
+    found = [
+        spec.id
+        for spec in specs
+        if spec.key is None
+        and way_back(spec) is None
+        and (
+            spec.files_out
+            or any(offer.grant == FILES_WRITE and CHANGING & {*offer.effects} for offer in offers(spec.tool or ""))
+        )
+    ]
+    return f"An undo will not take back the files of {few(found, _WORDS_MOST)}." if found else ""
 
 
 def _written_place(args: str) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from starloom.core.placement.device_conditions import spared
 from starloom.core.placement.pace import index_of, inputs_of, p90_ms, size_of
-from starloom.core.placement.selection import elsewhere
+from starloom.core.placement.selection import elsewhere, is_strange
 from starloom.core.rights.budgets import used_up
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.run.recovery import attempts_most
@@ -82,6 +82,7 @@ def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         for device in elsewhere(shard, constellation, spec, first.device)
         if fleet.used.get(device, 0) < fleet.offers[device].slots
         if not fleet.devices[device].quarantined and not fleet.devices[device].demo
+        if not is_strange(fleet, constellation, spec, device)
     ]
     if not free:
         work.ignore("no other device is free for a hedge")

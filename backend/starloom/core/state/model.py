@@ -432,7 +432,8 @@ class Demand:
     `free_seen`. If several constellations wait, `usual` and `longest` are heaps over them, kept by `queues`;
     `pushed` has the newest entry of each in `usual`, `aged` those with an entry in `longest`.
 
-    `places` has the positions of the feasible devices, `paced`, by size class, their expected times. While all of its
+    `people` are those of whom the feasible devices are, `places` has the positions of these, `paced`, by size class,
+    their expected times. While all of its
     tasks wait for better devices than the free ones, `rested` describes the fleet at that time, until `rests_until_ms`
     at most.
     """
@@ -449,6 +450,7 @@ class Demand:
         "needs",
         "owner",
         "paced",
+        "people",
         "places",
         "pushed",
         "rested",
@@ -478,6 +480,7 @@ class Demand:
         self.revision = -1
         self.fleet_seen = -1
         self.paced: dict[int, Any] = {}
+        self.people: frozenset[str] = frozenset()
         self.places: dict[str, int] = {}
         self.rested: tuple[int, ...] = ()
         self.rests_until_ms = 0

@@ -19,11 +19,13 @@ from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
 from starloom.core.placement.selection import Candidate, is_beyond_grants, judge_device, selects
 from starloom.core.rights.call_effects import (
+    FILES_WRITE,
     effects_of_call,
     effects_of_task,
     offers_in,
     overwriting_words,
     specs_by_rules,
+    stays_words,
 )
 from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.rights.first_folders import first_folders
@@ -55,6 +57,7 @@ from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, ForEach, RuleRecord, Selector, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
+from starloom_protocol.stream.authors import who
 from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
@@ -69,7 +72,6 @@ from starloom_protocol.vocabulary import (
     Repeatability,
 )
 
-FILES_WRITE = "files:write"
 _THE_HUB = "the hub itself does it"
 _ANY = Selector()
 _FOLDERS_MOST = 4
@@ -230,6 +232,7 @@ def preview(
             *(unable[task].reason for task in unable if task in perhaps),
             *(item.reason for item in faults),
             *(f"{spec.id} may {over}." for spec in plan.specs if (over := overwriting_words(spec))),
+            *([stays] if (stays := stays_words(plan.specs, offers_in(placed))) else []),
             *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
         ),
         secrets=flows,
@@ -398,7 +401,8 @@ def _task(
         person=None,
         each=each,
         device=placed.device,
-        why=f"{placed.why}{_folder_words(spec, devices, fleet)}{_time_words(spec)}{_other_words(spec)}",
+        why=f"{placed.why}{_home_words(spec, placed, fleet)}{_folder_words(spec, devices, fleet)}{_time_words(spec)}"
+        f"{_other_words(spec)}",
         devices=tuple(names),
         alternatives=tuple(
             (fleet.devices[item.device].name, _capable(item), item.words)
@@ -510,6 +514,14 @@ def _look(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = Non
     judged = [(device, judge_device(fleet, device, tool, selector, needs)) for device in ordered]
     asked = [found for device, found in judged if selects(selector, device, dict(fleet.tools.get(device.id, {})))]
     return asked or [found for _, found in judged]
+
+
+def _home_words(spec: TaskSpec, placed: _Placed, fleet: Fleet) -> str:
+    """Return the words on a task that takes values, where devices of several people could have it."""
+    able = {who(fleet.devices[item.device].let_in_by) for item in placed.looked if _capable(item)}
+    if not spec.inputs or len(able - {""}) < 2:
+        return ""
+    return ", on a device of the person on whose device its values are made, while one can"
 
 
 def _one(spec: TaskSpec, fleet: Fleet, needs: Needs | None) -> _Placed:

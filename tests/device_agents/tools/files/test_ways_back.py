@@ -1,0 +1,134 @@
+"""The way back that the hub knows of each tool that changes files, on a real folder: an undo gives back all bytes."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.work.registry import all_tools
+from starloom_protocol.records.entities import FileOut, OtherCall, TaskSpec, UndoCall
+from starloom_protocol.tools.ways_back import OF_TOOLS, way_back
+from starloom_protocol.values import parse, point
+from starloom_protocol.vocabulary import Effect
+from tests.device_agents.tools.conftest import Device
+from tests.device_agents.tools.files.test_undoing import NEW, OLD, outside_the_trash
+
+Call = tuple[str, dict[str, Any]]
+
+
+def _text(_: Device) -> Call:
+    return "fs.write", {"path": "in/file", "text": NEW}
+
+
+def _files(device: Device) -> Call:
+    return "fs.write", {"files": [device.store.take(NEW.encode(), name="file")], "under": "in"}
+
+
+def _folders(_: Device) -> Call:
+    return "fs.write", {"folders": [{"path": "made/empty"}], "name_by": "path"}
+
+
+def _artifact(device: Device) -> Call:
+    return "artifact.get", {"artifact": device.store.take(NEW.encode()), "to": "in/file"}
+
+
+def _copy(_: Device) -> Call:
+    return "fs.copy", {"path": "from", "to": "in/file"}
+
+
+def _copied_folder(_: Device) -> Call:
+    return "fs.copy", {"path": "more", "to": "in"}
+
+
+def _trash(_: Device) -> Call:
+    return "fs.trash", {"paths": ["in/file", "more"]}
+
+
+def _unpack(device: Device) -> Call:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        about = tarfile.TarInfo("inner/file")
+        about.size = len(NEW)
+        archive.addfile(about, io.BytesIO(NEW.encode()))
+    return "archive.unpack", {"files": [device.store.take(packed.getvalue(), name="packed.tar")], "under": "unpacked"}
+
+
+CLASHING = [_text, _files, _artifact, _copy, _copied_folder]
+
+
+def undone(device: Device, tool: str, result: Any) -> Any:
+    call = way_back(TaskSpec(changed_in=0, id="a", tool=tool))
+    assert call is not None
+    given = {name: point(result, pointer) for name, pointer in call.outputs.items()}
+    return device.call(call.tool, **parse(call.args), **given)
+
+
+@pytest.fixture
+def filled(device: Device) -> Device:
+    for path in ("in/file", "more/other", "more/file"):
+        device.write(path, f"{OLD} {path}")
+    device.write("from", NEW)
+    return device
+
+
+@pytest.mark.parametrize("on_clash", ["fail", "rename", "replace", None])
+@pytest.mark.parametrize("taken", [True, False], ids=["taken", "free"])
+@pytest.mark.parametrize("write", CLASHING)
+def test_each_on_clash_is_taken_back_to_the_byte(
+    write: Callable[[Device], Call], taken: bool, on_clash: str | None, filled: Device
+) -> None:
+    tool, args = write(filled)
+    if not taken:
+        (filled.folder / "in/file").unlink()
+    clash = {} if on_clash is None else {"on_clash": on_clash}
+    before = outside_the_trash(filled)
+    if tool == "fs.copy" and on_clash == "rename":
+        with pytest.raises(msgspec.ValidationError, match="on_clash"):
+            filled.call(tool, **args, **clash)
+        return
+    if taken and (on_clash == "fail" or (tool == "fs.copy" and on_clash is None)):
+        with pytest.raises(ToolFailed, match="exists with other contents"):
+            filled.call(tool, **args, **clash)
+        assert outside_the_trash(filled) == before
+        return
+    result = filled.call(tool, **args, **clash)
+    assert outside_the_trash(filled) != before
+    for _ in range(2):
+        undone(filled, tool, result)
+        assert outside_the_trash(filled) == before
+
+
+@pytest.mark.parametrize("write", [_trash, _unpack, _folders])
+def test_what_was_trashed_or_made_is_taken_back(write: Callable[[Device], Call], filled: Device) -> None:
+    tool, args = write(filled)
+    before = outside_the_trash(filled), (filled.folder / "made").exists()
+    result = filled.call(tool, **args)
+    for _ in range(2):
+        undone(filled, tool, result)
+    assert outside_the_trash(filled) == before[0]
+    assert not (filled.folder / "made/empty").exists()
+
+
+def test_each_tool_that_changes_files_has_a_way_back_or_is_named_here() -> None:
+    """A move that an earlier attempt had done tells nothing, and an undo of a restore would trash what it gave back."""
+    changing = {tool.name for tool in all_tools() if tool.grant == "files:write" and Effect.WRITE in tool.effects}
+    assert changing - set(OF_TOOLS) == {"fs.move", "fs.restore"}
+    assert set(OF_TOOLS) <= changing
+
+
+def test_a_task_that_does_more_than_its_tool_tells_has_no_way_back() -> None:
+    own = UndoCall(tool="t.back")
+    assert way_back(TaskSpec(changed_in=0, id="a", tool="fs.write", undo=own)) == own
+    more: list[dict[str, Any]] = [
+        {"files_out": [FileOut(output="/x", to="x")]},
+        {"any_of": [OtherCall(tool="fs.copy")]},
+        {"undoes": "b"},
+    ]
+    for fields in more:
+        assert way_back(TaskSpec(changed_in=0, id="a", tool="fs.write", **fields)) is None
