@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { StreamModel } from "../stream/stream.ts";
-import type { StreamEvent, TaskSpec } from "../types.ts";
+import type { RuleRecord, StreamEvent, TaskSpec } from "../types.ts";
 import { changingCalls, goneDevices, planInShort, planLineText, shownEffects } from "./planInShort.ts";
 
 const tools = [
@@ -106,6 +106,26 @@ describe("a plan in short", () => {
       "attic-nas, vm: writes",
     ]);
     expect(changingCalls(specs, fleet()).map((call) => call.device)).toEqual(["vm", "attic-nas, vm"]);
+  });
+
+  it("has the devices of a group in the order of their names", () => {
+    const any = ["nas-10", "nas-2", "atlas"].map((name) => ({ name }));
+    const specs = [task("keep", { tool: "fs.write", device: { any }, args: "{}" })];
+    expect(planInShort(specs, fleet())[0]?.device).toBe("atlas, nas-2, nas-10");
+    expect(changingCalls(specs, fleet())[0]?.device).toBe("atlas, nas-2, nas-10");
+  });
+
+  it("lists the calls that a rule may add", () => {
+    const spec = task("again", { tool: "fs.write", device: { name: "vm" }, args: '{"under":"Copies"}' });
+    const edit = [
+      { op: "set_args", id: "list", args: "{}" },
+      { op: "add_task", spec },
+      { op: "add_task", spec: task("look", { tool: "fs.find", args: "{}" }) },
+    ];
+    const rule = { name: "repeat", operations: JSON.stringify(edit) } as RuleRecord;
+    const found = changingCalls([], fleet(), [rule]);
+    expect(found.map(({ task, device, rule }) => [task, device, rule])).toEqual([["again", "vm", "repeat"]]);
+    expect(planInShort([], fleet(), [rule]).map(({ device }) => device)).toContain("vm");
   });
 
   it("lists the calls that do more than read, with their arguments", () => {
