@@ -79,7 +79,10 @@ export function planInShort(
     for (const place of places) line.places.add(place);
     lines.set(device, line);
   }
-  return [...lines].map(([device, { effects, places }]) => ({
+  const named = [...lines].sort(
+    ([one], [other]) => Number(one === UNKNOWN) - Number(other === UNKNOWN) || byName(one, other),
+  );
+  return named.map(([device, { effects, places }]) => ({
     device,
     effects: [...effects],
     places: [...places].slice(0, PLACES_MAX),
@@ -171,7 +174,7 @@ interface CallLine {
 const ARGS_CHARS_MAX = 2000;
 
 /**
- * The calls that do more than read, in the order of the plan and then of its rules: a yes to the plan is one to what a
+ * The calls that do more than read, by name, those of the plan and then those of its rules: a yes to the plan is one to what a
  * rule adds. A group stands for its calls.
  */
 export function changingCalls(
@@ -194,7 +197,8 @@ export function changingCalls(
     const device = deviceOf(spec, fleet, all);
     lines.push({ task: spec.id, tool: spec.tool, device, effects, args: readable(shown), rule: spec.rule });
   }
-  return lines;
+  // The records of a plan come in no order.
+  return lines.sort((one, other) => Number(!!one.rule) - Number(!!other.rule) || byName(one.task, other.task));
 }
 
 /** `reads, writes: Keepsakes`. */
