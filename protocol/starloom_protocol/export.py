@@ -204,9 +204,9 @@ def _codes() -> Iterator[str]:
 def _tables() -> Iterator[str]:
     yield ""
     yield "/** The subject and the words of each kind of event; `%` stands for the thing that it is about. */"
-    yield "export interface KindRow { category: Category; words: string; housekeeping: boolean }"
+    yield "export interface KindRow { category: Category; words: string; housekeeping: boolean; own?: string }"
     yield "export const KINDS: Record<EventKind, KindRow> = {"
-    yield from (f"  {kind}: {_json(asdict(row))}," for kind, row in events.KINDS.items())
+    yield from (f"  {kind}: {_json(_without_empty(asdict(row)))}," for kind, row in events.KINDS.items())
     yield "};"
     yield ""
     yield "/** How a task's state is shown: every state with every reason, checked or not. */"
@@ -216,6 +216,10 @@ def _tables() -> Iterator[str]:
     yield "export const PRESENTATION: readonly PresentationRow[] = ["
     yield from (f"  {_json(row)}," for row in presentation_rows())
     yield "];"
+
+
+def _without_empty(row: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if value != ""}
 
 
 def _browsers() -> Iterator[str]:

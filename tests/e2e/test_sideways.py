@@ -96,6 +96,9 @@ def test_graph_is_fitted_again_when_the_window_turns(page: Page, sample: Seen, s
     page.locator(".flow:not(.unfitted)").wait_for()
     expect(page.locator(".dock.shut")).to_be_visible()
     screens.snap(page, "sideways-graph.png")
+    canvas = page.locator(".canvas").bounding_box()
+    assert canvas
+    assert canvas["y"] < 100, "one line for the answer and its counts is left of the bars above the graph"
     low = zoom.inner_text()
     assert int(low.split()[0]) >= 30
     page.set_viewport_size(DESK)

@@ -2401,7 +2401,7 @@ export const CODES: Record<Code, CodeInfo> = {
 };
 
 /** The subject and the words of each kind of event; `%` stands for the thing that it is about. */
-export interface KindRow { category: Category; words: string; housekeeping: boolean }
+export interface KindRow { category: Category; words: string; housekeeping: boolean; own?: string }
 export const KINDS: Record<EventKind, KindRow> = {
   principal_added: {"category": "access", "words": "added a person", "housekeeping": false},
   role_given: {"category": "access", "words": "gave a person another role", "housekeeping": false},
@@ -2424,7 +2424,7 @@ export const KINDS: Record<EventKind, KindRow> = {
   device_forgotten: {"category": "devices", "words": "forgot %", "housekeeping": false},
   device_full: {"category": "devices", "words": "has a full disk", "housekeeping": false},
   device_has_room: {"category": "devices", "words": "has room on its disk again", "housekeeping": false},
-  device_joined: {"category": "devices", "words": "let % join", "housekeeping": false},
+  device_joined: {"category": "devices", "words": "let % join", "housekeeping": false, "own": "joined"},
   device_labelled: {"category": "devices", "words": "changed the labels of %", "housekeeping": false},
   device_left: {"category": "devices", "words": "left the hub", "housekeeping": false},
   device_offer: {"category": "devices", "words": "listed its tools", "housekeeping": false},

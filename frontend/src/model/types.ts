@@ -67,6 +67,7 @@ export type {
   WhyRow,
 } from "../generated/api.ts";
 export type {
+  AddTask,
   Answer,
   AnswerItem,
   Attempt,

@@ -211,11 +211,15 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KindRow:
-    """`housekeeping`: a step of the engine itself, which the log has and the record of activity leaves out."""
+    """`housekeeping`: a step of the engine itself, which the log has and the record of activity leaves out.
+
+    `own`: the words where the thing that it is about did it.
+    """
 
     category: Category
     words: str
     housekeeping: bool = False
+    own: str = ""
 
 
 KINDS: Final[dict[EventKind, KindRow]] = {
@@ -240,7 +244,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.DEVICE_FORGOTTEN: KindRow(Category.DEVICES, "forgot %"),
     EventKind.DEVICE_FULL: KindRow(Category.DEVICES, "has a full disk"),
     EventKind.DEVICE_HAS_ROOM: KindRow(Category.DEVICES, "has room on its disk again"),
-    EventKind.DEVICE_JOINED: KindRow(Category.DEVICES, "let % join"),
+    EventKind.DEVICE_JOINED: KindRow(Category.DEVICES, "let % join", own="joined"),
     EventKind.DEVICE_LABELLED: KindRow(Category.DEVICES, "changed the labels of %"),
     EventKind.DEVICE_LEFT: KindRow(Category.DEVICES, "left the hub"),
     EventKind.DEVICE_OFFER: KindRow(Category.DEVICES, "listed its tools"),

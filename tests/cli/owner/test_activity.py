@@ -29,6 +29,7 @@ def test_rows_say_who_did_what_and_where_by_names(hub: StubHub) -> None:
         row(5, note="sold"),
         row(4, by="", by_name="", kind="task_succeeded", **of_a_plan, files=["a.jpg", "b.jpg"], files_count=7),
         row(3, by="device:d-1", by_name="nas", kind="device_online"),
+        row(3, by="device:d-1", by_name="nas", kind="device_joined"),
         row(2, kind="token_revoked", about="3" * 20, about_name=""),
         row(1, kind="of_a_later_version", about="d-2", about_name="laptop"),
     ]
@@ -39,6 +40,7 @@ def test_rows_say_who_did_what_and_where_by_names(hub: StubHub) -> None:
         "ann revoked nas: sold",
         "the hub finished copy; changed a.jpg, b.jpg and 5 more  (Copy a folder, c-1)",
         "nas came online",
+        "nas joined",
         "ann revoked a token",
         "ann of a later version laptop",
     ]

@@ -116,6 +116,8 @@ def _told(row: ActivityRow) -> str:
     about = row["about_name"] or ("" if _ID.fullmatch(row["about"]) else row["about"])
     kind = row["kind"]
     words = KINDS[EventKind(kind)].words if kind in set(EventKind) else kind.replace("_", " ")
+    if row["by"] == f"device:{row['about']}" and kind in set(EventKind):
+        words = KINDS[EventKind(kind)].own or words
     done = words.replace("%", about) if about else _WITHOUT_NAME.sub("", words)
     if about and "%" not in words and about != row["by_name"]:
         done += f" {about}"

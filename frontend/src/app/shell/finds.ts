@@ -23,13 +23,16 @@ export interface PaletteEntry {
 const PAUSE_MS = 150;
 const OF_A_KIND_MAX = 6;
 
+/** The dots behind a name, which say that more is asked before anything is done; they are typed in either form. */
+const DOTS = /(?:\u2026|\.{1,3})$/;
+
 /** Whether an entry has every word, in its name or beside it. */
 export function hasWords(entry: PaletteEntry, words: string): boolean {
   const text = `${entry.group} ${entry.label} ${entry.note ?? ""}`.toLowerCase();
   return words
     .toLowerCase()
     .split(/\s+/)
-    .every((part) => text.includes(part));
+    .every((part) => text.includes(part.replace(DOTS, "")));
 }
 
 /** What the hub and the fleet have for these words; with none, the newest constellations and no request. */

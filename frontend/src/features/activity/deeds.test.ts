@@ -56,6 +56,10 @@ describe("a deed in words", () => {
       "came online: wolke7",
     );
     expect(said({ kind: "device_drain", category: "devices", about: "d-1", by: "person:ann" })).toBe("drained wolke7");
+    expect(said({ kind: "device_joined", category: "devices", about: "d-1" })).toBe("joined");
+    expect(said({ kind: "device_joined", category: "devices", about: "d-1", by: "person:ann" })).toBe(
+      "let wolke7 join",
+    );
   });
   it("names a proposed recipe by its title, and shows the id of none", () => {
     const about = "47bd".repeat(6);

@@ -63,7 +63,8 @@ export function deedText(deed: ActivityRow, nameOf: (device: string) => string):
   // A device by the name that the page knows; the holder of a token or link as the hub tells it.
   const about = deed.about.startsWith("d-") ? nameOf(deed.about) : deed.about_name || deed.about;
   const row = (KINDS as Partial<Record<string, KindRow>>)[deed.kind];
-  const told = row?.words ?? deed.kind.replaceAll("_", " ");
+  const own = deed.by === `device:${deed.about}`;
+  const told = (own && row?.own) || (row?.words ?? deed.kind.replaceAll("_", " "));
   // Ids of sessions, tokens, constellations, join codes and proposals say nothing to a person; what is about them stands in the note.
   const named =
     about &&
@@ -72,7 +73,6 @@ export function deedText(deed: ActivityRow, nameOf: (device: string) => string):
     (OF_TASKS.has(deed.category) || !AN_ID.test(about)) &&
     (deed.category !== "access" || deed.about_name || deed.kind.startsWith("secret_"));
   const bare = told.replace(/ (?:(?:of|for|at|during|about|with) )?%/, "");
-  const own = deed.by === `device:${deed.about}`;
   // The id of a task is often a plain word: in quotes it reads as a name.
   const said = OF_TASKS.has(deed.category) && !deed.about.startsWith("d-") ? `\u201c${about}\u201d` : about;
   const text = !named ? bare : told.includes("%") ? told.replace("%", () => said) : own ? told : `${told}: ${said}`;

@@ -48,9 +48,11 @@ export function DeviceTable(props: {
                     <span className="row wrap named">
                       <span className="tag">{view.tag}</span>
                       <b className="strong nowrap">{view.device.name}</b>
+                    </span>
+                    <span className="row">
+                      <span className="small dim cut">{osOf(view)}</span>
                       {view.device.demo && <span className="chip demo">demo</span>}
                     </span>
-                    <span className="small dim cut">{osOf(view)}</span>
                   </span>
                 </Link>
               </td>

@@ -107,6 +107,9 @@ export function HomePage() {
                 <header>
                   <h2>{mine.whyNot ? "Waits for an approver" : "Needs you"}</h2>
                   <span className="dim">{needs.count}</span>
+                  <Link className="link small end" href="/inbox">
+                    Inbox
+                  </Link>
                 </header>
                 {needs.items.map((need) => (
                   <QuestionCard

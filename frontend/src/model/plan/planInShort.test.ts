@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { StreamModel } from "../stream/stream.ts";
-import type { StreamEvent, TaskSpec } from "../types.ts";
+import type { RuleRecord, StreamEvent, TaskSpec } from "../types.ts";
 import { changingCalls, goneDevices, planInShort, planLineText, shownEffects } from "./planInShort.ts";
 
 const tools = [
@@ -85,7 +85,7 @@ describe("a plan in short", () => {
       "attic-nas, vm: reads, writes: Copies",
       "A device that is chosen when it begins: writes",
     ]);
-    expect(changingCalls(specs, fleet()).map((call) => call.device)[0]).toBe("attic-nas, vm");
+    expect(changingCalls(specs, fleet()).map((call) => call.device)).toContain("attic-nas, vm");
   });
 
   it("names the device of a call that follows a list made on another one", () => {
@@ -102,10 +102,33 @@ describe("a plan in short", () => {
     ];
     expect(planInShort(specs, fleet()).map((line) => `${line.device}: ${planLineText(line)}`)).toEqual([
       "attic-nas: reads",
-      "vm: writes: Copies",
       "attic-nas, vm: writes",
+      "vm: writes: Copies",
     ]);
     expect(changingCalls(specs, fleet()).map((call) => call.device)).toEqual(["vm", "attic-nas, vm"]);
+  });
+
+  it("has the devices of a group in the order of their names", () => {
+    const any = ["nas-10", "nas-2", "atlas"].map((name) => ({ name }));
+    const specs = [task("keep", { tool: "fs.write", device: { any }, args: "{}" })];
+    expect(planInShort(specs, fleet())[0]?.device).toBe("atlas, nas-2, nas-10");
+    expect(changingCalls(specs, fleet())[0]?.device).toBe("atlas, nas-2, nas-10");
+    const each = ["vm", "attic-nas"].map((name) => task(name, { tool: "fs.write", device: { name }, args: "{}" }));
+    expect(planInShort(each, fleet()).map(({ device }) => device)).toEqual(["attic-nas", "vm"]);
+    expect(changingCalls(each, fleet()).map(({ task }) => task)).toEqual(["attic-nas", "vm"]);
+  });
+
+  it("lists the calls that a rule may add", () => {
+    const spec = task("again", { tool: "fs.write", device: { name: "vm" }, args: '{"under":"Copies"}' });
+    const edit = [
+      { op: "set_args", id: "list", args: "{}" },
+      { op: "add_task", spec },
+      { op: "add_task", spec: task("look", { tool: "fs.find", args: "{}" }) },
+    ];
+    const rule = { name: "repeat", operations: JSON.stringify(edit) } as RuleRecord;
+    const found = changingCalls([], fleet(), [rule]);
+    expect(found.map(({ task, device, rule }) => [task, device, rule])).toEqual([["again", "vm", "repeat"]]);
+    expect(planInShort([], fleet(), [rule]).map(({ device }) => device)).toContain("vm");
   });
 
   it("lists the calls that do more than read, with their arguments", () => {
@@ -121,8 +144,8 @@ describe("a plan in short", () => {
       fleet(),
     );
     expect(found.map(({ task, device, args }) => [task, device, args.length])).toEqual([
-      ["keep", "vm", 18],
       ["each", "Each device", 2000 + " ... (3011 characters)".length],
+      ["keep", "vm", 18],
     ]);
   });
 

@@ -6,11 +6,11 @@
 import { isRow } from "../answer/table.ts";
 import { nameOfDevice } from "../fleet/fleet.ts";
 import type { StreamModel } from "../stream/stream.ts";
-import type { Device, Offer, TaskSpec } from "../types.ts";
+import type { AddTask, Device, Offer, RuleRecord, TaskSpec } from "../types.ts";
 import { known } from "../words/known.ts";
 import { readable } from "../words/readable.ts";
 
-interface PlanLine {
+export interface PlanLine {
   device: string;
   effects: string[];
   /** Folders, files and addresses that its tasks name, the first first. */
@@ -45,12 +45,30 @@ const VERBS: Record<string, string> = {
 /** The effect of a call whose write can be taken back from the trash. */
 export const TO_THE_TRASH = "moves to the trash";
 const EACH = "Each device";
+const byName = new Intl.Collator("en", { numeric: true }).compare;
 
-export function planInShort(specs: Iterable<TaskSpec>, fleet: StreamModel): PlanLine[] {
+/** A task as the plan has it, or as a rule of the plan may add it. */
+type Planned = TaskSpec & { rule?: string };
+
+const ofPlan = (specs: Iterable<TaskSpec>, rules: Iterable<RuleRecord>): Planned[] => [
+  ...specs,
+  ...[...rules].flatMap(({ name, operations }) =>
+    (JSON.parse(operations) as AddTask[])
+      .filter(({ op }) => op === "add_task")
+      .map(({ spec }) => ({ ...spec, rule: name })),
+  ),
+];
+
+export function planInShort(
+  specs: Iterable<TaskSpec>,
+  fleet: StreamModel,
+  rules: Iterable<RuleRecord> = [],
+): PlanLine[] {
   const lines = new Map<string, { effects: Set<string>; places: Set<string> }>();
   const offers = fleet.kind<Offer>("offer");
-  const all = new Map([...specs].map((spec) => [spec.id, spec]));
-  for (const spec of all.values()) {
+  const planned = ofPlan(specs, rules);
+  const all = new Map(planned.map((spec) => [spec.id, spec]));
+  for (const spec of planned) {
     if (!spec.tool) continue;
     const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
     const places = [...placesIn(spec.args ?? "{}"), ...firstFolder(spec, fleet)];
@@ -61,7 +79,10 @@ export function planInShort(specs: Iterable<TaskSpec>, fleet: StreamModel): Plan
     for (const place of places) line.places.add(place);
     lines.set(device, line);
   }
-  return [...lines].map(([device, { effects, places }]) => ({
+  const named = [...lines].sort(
+    ([one], [other]) => Number(one === UNKNOWN) - Number(other === UNKNOWN) || byName(one, other),
+  );
+  return named.map(([device, { effects, places }]) => ({
     device,
     effects: [...effects],
     places: [...places].slice(0, PLACES_MAX),
@@ -79,12 +100,12 @@ function deviceOf(spec: TaskSpec, fleet: StreamModel, all: ReadonlyMap<string, T
   return over ? namesIn(over, fleet).join(", ") || EACH : UNKNOWN;
 }
 
-/** The devices that a selector names one by one; none where any of its parts names none. */
+/** The devices that a selector names one by one, by name; none where any of its parts names none. */
 function namesIn({ id, name, any }: NonNullable<TaskSpec["device"]>, fleet: StreamModel): string[] {
   if (id) return [nameOfDevice(fleet, id)];
   if (name) return [name];
   const each = (any ?? []).map((one) => namesIn(one, fleet));
-  return each.every((names) => names.length > 0) ? [...new Set(each.flat())] : [];
+  return each.every((names) => names.length > 0) ? [...new Set(each.flat())].sort(byName) : [];
 }
 
 /** The effects of a call as a person reads them: a write that is a move to the trash is called that. */
@@ -146,16 +167,26 @@ interface CallLine {
   effects: string[];
   /** The arguments as they are sent, cut at `ARGS_CHARS_MAX`. */
   args: string;
+  /** The rule that may add it; undefined for a call of the plan itself. */
+  rule: string | undefined;
 }
 
 const ARGS_CHARS_MAX = 2000;
 
-/** The calls that do more than read, in the order of the plan. A group stands for its calls. */
-export function changingCalls(specs: Iterable<TaskSpec>, fleet: StreamModel): CallLine[] {
+/**
+ * The calls that do more than read, by name, those of the plan and then those of its rules: a yes to the plan is one to what a
+ * rule adds. A group stands for its calls.
+ */
+export function changingCalls(
+  specs: Iterable<TaskSpec>,
+  fleet: StreamModel,
+  rules: Iterable<RuleRecord> = [],
+): CallLine[] {
   const offers = fleet.kind<Offer>("offer");
   const lines: CallLine[] = [];
-  const all = new Map([...specs].map((spec) => [spec.id, spec]));
-  for (const spec of all.values()) {
+  const planned = ofPlan(specs, rules);
+  const all = new Map(planned.map((spec) => [spec.id, spec]));
+  for (const spec of planned) {
     // A child of a group has a key; its group is in the list.
     if (!spec.tool || spec.key != null || spec.look) continue;
     const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
@@ -163,9 +194,11 @@ export function changingCalls(specs: Iterable<TaskSpec>, fleet: StreamModel): Ca
     const args = spec.args ?? "{}";
     const shown =
       args.length > ARGS_CHARS_MAX ? `${args.slice(0, ARGS_CHARS_MAX)} ... (${args.length} characters)` : args;
-    lines.push({ task: spec.id, tool: spec.tool, device: deviceOf(spec, fleet, all), effects, args: readable(shown) });
+    const device = deviceOf(spec, fleet, all);
+    lines.push({ task: spec.id, tool: spec.tool, device, effects, args: readable(shown), rule: spec.rule });
   }
-  return lines;
+  // The records of a plan come in no order.
+  return lines.sort((one, other) => Number(!!one.rule) - Number(!!other.rule) || byName(one.task, other.task));
 }
 
 /** `reads, writes: Keepsakes`. */

@@ -1,5 +1,6 @@
 /** The strip under the answer: how many stand where, and which devices are in use. Every number filters the list. */
-import { deviceShown, devices } from "../../../model/fleet/fleet.ts";
+import { useState } from "react";
+import { type DeviceView, deviceShown, devices } from "../../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { Tally } from "../../../model/tasks/tally.ts";
 import type { Count } from "../../../model/words/presentation.ts";
@@ -36,7 +37,7 @@ export function Summary({ counts, tally, fleet, onFilter }: SummaryProps) {
           </button>
         ))}
       </span>
-      <span className="end row only-wide">{usedDevices(tally, fleet)}</span>
+      <UsedDevices tally={tally} fleet={fleet} />
     </div>
   );
 }
@@ -50,10 +51,19 @@ function mergeDone(counts: Count[]): Count[] {
   return [{ shown: first.shown, count: done.reduce((sum, count) => sum + count.count, 0) }, ...rest];
 }
 
-function usedDevices({ onDevices }: Tally, fleet: StreamModel) {
-  const known = [...devices(fleet).values()].filter((view) => onDevices.has(view.id));
-  return known.slice(0, 4).map((view) => {
-    const count = onDevices.get(view.id)?.working ?? 0;
+/** So many devices stand beside the counts at once; the others follow on a press. */
+const DEVICES_MAX = 4;
+
+/** The devices in use, those at work first. */
+export function UsedDevices({ tally: { onDevices }, fleet }: { tally: Pick<Tally, "onDevices">; fleet: StreamModel }) {
+  const [open, setOpen] = useState(false);
+  const working = ({ id }: DeviceView) => onDevices.get(id)?.working ?? 0;
+  const known = [...devices(fleet).values()]
+    .filter((view) => onDevices.has(view.id))
+    .sort((one, other) => working(other) - working(one));
+  const more = known.length - DEVICES_MAX;
+  const chips = (open ? known : known.slice(0, DEVICES_MAX)).map((view) => {
+    const count = working(view);
     const shown = deviceShown(view, count);
     return (
       <span key={view.id} className={shown.stuck ? `chip toned tone-${shown.tone}` : "chip"} title={shown.word}>
@@ -66,4 +76,14 @@ function usedDevices({ onDevices }: Tally, fleet: StreamModel) {
       </span>
     );
   });
+  return (
+    <span className={`end row only-wide ${open ? "wrap" : ""}`}>
+      {chips}
+      {more > 0 && (
+        <button type="button" className="chip out" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Fewer" : `and ${more} more`}
+        </button>
+      )}
+    </span>
+  );
 }

@@ -1,7 +1,15 @@
 /** The request's words, and what its plan does where, for an approval that is read away from its plan. */
 import { useFleet, useStream } from "../../../app/workspace/context.ts";
-import { changingCalls, effectWords, goneDevices, planInShort, planLineText } from "../../../model/plan/planInShort.ts";
+import {
+  changingCalls,
+  effectWords,
+  goneDevices,
+  type PlanLine,
+  planInShort,
+  planLineText,
+} from "../../../model/plan/planInShort.ts";
 import { head, specs } from "../../../model/tasks/selectors.ts";
+import type { RuleRecord } from "../../../model/types.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 
 const LINES_MAX = 6;
@@ -14,9 +22,10 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
   const model = useStream(constellation);
   const fleet = useFleet();
   const request = head(model)?.request;
-  const lines = planInShort(specs(model).values(), fleet);
+  const rules = [...model.kind<RuleRecord>("rule").values()];
+  const lines = planInShort(specs(model).values(), fleet, rules);
   const gone = goneDevices(specs(model).values(), fleet);
-  const calls = changingCalls(specs(model).values(), fleet);
+  const calls = changingCalls(specs(model).values(), fleet, rules);
   // One call on one device has the effects that stand above it.
   const told = whole && calls.length === 1 && lines.length === 1;
   if (gone.length === 0 && (whole ? !request && lines.length === 0 : calls.length === 0)) return null;
@@ -31,12 +40,15 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
       {whole && request && <p>“{request}”</p>}
       {whole && lines.length > 0 && (
         <ul className="plain" aria-label="Devices and folders of the plan">
-          {lines.slice(0, LINES_MAX).map((line) => (
-            <li key={line.device}>
-              <b>{line.device}</b> <span className="wraps">{planLineText(line)}</span>
+          {lines.slice(0, LINES_MAX).map(lineOf)}
+          {lines.length > LINES_MAX && (
+            <li>
+              <details>
+                <summary>and {lines.length - LINES_MAX} more</summary>
+                <ul className="plain">{lines.slice(LINES_MAX).map(lineOf)}</ul>
+              </details>
             </li>
-          ))}
-          {lines.length > LINES_MAX && <li className="dim">and {lines.length - LINES_MAX} more</li>}
+          )}
         </ul>
       )}
       {calls.length > 0 && (
@@ -46,7 +58,8 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
           </summary>
           <ul className="plain" aria-label="Calls of the plan">
             {calls.slice(0, CALLS_MAX).map((call) => (
-              <li key={call.task}>
+              <li key={`${call.rule}/${call.task}`}>
+                {call.rule && `The rule ${call.rule} may add: `}
                 <b>{call.task}</b> <span className="mono">{call.tool}</span> on {call.device}
                 {!told && `: ${effectWords(call.effects)}`}
                 <details>
@@ -64,3 +77,9 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
     </div>
   );
 }
+
+const lineOf = (line: PlanLine) => (
+  <li key={line.device}>
+    <b>{line.device}</b> <span className="wraps">{planLineText(line)}</span>
+  </li>
+);

@@ -28,7 +28,7 @@ export function Choice({ preset, chosen, held, onPreset, onToggle }: ChoiceProps
           </select>
         )}
       </Labelled>
-      <fieldset className="stack">
+      <fieldset className="choices">
         <legend className="small dim">In particular</legend>
         {OFFERED.map(({ scope, words }) => {
           const given = mayGive(held, scope);
@@ -59,7 +59,7 @@ function Recipes({ chosen, held, onToggle }: Pick<ChoiceProps, "chosen" | "held"
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const names = (recipes.value?.items ?? []).map(({ name }) => name).filter((name) => mayGive(held, RECIPE + name));
   return (
-    <fieldset className="stack">
+    <fieldset className="choices">
       <legend className="small dim">Recipes that they may start, and stop again</legend>
       {recipes.problem && <ProblemNote problem={recipes.problem} />}
       {names.map((name) => (

@@ -1,5 +1,6 @@
 /** What an invitation gives, before the person signs in by it. */
 import type { InvitationRow } from "../../../model/types.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
 import { Button } from "../../../ui/parts.tsx";
 import { Outside } from "./SignIn.tsx";
 
@@ -14,7 +15,10 @@ export function InvitationPage({ invitation, onAccept }: { invitation: Invitatio
       </p>
       <ul className="plainlist">
         {may.map((words) => (
-          <li key={words}>{words}</li>
+          <li key={words} className="row">
+            <Glyph name="tick" tone="teal" />
+            {words}
+          </li>
         ))}
       </ul>
       <p className="small dim">
