@@ -77,9 +77,9 @@ class Quota:
         kinds = _kinds_of_file_systems()
         self._folder_in_memory = _kind_of(cage.workdir, kinds) in _IN_MEMORY
         places = {found.st_dev: path for path in cage.write if (found := _stat(path))}
-        self._memory_places = {path: _disk(path)[1] for path in places.values() if _kind_of(path, kinds) in _IN_MEMORY}
+        self._memory_places = {path: _used(path) for path in places.values() if _kind_of(path, kinds) in _IN_MEMORY}
         disks = {found.st_dev: path for path in (cage.workdir, *cage.write) if (found := _stat(path))}
-        self._free_before = {path: _disk(path)[0] for path in disks.values()}
+        self._free_before = {path: _free(path) for path in disks.values()}
 
     @property
     def wait_s(self) -> float:
@@ -108,7 +108,7 @@ class Quota:
         if not limit:
             return
         files = self._folder[0] if self._folder_in_memory else 0
-        files += sum(max(0, _disk(path)[1] - before) for path, before in self._memory_places.items())
+        files += sum(max(0, _used(path) - before) for path, before in self._memory_places.items())
         used = usage.memory_bytes(pids, limit) + files
         # Shared pages that were unmapped, or given back, stay until the last map is gone, and no process shows them:
         # while such a map is there, the growth of the machine's shared memory is taken for this program's.
@@ -130,8 +130,7 @@ class Quota:
         elif entries > self._cage.files_max:
             yield DISK_EXCEEDED, f"it made more than {self._cage.files_max} files in its own folder"
         for path, before in self._free_before.items():
-            free, _, size = _disk(path)
-            least = min(_FREE_BYTES, size // _FREE_SHARE)
+            free, least = _free(path), min(_FREE_BYTES, _size(path) // _FREE_SHARE)
             if free < least and before - free > min(_FREE_BYTES, limit):
                 yield DISK_EXCEEDED, f"the disk of {path} has {free // _MIB} MiB left; {least // _MIB} MiB stay free"
 
@@ -143,14 +142,25 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-def _disk(path: str) -> tuple[int, int, int]:
-    """Return the free, used and all bytes of the file system of a path; 0 where it cannot be seen."""
-    try:
+def _free(path: str) -> int:
+    with contextlib.suppress(OSError):
         found = os.statvfs(path)
-    except OSError:
-        return 0, 0, 0
-    size = found.f_frsize
-    return found.f_bavail * size, (found.f_blocks - found.f_bfree) * size, found.f_blocks * size
+        return found.f_bavail * found.f_frsize
+    return 0
+
+
+def _size(path: str) -> int:
+    with contextlib.suppress(OSError):
+        found = os.statvfs(path)
+        return found.f_blocks * found.f_frsize
+    return 0
+
+
+def _used(path: str) -> int:
+    with contextlib.suppress(OSError):
+        found = os.statvfs(path)
+        return (found.f_blocks - found.f_bfree) * found.f_frsize
+    return 0
 
 
 def _kinds_of_file_systems() -> dict[str, str]:
