@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
@@ -229,6 +229,20 @@ def holds(op: Op, found: Any, value: Any) -> bool:
             return found is None or (isinstance(found, (str, list, dict)) and len(found) == 0)
         case Op.NOT_EMPTY:
             return isinstance(found, (str, list, dict)) and len(found) > 0
+
+
+def has_node(value: object, names: Collection[str]) -> bool:
+    """Tell whether a value holds, at any depth, an object whose one member has one of these names."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Mapping):
+            if len(item) == 1 and next(iter(item)) in names:
+                return True
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return False
 
 
 def name_twice(pairs: Sequence[tuple[str, Any]]) -> str:

@@ -76,6 +76,16 @@ class Clockwork(Driver):
     def order(self, action: str, name: str = "s-one", **fields: Any) -> Answer:
         return self.do(i.ScheduleControlled(action=action, by="person:ann", id=self.ident(), schedule=name, **fields))
 
+    def news(self) -> str:
+        """Return the news of the schedule, which is then seen."""
+        notice = self.schedule().notice
+        self.order("seen")
+        return notice.text if notice is not None else ""
+
+    def alarm(self) -> bool:
+        last = self.schedule().last
+        return last is not None and last.alarm
+
     def turn_to(self, text: str, zone: str = "UTC") -> None:
         """Let time pass until then; whatever is due on the way fires at its moment."""
         self._turn(at(text, zone))

@@ -21,7 +21,7 @@ from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.codec import Side, tag_of
 from starloom_protocol.wire.frames import LeaseRef
 from tests.edge.world import Agent, World, an_offer, settle
-from tests.guard.sockets import Attacker
+from tests.guard.sockets import Attacker, with_attempt
 from tests.protocol.frames_sample import BY_SIDE
 
 SECRET: Final = "k3y-of-the-victim"
@@ -73,7 +73,7 @@ class Lies:
         rows += [removed(operation, msgspec.to_builtins(self.own)) for operation in OPERATIONS]
         rows += [self._ready()]
         frame = rows[number % len(rows)]
-        return frame if frame["t"] == "propose" else dict(_with(frame, self._other(chance)))
+        return frame if frame["t"] == "propose" else dict(with_attempt(frame, self._other(chance)))
 
     def _other(self, chance: random.Random) -> dict[str, Any]:
         found: dict[str, Any] = msgspec.to_builtins(chance.choice(self.others))
@@ -93,21 +93,12 @@ class Lies:
         begins = frame["t"] in ("started", "alive", "log", "progress", "facts")
         if chance.random() < 0.2 and (over or begins):
             at = msgspec.to_builtins(self.own)
-        frame = _with(frame, at)
+        frame = with_attempt(frame, at)
         if frame["t"] == "result":
             frame["artifact"] = chance.choice((None, self.artifact))
         if "report" in frame:
             frame["report"] = chance.choice((0, 1, 7, 2**40))
         return dict(frame)
-
-
-def _with(frame: Any, at: dict[str, Any]) -> Any:
-    """Return a frame that names this attempt wherever it names one."""
-    if isinstance(frame, dict):
-        if {"attempt", "constellation", "task"} <= set(frame):
-            return dict(at)
-        return {key: _with(value, at) for key, value in frame.items()}
-    return [_with(item, at) for item in frame] if isinstance(frame, list) else frame
 
 
 def refs_in(frame: Any) -> Iterator[dict[str, Any]]:

@@ -87,7 +87,7 @@ class Siege:
             dispatch = await agent.next(f.Dispatch)
             at = msgspec.to_builtins(dispatch.at)
             for frame in copy.deepcopy(FAMILY[Side.AGENT]):
-                self._family.append(_at(frame, at))
+                self._family.append(with_attempt(frame, at))
         assert self.attacker.ws is not None
         await self.attacker.ws.leave()
 
@@ -168,13 +168,13 @@ class Siege:
         await settle(10)
 
 
-def _at(frame: Any, at: dict[str, Any]) -> Any:
+def with_attempt(frame: Any, at: dict[str, Any]) -> Any:
     """Return a frame that names this attempt wherever it names one."""
     if isinstance(frame, dict):
         if {"attempt", "constellation", "task"} <= set(frame):
             return dict(at)
-        return {key: _at(value, at) for key, value in frame.items()}
-    return [_at(item, at) for item in frame] if isinstance(frame, list) else frame
+        return {key: with_attempt(value, at) for key, value in frame.items()}
+    return [with_attempt(item, at) for item in frame] if isinstance(frame, list) else frame
 
 
 def _number(text: str) -> int:

@@ -46,13 +46,7 @@ class Watched(Clockwork):
         self.hour += 1
         self.turn_to(f"2026-06-01T{self.hour:02}:00")
         self.run(self.firings()[-1], value)
-        notice = self.schedule().notice
-        self.order("seen")
-        return notice.text if notice is not None else ""
-
-    def alarm(self) -> bool:
-        last = self.schedule().last
-        return last is not None and last.alarm
+        return self.news()
 
 
 def worst(**row: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from tests.edge.world import Agent, World, an_offer, chain, settle
 from tests.guard import sources
 from tests.guard.frames import FAMILY
 from tests.guard.mutate import ODD_TEXTS
-from tests.guard.sockets import Attacker, _at
+from tests.guard.sockets import Attacker, with_attempt
 from tests.guard.threats import OWN, THREATS
 
 pytestmark = pytest.mark.short
@@ -76,7 +76,7 @@ async def test_s1_no_frame_of_one_device_counts_for_the_work_of_another(world: W
                 continue
             await thief.connect(world, offer=Offer(digest="none"))
             assert thief.ws is not None
-            forged = _at(frame, msgspec.to_builtins(dispatch.at))
+            forged = with_attempt(frame, msgspec.to_builtins(dispatch.at))
             await thief.ws.send_json({"n": thief.session._sent + 1, "f": [forged]})
             await settle()
             assert (await http.get(f"{C}/{work}")).json() == before, frame["t"]

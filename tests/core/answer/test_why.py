@@ -12,7 +12,6 @@ from starloom.cli.constellations.reasons import alike
 from starloom.core.answer import story
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position, position
-from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.edge.routes.work.why import explain_all
@@ -22,6 +21,7 @@ from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import AGENT_STOPPED, Attention, Code, DeviceLink, Op, Outcome, Reason
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task, when
+from tests.core.run.test_hedging import hedge, slow
 
 
 def why(driver: Driver, name: str = "a") -> Why:
@@ -295,26 +295,10 @@ def test_work_that_is_moved_and_work_with_a_second_attempt_say_so() -> None:
     assert "a is moved away from one, which drains" in why(driver).sentence
     driver.receipt(first)
     assert "a is on two" in why(driver).sentence
-    slow = hedging_driver()
-    (second,) = slow.dispatched
-    said = why(slow, second.at.task).sentence
+    hedging, _ = slow()
+    second = hedge(hedging)
+    said = why(hedging, second.at.task).sentence
     assert f"a second attempt runs on {second.device[2:]}; the first result counts" in said
-
-
-def hedging_driver() -> Driver:
-    """A constellation in which one task takes so long that a second attempt of it was begun."""
-    driver = Driver("one", "two", slots=8)
-    driver.submit(plan(*(task(f"t{number}") for number in range(7))))
-    left = driver.take()
-    for dispatch in left:
-        driver.started(dispatch)
-    driver.now_ms += 2_000
-    for dispatch in left[1:]:
-        driver.result(dispatch)
-    driver.now_ms += 60_000
-    for timer in list(passed(driver.shard, driver.now_ms)):
-        driver.fire(timer)
-    return driver
 
 
 def test_a_device_that_is_off_is_to_be_switched_on_before_its_work_is_moved() -> None:

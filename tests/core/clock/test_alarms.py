@@ -54,13 +54,7 @@ class Watch(Clockwork):
                 self.timers = [timer for timer in self.timers if timer not in due]
                 for timer in due:
                     self.fire(timer)
-        notice = self.schedule().notice
-        self.order("seen")
-        return notice.text if notice is not None else ""
-
-    def alarm(self) -> bool:
-        last = self.schedule().last
-        return last is not None and last.alarm
+        return self.news()
 
 
 def test_a_run_that_could_ask_no_device_ends_no_alarm() -> None:
@@ -137,10 +131,7 @@ def test_an_alarm_stays_where_no_sentence_of_the_plan_holds() -> None:
     for hour, value in enumerate(({"up": False}, {}, {"up": True}), start=1):
         clock.turn_to(f"2026-06-01T0{hour}:00")
         clock.run(clock.firings()[-1], value)
-        notice = clock.schedule().notice
-        told = notice.text if notice is not None else ""
-        assert told.startswith(("It does not answer.", "not known: ", "it is well again.")[hour - 1])
-        clock.order("seen")
+        assert clock.news().startswith(("It does not answer.", "not known: ", "it is well again.")[hour - 1])
     last = clock.schedule().last
     assert last is not None
     assert last.due_ms == at("2026-06-01T03:00")

@@ -253,9 +253,7 @@ def test_a_check_tells_once_when_it_turns_bad_and_once_when_good(notify: NotifyW
     for hour, up in enumerate((True, True, False, False, True, True), start=1):
         clock.turn_to(f"2026-06-01T0{hour}:00")
         clock.run(clock.firings()[-1], {"rows": [{"ms": hour, "up": up}]})
-        notice = clock.schedule().notice
-        found.append(notice.text.partition(". ")[0] if notice is not None else "")
-        clock.order("seen")
+        found.append(clock.news().partition(". ")[0])
     assert found == ["", "", "It does not answer", "", "it is well again", ""]
 
 

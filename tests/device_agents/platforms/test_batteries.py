@@ -10,7 +10,7 @@ from starloom_agent.platforms.batteries import Battery, own_battery
 
 
 def supply(folder: Path, name: str, **words: str) -> None:
-    (folder / name).mkdir()
+    (folder / name).mkdir(exist_ok=True)
     for word, value in words.items():
         (folder / name / word).write_text(value + "\n")
 

@@ -7,12 +7,7 @@ from pathlib import Path
 from starloom_agent.policy.courtesy import CourtesyRule
 from starloom_agent.work.device_conditions import HEARD_WITHIN_S, Conditions, battery
 from starloom_protocol.vocabulary import Courtesy
-
-
-def supply(folder: Path, name: str, **words: str) -> None:
-    (folder / name).mkdir(exist_ok=True)
-    for word, value in words.items():
-        (folder / name / word).write_text(value + "\n")
+from tests.device_agents.platforms.test_batteries import supply
 
 
 def test_the_machines_own_battery_is_told_in_steps(tmp_path: Path) -> None:

@@ -247,24 +247,21 @@ async def test_the_hubs_own_pause_is_not_held_against_a_body() -> None:
     await talk.say(b"")
 
 
-async def test_a_body_answered_early_keeps_no_connection() -> None:
-    talk = Talk()
-    await talk.say(POST + b"a")
-    said = talk.line.said
-    for _ in range(5):
-        await talk.say(b"a")
-    talk.loop.fire(BOUNDS.body_s)
-    assert talk.line.closed
-    assert talk.line.said == said
+LATE = {
+    "a body answered early": (POST + b"a", b"a", BOUNDS.body_s),
+    "bytes between requests": (ASK, b"\r\n", BOUNDS.head_s),
+}
 
 
-async def test_bytes_between_requests_keep_no_connection() -> None:
+@pytest.mark.parametrize("case", LATE)
+async def test_what_comes_after_an_answer_keeps_no_connection(case: str) -> None:
+    asked, more, bound_s = LATE[case]
     talk = Talk()
-    await talk.say(ASK)
+    await talk.say(asked)
     said = talk.line.said
     for _ in range(5):
-        await talk.say(b"\r\n")
-    talk.loop.fire(BOUNDS.head_s)
+        await talk.say(more)
+    talk.loop.fire(bound_s)
     assert talk.line.closed
     assert talk.line.said == said
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
+import pytest
 
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.peers.neighbours import Neighbours
@@ -127,20 +128,18 @@ async def test_the_owner_is_found_by_its_card_and_its_lines_are_seen_at_the_othe
     await other.end()
 
 
-async def test_a_card_of_a_hub_without_the_key_is_not_followed() -> None:
+NOBODY = {
+    "a card of a hub without the key": (b"t" * 32, "http://evil:1"),
+    "an owner that ended at this very address": (SECRET, "http://other:1"),
+}
+
+
+@pytest.mark.parametrize("case", NOBODY)
+async def test_to_some_nothing_is_passed_on(case: str) -> None:
     hubs, clock = Hubs(), ManualClock()
-    hubs.cards["one"] = Peers(b"t" * 32, "one", clock.now_ms).card("http://evil:1")
+    key, url = NOBODY[case]
+    hubs.cards["one"] = Peers(key, "one", clock.now_ms).card(url)
     other = made("other", hubs, clock, Place(None, "one"))
-    other.begin()
-    await settle()
-    assert other.neighbours.owner_url is None
-    await other.end()
-
-
-async def test_an_owner_that_ended_at_this_very_address_is_nobody_to_pass_things_on_to() -> None:
-    hubs, clock = Hubs(), ManualClock()
-    hubs.cards["dead"] = Peers(SECRET, "dead", clock.now_ms).card("http://other:1")
-    other = made("other", hubs, clock, Place(None, "dead"))
     other.begin()
     await settle()
     assert other.neighbours.owner_url is None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -16,22 +15,11 @@ from starloom.store.chain import Walk
 from starloom.store.port import Refused
 from starloom_protocol.vocabulary import Code, DeviceLink
 from tests.builders import plan, task
-from tests.engine.retention.test_retiring import control, finish
-from tests.engine.test_loop import Hub, TurningClock, Wires, build, kill, settle
-from tests.store.memory import MemoryHistory, MemoryRedis
+from tests.engine.retention.test_retiring import control, finish, hub
+from tests.engine.test_loop import Hub, Wires, build, kill, settle
 
 HOUR_MS = 3_600_000
 QUICK = FinishedRetention(quiet_ms=1_000, constellations_most=0, tasks_most=0)
-
-
-@asynccontextmanager
-async def hub() -> AsyncIterator[Hub]:
-    found = await build(TurningClock(), MemoryRedis(), MemoryHistory(), Wires(), QUICK)
-    try:
-        await found.join("one")
-        yield found
-    finally:
-        await kill(found)
 
 
 class Files:
@@ -73,7 +61,7 @@ def whole(found: Hub) -> list[str]:
 
 
 async def test_what_ended_before_the_days_goes_and_the_rest_runs_on() -> None:
-    async with hub() as found:
+    async with hub(QUICK) as found:
         await finish(found, "c1")
         await found.clock.turn(2 * HOUR_MS, by=60_000)
         await finish(found, "c2")
@@ -94,7 +82,7 @@ async def test_what_ended_before_the_days_goes_and_the_rest_runs_on() -> None:
 
 
 async def test_what_is_in_memory_stays_whatever_its_age() -> None:
-    async with hub() as found:
+    async with hub(QUICK) as found:
         await finish(found, "c1")
         await found.clock.turn(10_000)
         await found.engine._bring("c1")
@@ -105,7 +93,7 @@ async def test_what_is_in_memory_stays_whatever_its_age() -> None:
 
 
 async def test_what_offers_artifacts_or_waits_for_a_device_stays() -> None:
-    async with hub() as found:
+    async with hub(QUICK) as found:
         await finish(found, "c1")
         await finish(found, "c2")
         await found.clock.turn(10_000)
@@ -122,7 +110,7 @@ async def test_what_offers_artifacts_or_waits_for_a_device_stays() -> None:
 
 
 async def test_an_owner_that_lost_the_shard_prunes_nothing() -> None:
-    async with hub() as found:
+    async with hub(QUICK) as found:
         await finish(found, "c1")
         await found.clock.turn(10_000)
         other = await build(found.clock, found.redis, found.history, Wires(), QUICK)

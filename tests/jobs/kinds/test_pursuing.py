@@ -9,12 +9,12 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.jobs.claiming import Claim, WorkerJob
-from starloom.jobs.kinds.judging import JudgeJobs
 from starloom.jobs.kinds.pursuing import GoalJobs
 from starloom.jobs.modelling import ModelJobs
 from starloom_protocol.plan import check_plan
 from starloom_protocol.vocabulary import Code
 from tests.core.plan.goals.pursued import GOAL, OFFERS, VALUE
+from tests.jobs.kinds.test_judging import judge
 from tests.jobs.kinds.test_looking import HEADS, turns
 from tests.jobs.test_modelling import Hub, models
 from tests.models.server import FakeModel, Say, fake_model
@@ -163,13 +163,6 @@ YES = {"holds": "yes", "because": "The log says so.", "cites": [{"task": "why.1"
 NO = {"holds": "no", "because": "No result names the disk.", "cites": []}
 
 
-async def judged(hub: Hub, made: ModelJobs, job: str) -> None:
-    port: Any = hub
-    ours = WorkerJob(port, port, "c1", job, "w")
-    await Claim(ours).take()
-    await JudgeJobs(made).carry_out(ours)
-
-
 async def test_a_judge_sees_the_answer_as_a_claim_beside_its_evidence() -> None:
     hub, constellation = hub_of(judge="Does the evidence show the cause?")
     own = {**YES, "cites": [{"task": "why.answer", "pointer": "/cause"}]}
@@ -179,7 +172,7 @@ async def test_a_judge_sees_the_answer_as_a_claim_beside_its_evidence() -> None:
         end_calls(hub, {"text": "df says 99 %"})
         await turn(hub, made)
         assert str(constellation.head.state) == "active"
-        await judged(hub, made, "judge-1")
+        await judge(hub, made, "judge-1")
         first, second = (json.dumps(fake.asked[at]["messages"]) for at in (2, 3))
     assert "the disk is full" in first
     assert "df says 99 %" in first
@@ -196,11 +189,11 @@ async def test_a_no_of_the_judge_goes_back_once_and_then_ends_the_goal() -> None
         await turn(hub, made)
         end_calls(hub, {"text": "nothing"})
         await turn(hub, made)
-        await judged(hub, made, "judge-1")
+        await judge(hub, made, "judge-1")
         assert str(constellation.groups["why"].state) == "expanded"
         await turn(hub, made)
         assert "No result names the disk." in json.dumps(fake.asked[3]["messages"])
-        await judged(hub, made, "judge-2")
+        await judge(hub, made, "judge-2")
     assert constellation.groups["why"].code is Code.CHECK_FAILED
     assert str(constellation.head.state) == "partial"
     hub.driver.folded_equals_state()

@@ -40,7 +40,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.stream.authors import ENGINE, MODEL
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.values import parse, pointer_fault
+from starloom_protocol.values import has_node, parse, pointer_fault
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
     Attention,
@@ -349,7 +349,7 @@ def _against_args(text: str, place: str) -> Iterator[Fault]:
         return
     if not isinstance(args, dict):
         yield fault(Code.BAD_REQUEST, "arguments are an object", place)
-    elif _names_secret(args):
+    elif has_node(args, ("secret",)):
         yield fault(Code.FORBIDDEN, "a look may not name a secret", place)
 
 
@@ -379,16 +379,3 @@ def _against_reads(constellation: Constellation, reads: list[Read], before: int,
             yield fault(Code.BAD_REQUEST, wrong, f"{place}.pointer")
         if read.offset < 0:
             yield fault(Code.BAD_REQUEST, "an offset is 0 or more", f"{place}.offset")
-
-
-def _names_secret(value: object) -> bool:
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, dict):
-            if "secret" in item and len(item) == 1:
-                return True
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-    return False

@@ -25,7 +25,7 @@ from starloom.core.state.work import fault
 from starloom_protocol.records.entities import Device, Fault, Goal, OnAbsence, Selector, TaskSpec, Timeouts, ToolOffer
 from starloom_protocol.records.goals import Milestone
 from starloom_protocol.text.wording import few, quoted
-from starloom_protocol.values import parse
+from starloom_protocol.values import has_node, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
 ARGS_BYTES_MOST: Final = 16 * 1024
@@ -153,23 +153,10 @@ def _args(text: str) -> tuple[dict[str, Any], list[Fault]]:
         return {}, [fault(Code.BAD_REQUEST, str(error), "args")]
     if not isinstance(args, dict):
         return {}, [fault(Code.BAD_REQUEST, "arguments are an object", "args")]
-    if _has_node(args):
+    if has_node(args, ("secret", "each", "output")):
         reason = "a call of a goal names no secret and no item: its arguments are plain values"
         return {}, [fault(Code.FORBIDDEN, reason, "args")]
     return args, []
-
-
-def _has_node(value: object) -> bool:
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, dict):
-            if len(item) == 1 and next(iter(item)) in ("secret", "each", "output"):
-                return True
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-    return False
 
 
 # -- folders and hosts

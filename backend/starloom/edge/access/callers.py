@@ -89,20 +89,16 @@ class Caller:
 
         An assistant never may, whatever its token: a model chooses its words.
         """
-        return (
-            self.kind is not PrincipalKind.ASSISTANT
-            and ROLE_RANK[self.role] >= ROLE_RANK[Role.APPROVER]
-            and self.has_scope(Scope.APPROVE)
-        )
+        return self._may(Role.APPROVER, Scope.APPROVE)
 
     @property
     def controls(self) -> bool:
         """Whether this caller may control devices, as the routes of the fleet ask it; an assistant never may."""
-        return (
-            self.kind is not PrincipalKind.ASSISTANT
-            and ROLE_RANK[self.role] >= ROLE_RANK[Role.OPERATOR]
-            and self.has_scope(Scope.FLEET)
-        )
+        return self._may(Role.OPERATOR, Scope.FLEET)
+
+    def _may(self, least: Role, scope: Scope) -> bool:
+        reaches = ROLE_RANK[self.role] >= ROLE_RANK[least]
+        return self.kind is not PrincipalKind.ASSISTANT and reaches and self.has_scope(scope)
 
     def has_scope(self, scope: Scope) -> bool:
         return not self.scopes or scope in self.scopes

@@ -29,7 +29,7 @@ from starloom.core.state.orders import ArmTimer, SendDispatch
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom.planner.forecast.known import known_of
-from starloom.planner.forecast.plans import Change, copy_device, harmless
+from starloom.planner.forecast.plans import Change, copy_device, harmless, judged_again_ms
 from starloom.planner.forecast.times import Times
 from starloom_protocol.records.entities import Attempt, Device, Head, Policy, Record, TaskRecord, TaskSpec
 from starloom_protocol.records.fleet import Pace
@@ -174,7 +174,7 @@ class Course:
         while self._step(play, item):
             if not constellation.unfinished_top:
                 return Played(end_ms, play.placed)
-            judged_ms = self._judged_ms(play.now_ms)
+            judged_ms = judged_again_ms(self._shard, play.now_ms)
             if self.steps >= most or not (play.due or judged_ms):
                 return None
             if judged_ms and (not play.due or judged_ms < play.due[0][0]):
@@ -268,11 +268,6 @@ class Course:
                 play.begun[effect.at.task] = effect.device, play.now_ms
                 play.at(play.now_ms + takes_ms, _Ends(effect.at, effect.device, effect.tool))
         return True
-
-    def _judged_ms(self, now_ms: int) -> int:
-        """Return when tasks that wait for a better device are judged again; 0 if none do."""
-        rests = [demand.rests_until_ms for demand in self._shard.demands.values() if demand.rested and demand.lines]
-        return max(min(rests), now_ms + 1_000) if rests else 0
 
     def _undo_play(self) -> None:
         """Undo a play."""

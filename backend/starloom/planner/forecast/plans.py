@@ -129,10 +129,14 @@ def forecast(
 
 def unknown_tools(plan: LoweredPlan, paces: Mapping[str, Pace]) -> list[str]:
     """Return the tools of a plan that have too few calls for a forecast."""
+    return unknown_among(dict.fromkeys(spec.tool for spec in plan.specs if spec.tool is not None), paces)
+
+
+def unknown_among(tools: Iterable[str], paces: Mapping[str, Pace]) -> list[str]:
+    """Return those of these tools that have too few calls for a forecast."""
     calls: dict[str, int] = {}
     for row in paces.values():
         calls[row.tool] = calls.get(row.tool, 0) + row.count
-    tools = dict.fromkeys(spec.tool for spec in plan.specs if spec.tool is not None)
     return [tool for tool in tools if calls.get(tool, 0) < SAMPLES_LEAST]
 
 
@@ -197,7 +201,7 @@ class _Stage:
                 heappush(running, (self._now_ms + took_ms, order, dispatch, took_ms))
             if not running:
                 break
-            judged_ms = self._judged_ms()
+            judged_ms = judged_again_ms(self._shard, self._now_ms)
             if judged_ms and judged_ms < running[0][0]:
                 self._now_ms = judged_ms
                 item = TimerFired(id=name, by=ENGINE, constellation=FLEET, entity="", kind=finish.TIMER)
@@ -225,10 +229,11 @@ class _Stage:
                 found.append((effect, constellation.attempt(effect.at.task, effect.at.attempt).expects_ms))
         return found
 
-    def _judged_ms(self) -> int:
-        """Return when tasks that wait for a better device are judged again; 0 if none do."""
-        rests = [demand.rests_until_ms for demand in self._shard.demands.values() if demand.rested and demand.lines]
-        return max(min(rests), self._now_ms + 1_000) if rests else 0
+
+def judged_again_ms(shard: Shard, now_ms: int) -> int:
+    """Return when tasks that wait for a better device are judged again; 0 if none do."""
+    rests = [demand.rests_until_ms for demand in shard.demands.values() if demand.rested and demand.lines]
+    return max(min(rests), now_ms + 1_000) if rests else 0
 
 
 def copy_device(source: str, devices: dict[str, Device], offers: dict[str, Offer], paces: dict[str, Pace]) -> None:

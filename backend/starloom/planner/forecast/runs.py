@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.core.placement.pace import SAMPLES_LEAST
 from starloom.core.placement.queue_position import Held
 from starloom.core.rights.budgets import used_up
 from starloom.core.state.apply import load
@@ -33,6 +32,7 @@ from starloom.planner.forecast.plans import (
     left_out_words,
     listed,
     no_work_of,
+    unknown_among,
 )
 from starloom_protocol.api.previews import ExpectedTask, RunCourse, RunWhatIf
 from starloom_protocol.records.entities import Fault, Record, decode_entity
@@ -97,7 +97,7 @@ def silence(state: Shard, name: str) -> str:
     why = next(_doubts(constellation), "")
     if why:
         return f"{why}, so there is no expected end."
-    unknown = _unknown_tools(state, constellation)
+    unknown = unknown_among(_open_tools(constellation), state.fleet.paces)
     if not unknown or len(unknown) < len(_open_tools(constellation)):
         return ""
     return f"{listed(unknown)} ran too seldom for an estimate: three calls are enough."
@@ -145,13 +145,6 @@ def _is_open(constellation: Constellation, task: str) -> bool:
     return record is None or record.state not in (FINAL_TASK_STATES | FINAL_GROUP_STATES)
 
 
-def _unknown_tools(state: Shard, constellation: Constellation) -> list[str]:
-    calls: dict[str, int] = {}
-    for row in state.fleet.paces.values():
-        calls[row.tool] = calls.get(row.tool, 0) + row.count
-    return [tool for tool in _open_tools(constellation) if calls.get(tool, 0) < SAMPLES_LEAST]
-
-
 def _open_tools(constellation: Constellation) -> list[str]:
     """Return the tools that are still to be called."""
     open_tasks = (key for key, record in constellation.tasks.items() if record.state not in FINAL_TASK_STATES)
@@ -174,7 +167,8 @@ def foresee(
     why = silence(state, name)
     if why:
         return why
-    course = Course(state, name, now_ms, change, held, _unknown_tools(state, state.constellations[name]))
+    without_figure = unknown_among(_open_tools(state.constellations[name]), state.fleet.paces)
+    course = Course(state, name, now_ms, change, held, without_figure)
     if course.lost:
         return f"{listed(course.lost)} runs there and may not be repeated, so a person would have to decide."
     if course.open > OPEN_MOST:

@@ -39,6 +39,7 @@ from starloom_protocol.plan import PlanCheck, Recipe, check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, TaskSpec
 from starloom_protocol.text.wording import quoted
+from starloom_protocol.values import has_node
 from starloom_protocol.vocabulary import CODES, Approval, Code, Sharing
 
 ABLE_NAMED: Final = 6
@@ -268,22 +269,9 @@ def _beyond_a_model(document: Mapping[str, Any], plan: LoweredPlan | None) -> li
     if plan is not None and plan.policy.approval is Approval.NEVER:
         reason = "a model's plan may not set approval aside; leave `approval` out"
         faults.append(Fault(code=Code.PLAN_INVALID, place="plan.policy.approval", reason=reason))
-    if _holds_secret(document):
+    if has_node(document, ("secret",)):
         faults.append(Fault(code=Code.PLAN_INVALID, place="plan", reason="a model's plan may not use a secret"))
     return faults
-
-
-def _holds_secret(value: object) -> bool:
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Mapping):
-            if item.keys() == {"secret"}:
-                return True
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-    return False
 
 
 def first_prompt(asking: Asking, sharing: Sharing, rounds: int = 0) -> tuple[Context, list[PromptPart]]:
