@@ -545,4 +545,11 @@ DEVICE_THREATS = (
         " cannot be followed so, and a command beyond the bound, is refused",
         ("tests/guard/test_costly_patterns.py::test_t221_", "tests/device_agents/policy/test_word_patterns.py"),
     ),
+    Threat(
+        "T222",
+        "a page names a place in a stream, or a stream, that no database can look for, and fills the hub's log with"
+        " errors",
+        "both are bounded in the frame itself, and what is beyond is refused as no frame of the stream",
+        ("tests/guard/test_odd_cursors.py::test_t222_",),
+    ),
 )
