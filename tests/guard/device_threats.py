@@ -579,4 +579,19 @@ DEVICE_THREATS = (
         part="after 30 s, or where no device of that person can do the step, another one has it; a plan that names its"
         " devices decides alone",
     ),
+    Threat(
+        "T222",
+        "a page names a place in a stream, or a stream, that no database can look for, and fills the hub's log with"
+        " errors",
+        "both are bounded in the frame itself, and what is beyond is refused as no frame of the stream",
+        ("tests/guard/test_odd_cursors.py::test_t222_",),
+    ),
+    Threat(
+        "T223",
+        "the clock of a device was far ahead when its owner allowed one call; set right, the allowance lasts for years"
+        " and a call that nobody expects any more runs by it",
+        "a question or an answer from more than a day ahead is over, as one from more than a day ago is",
+        ("tests/guard/test_stepping_clocks.py::test_t223_",),
+        part="a clock that is set back by less than a day lengthens the day by as much",
+    ),
 )

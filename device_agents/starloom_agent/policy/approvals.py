@@ -61,8 +61,11 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     shown: str = ""
 
     def over(self, now_s: float) -> bool:
-        """Whether its time has passed, counted from the answer where there is one."""
-        return now_s - max(self.asked_s, self.answered_s) > ANSWER_WITHIN_S
+        """Whether its time has passed, counted from the answer where there is one.
+
+        One from more than that ahead was written by a clock that was wrong; its time would hardly ever pass.
+        """
+        return abs(now_s - max(self.asked_s, self.answered_s)) > ANSWER_WITHIN_S
 
     @property
     def action(self) -> str:

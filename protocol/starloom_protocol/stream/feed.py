@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -50,6 +50,9 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # -- browser -> hub
 
+_Name = Annotated[str, msgspec.Meta(pattern="^[!-~]*$")]
+"""A database takes neither every sign nor numbers beyond 64 bits."""
+
 
 class Ticket(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="ticket"):
     """The first frame of a live socket; the ticket is used up by it."""
@@ -63,13 +66,13 @@ class Subscribe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
     `parts` says that the client can put a snapshot together; without it a snapshot comes in one frame.
     """
 
-    after_seq: int = -1
+    after_seq: Annotated[int, msgspec.Meta(ge=-1, le=2**53)] = -1
     parts: bool = False
-    stream: str
+    stream: _Name
 
 
 class Unsubscribe(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="unsubscribe"):
-    stream: str
+    stream: _Name
 
 
 class LivePing(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="ping"):

@@ -113,6 +113,14 @@ def test_a_clock_that_strikes_no_more_says_so(monkeypatch: pytest.MonkeyPatch) -
         following("0 0 29 2 *", "UTC", 0)
 
 
+def test_the_calendar_ends_with_the_year_9999() -> None:
+    end = at("9999-12-31T23:57:00", "UTC")
+    assert following("* * * * *", "UTC", end, 5) == [end + 60_000, end + 120_000]
+    for zone, after_ms in (("UTC", end + 120_000), ("Pacific/Kiritimati", end), ("UTC", 10**18)):
+        with pytest.raises(BadClock):
+            following("* * * * *", zone, after_ms)
+
+
 def test_what_was_passed_without_end_is_the_newest() -> None:
     end = at("2026-06-01T12:00", "UTC")
     assert passed("* * * * *", "UTC", 0, end, 3) == [end - 120_000, end - 60_000, end]

@@ -55,6 +55,14 @@ def test_a_timer_before_the_moment_fires_nothing() -> None:
     assert clock.firings() == []
 
 
+def test_the_last_moment_of_the_calendar_fires_and_none_is_due_after_it() -> None:
+    clock = Clockwork()
+    clock.now_ms = at("9999-12-31T22:30")
+    assert clock.save().due_ms == at("9999-12-31T23:00")
+    clock.turn_to("9999-12-31T23:00")
+    assert (len(clock.firings()), clock.schedule().due_ms) == (1, 0)
+
+
 def test_a_firing_that_is_there_already_is_not_made_again() -> None:
     """The log lost the schedule's own step, but not its constellation: the name says that it was fired."""
     clock = Clockwork()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, time
 from functools import lru_cache
 from itertools import islice, takewhile
@@ -90,13 +91,24 @@ def _moments(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterato
         five = "minute, hour, day, month and weekday are five"
         said = f"{quoted(cron)} has {count} fields; {five}, or words that say how often replace them"
         raise BadClock("cron", said, "" if _ONE_TIME.isdisjoint(fields.lower().split()) else _ONCE)
-    moment = datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(zone_of(zone))
+    there = zone_of(zone)
+    try:
+        moment = datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(there)
+    except (OverflowError, ValueError) as error:
+        raise BadClock("cron", "the calendar ends with the year 9999") from error
     try:
         clock = CronSim(fields, moment, reverse=back)
     except CronSimError as error:
         wrong = str(error).removeprefix("Bad ").removeprefix("bad ")
         raise BadClock("cron", f"{quoted(cron)} is not a schedule: its {wrong} is not valid") from error
-    return (round(found.timestamp()) * 1000 for found in clock)
+    return _in_calendar(clock)
+
+
+def _in_calendar(clock: Iterator[datetime]) -> Iterator[int]:
+    """Yield moments as long as there are dates: a date has a year of four digits."""
+    with suppress(OverflowError):
+        for found in clock:
+            yield round(found.timestamp()) * 1000
 
 
 def following(cron: str, zone: str, after_ms: int, count: int = 1) -> list[int]:

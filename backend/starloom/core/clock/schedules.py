@@ -614,7 +614,10 @@ def _chosen_terms(schedule: Schedule) -> tuple[object, ...]:
 
 
 def _with_next_moment(schedule: Schedule, at_ms: int) -> Schedule:
-    (ahead,) = following(schedule.cron, schedule.zone, at_ms)
+    try:
+        (ahead,) = following(schedule.cron, schedule.zone, at_ms)
+    except BadClock:
+        ahead = 0  # it has no further moment
     return replace(schedule, due_ms=ahead)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 
 from starloom.core.clock.cron import BadClock, following, words_for, zone_of
@@ -47,7 +48,9 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: li
     """
     ahead: list[int] = []
     if schedule.state is ScheduleState.ACTIVE and schedule.due_ms:
-        ahead = [schedule.due_ms, *following(schedule.cron, schedule.zone, schedule.due_ms, AHEAD - 1)]
+        ahead = [schedule.due_ms]
+        with suppress(BadClock):  # the last moment of the calendar
+            ahead += following(schedule.cron, schedule.zone, schedule.due_ms, AHEAD - 1)
     last, notice, consent = schedule.last, schedule.notice, schedule.consent
     return {
         "id": schedule.id,
