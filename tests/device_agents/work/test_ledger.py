@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,32 +21,44 @@ def result(at: LeaseRef, number: int) -> ResultFrame:
     return ResultFrame(at=at, outcome=Outcome.OK, report=number, value="1")
 
 
+OPENED: list[Ledger] = []
+
+
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.sqlite"
+def path(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "ledger.sqlite"
+    while OPENED:
+        OPENED.pop().close()
+
+
+def opened(path: Path) -> Ledger:
+    """Open a ledger that is closed at the end of the test."""
+    OPENED.append(Ledger(path))
+    return OPENED[-1]
 
 
 def crash_and_open(ledger: Ledger, path: Path) -> Ledger:
     """Open the file as the next process would after this one was killed: what was not flushed is gone."""
     ledger._db.close()
-    return Ledger(path)
+    OPENED.remove(ledger)
+    return opened(path)
 
 
 def test_numbers_rise_over_crashes_even_of_reports_kept_in_memory(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = opened(path)
     numbers = [ledger.take_number() for _ in range(5)]
     ledger = crash_and_open(ledger, path)
     assert ledger.take_number() > max(numbers)
 
 
 def test_the_same_file_has_the_same_id(path: Path) -> None:
-    first = Ledger(path)
+    first = opened(path)
     identity = first.id
     assert crash_and_open(first, path).id == identity
 
 
 def test_what_was_flushed_survives_and_the_rest_does_not(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = opened(path)
     ledger.accepted(lease("a"), effect="maybe")
     ledger.started(lease("a"))
     ledger.grouped(lease("a"), 123, "mark", "boot")
@@ -60,7 +73,7 @@ def test_what_was_flushed_survives_and_the_rest_does_not(path: Path) -> None:
 
 
 def test_a_turn_is_one_transaction(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = opened(path)
     for number in range(50):
         ledger.accepted(lease(str(number)), effect="none")
         ledger.started(lease(str(number)))
@@ -69,7 +82,7 @@ def test_a_turn_is_one_transaction(path: Path) -> None:
 
 
 def test_decisions_wait_for_a_write_that_must_be_synced(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = opened(path)
     ledger.decided(DecisionRow(1.0, "c/t/1.1", "x", True, "because", "observe"))
     ledger.flush()
     assert ledger.writes == 0
@@ -78,7 +91,7 @@ def test_decisions_wait_for_a_write_that_must_be_synced(path: Path) -> None:
 
 
 def test_a_task_is_known_by_its_highest_fence_and_what_began(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = opened(path)
     for at in (lease(attempt=3), lease(attempt=1, incarnation=2), lease(attempt=9), lease("u")):
         ledger.accepted(at, effect="none")
     ledger.flush()
@@ -91,7 +104,7 @@ def test_a_task_is_known_by_its_highest_fence_and_what_began(path: Path) -> None
 
 
 def test_only_work_that_may_not_be_repeated_is_told_as_begun(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = opened(path)
     for at, once in ((lease("once"), True), (lease("again"), False), (lease("waits"), True)):
         ledger.accepted(at, effect="maybe", once=once)
     for at in (lease("once"), lease("again")):
@@ -103,7 +116,7 @@ def test_only_work_that_may_not_be_repeated_is_told_as_begun(path: Path) -> None
 def test_what_a_ledger_keeps_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, most in (("DECISIONS_KEPT", 5), ("RESULTS_KEPT", 3), ("ATTEMPTS_KEPT", 7), ("PRUNED_AT_ONCE", 4)):
         monkeypatch.setattr(f"starloom_agent.work.ledger.{name}", most)
-    ledger = Ledger(path)
+    ledger = opened(path)
     for number in range(40):
         at = lease(f"t{number}")
         ledger.accepted(at, effect="none", once=True)
@@ -121,7 +134,7 @@ def test_what_a_ledger_keeps_is_bounded(path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_finished_attempt_keeps_its_result_until_it_is_forgotten(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = opened(path)
     ledger.accepted(lease(), effect="none")
     ledger.finished(lease(), result(lease(), 7))
     ledger.flush()
@@ -134,7 +147,7 @@ def test_a_finished_attempt_keeps_its_result_until_it_is_forgotten(path: Path) -
 
 
 def test_started_attempts_are_those_that_began(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = opened(path)
     ledger.accepted(lease("a"), effect="none")
     ledger.started(lease("a"))
     ledger.finished(lease("a"), result(lease("a"), 1))
@@ -144,7 +157,7 @@ def test_started_attempts_are_those_that_began(path: Path) -> None:
 
 
 def test_the_outbox_resends_what_is_not_durable_after_a_crash(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = opened(path)
     outbox = Outbox(ledger)
     for task in ("a", "b"):
         outbox.add(lambda number, task=task: result(lease(task), number), durable=True)  # type: ignore[misc]
@@ -161,7 +174,7 @@ def test_the_outbox_resends_what_is_not_durable_after_a_crash(path: Path) -> Non
 
 
 def test_a_hub_that_knows_another_ledger_drops_nothing(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = opened(path)
     outbox = Outbox(ledger)
     outbox.add(lambda number: result(lease(), number), durable=True)
     assert not outbox.connected(10_000_000)
@@ -169,7 +182,7 @@ def test_a_hub_that_knows_another_ledger_drops_nothing(path: Path) -> None:
 
 
 def test_batches_are_bounded_and_in_order(path: Path) -> None:
-    outbox = Outbox(Ledger(path))
+    outbox = Outbox(opened(path))
     for index in range(40):
         outbox.add(
             lambda number, index=index: ResultFrame(  # type: ignore[misc]
