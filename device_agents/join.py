@@ -2,7 +2,6 @@
 """Join this device to a Starloom hub. Standard library only; read it before you run it.
 
     curl -fsS URL/agent/join.py -o join.py && python3 join.py URL CODE [--name N] [--profile P [DIR ...]]
-
 It makes ~/.starloom-agent/venv, installs the hub's wheels and what they need by hash, and runs `starloom-agent join`,
 which asks what the hub may do here. --dry-run only says what would be done. To undo: starloom-agent leave --purge.
 """
@@ -63,10 +62,9 @@ class Hub:
         if self.pin:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         opened = context.wrap_socket(opened, server_hostname=self.at.hostname)
-        if self.pin:
-            digest = hashlib.sha256(key_of(opened.getpeercert(True))).digest()
-            if self.pin != "sha256//" + base64.b64encode(digest).decode():
-                fail(f"{self.url} has another key than the line names: something stands between, or the line is old")
+        digest = hashlib.sha256(key_of(opened.getpeercert(True))).digest() if self.pin else b""
+        if self.pin and self.pin != "sha256//" + base64.b64encode(digest).decode():
+            fail(f"{self.url} has another key than the line names: something stands between, or the line is old")
         return opened
 
     def get(self, path, sha256=None):
@@ -128,6 +126,9 @@ def main():
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     kept = python.exists() and not subprocess.call([python, "-Pm", "starloom_agent", "--version"], **quiet)
+    up = [python, "-Pm", "starloom_agent", "upgrade", "--again", "--home", home]  # the one before works meanwhile
+    if kept and (home / "hub.json").exists() and not (subprocess.call([*up, "-h"], **quiet) or subprocess.call(up)):
+        sys.exit(subprocess.call([str(item) for item in join]))
     if not kept:  # none, or an earlier try was cut short. The pip of this Python installs, as a copy takes seconds.
         run(sys.executable, "-Pm", "venv", "--clear", "--without-pip", home / "venv")
     pip = [sys.executable, "-Pm", "pip", "--python", python]
@@ -141,8 +142,7 @@ def main():
         (needed := Path(made) / "pins.txt").write_text(pins)
         (agent := Path(made) / "agent.txt").write_text(ours)
         run(*pip, "install", "-qqU", "--require-hashes", "--find-links", made, "-r", needed, "-r", agent)
-        if kept:  # pip leaves out another build of the same version
-            run(*pip, "install", "-qq", "--force-reinstall", "--no-deps", "--require-hashes", "-r", agent)
+        run(*pip, "install", "-qq", "--force-reinstall", "--no-deps", "--require-hashes", "-r", agent)  # another build
     sys.exit(subprocess.call([str(item) for item in join]))  # it says on its own what did not work
 
 

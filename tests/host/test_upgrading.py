@@ -112,16 +112,12 @@ class Device:
 
     def join(self, *words: str) -> str:
         """Type the joining line of a new code and wait for its agent; return what the line said."""
-        said = self.join_line(*words)
-        self.service.until_online("box")
-        return said
-
-    def join_line(self, *words: str) -> str:
         code = str(self.service.client.post("/enrollments", {"preapproved": True})["code"])
         url = f"http://127.0.0.1:{self.service.port}"
         argv = [sys.executable, str(ROOT / "device_agents" / "join.py"), url, code, "--home", str(self.home), *words]
         done = subprocess.run(argv, env=self._environment, capture_output=True, text=True, timeout=BOUND_S, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+        self.service.until_online("box")
         return done.stdout
 
     def argv(self, *words: str) -> list[str]:
@@ -275,7 +271,8 @@ def test_the_joining_line_typed_again_upgrades_a_device_that_has_joined(device: 
     device.offer(version)
     said = device.join("--name", "other", "--profile", "observe")
     assert f"This device has joined http://127.0.0.1:{device.service.port} as box already" in said
-    assert f"Its agent is upgraded from {before} to {version}." in said
+    assert f"version    {before} here, {version} at the hub" in said
+    assert f"Its agent is {version}.\nIt runs already, process {device.pid()}." in said
     assert "starloom device rename box other" in said
     device.until(version)
     assert device.pid() != pid
@@ -285,10 +282,11 @@ def test_the_joining_line_typed_again_upgrades_a_device_that_has_joined(device: 
 
     # A stopped agent is started, as by the first join; one that is to be started by hand is not.
     assert device.type("stop").returncode == 0
-    said = device.join_line("--no-start")
+    line = ("join", f"http://127.0.0.1:{device.service.port}", "ABCD-EFGH-JKMN")
+    said = device.type(*line).stdout
     assert f"Its agent is {version}." in said
     assert "Start it: " in said
-    device.join()
+    assert device.type(*line, "--start").returncode == 0
     device.until(version)
 
 

@@ -181,6 +181,9 @@ def _stays(home: AgentHome, joined: Joined, options: argparse.Namespace) -> int:
         again = f"{home.line_for('stop')} && {home.line_for('start')}" if running else home.line_for("start")
         show(f"Start it{' again' if running else ''}: {again}")
         return 0
+    if running and _is_of_these_packages(home):
+        show(f"It runs already, process {running}.")
+        return 0
     if running:
         then = "starloom-agent stop && starloom-agent start"
         upgrading.wait_for_calls(home, joined.name, show, upgrading.UpgradeOptions().wait_s, then=then)
@@ -188,6 +191,12 @@ def _stays(home: AgentHome, joined: Joined, options: argparse.Namespace) -> int:
     slots = told.slots if told is not None and told.slots and not home.slots.exists() else home.slots_kept()
     background.start(home, show, slots=slots)
     return 0
+
+
+def _is_of_these_packages(home: AgentHome) -> bool:
+    """Whether the agent that runs was started after the packages of this environment were installed."""
+    installed = Path(starloom_agent.__file__).stat().st_mtime
+    return (home.run / "agent.pid").stat().st_mtime > installed
 
 
 def enter(
