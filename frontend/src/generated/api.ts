@@ -4725,6 +4725,7 @@ export interface components {
             cost: null;
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
+            estimate_said?: string;
             faults?: components["schemas"]["PreviewFault"][];
             held: string[];
             missing_grants: components["schemas"]["GrantLine"][];
@@ -4850,7 +4851,9 @@ export interface components {
         };
         /**
          * PlanPreview
-         * @description A plan as it would run now; `estimate` is null where too little is known. `faults` are among the `warnings`.
+         * @description A plan as it would run now; `faults` are among the `warnings`.
+         *
+         *     `estimate` is null where too little is known; `estimate_said` tells why, or which tasks are not in it.
          */
         PlanPreview: {
             asks_approval: boolean;
@@ -4858,6 +4861,7 @@ export interface components {
             cost: null;
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
+            estimate_said?: string;
             faults?: components["schemas"]["PreviewFault"][];
             /** @description The tasks that are held, or refused, until somebody has given a grant or a secret; optional ones are none. */
             held: string[];
@@ -5375,6 +5379,7 @@ export interface components {
             cost?: null;
             effects?: components["schemas"]["Effect"][];
             estimate?: components["schemas"]["Estimate"] | null;
+            estimate_said?: string;
             faults?: components["schemas"]["PreviewFault"][];
             held?: string[];
             missing_grants?: components["schemas"]["GrantLine"][];

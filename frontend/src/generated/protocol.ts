@@ -1280,8 +1280,9 @@ export interface GroupRecord {
   until_ms?: number;
 }
 
-/** One item of a family's list; `value` is canonical text. A dropped one is kept, so that it stays dropped. */
+/** One item of a family's list; `value` is canonical text. A dropped one is kept, so that it stays dropped. `added`: by a person's edit. `off_since_ms`: the time since which its device was off, when that was reported. */
 export interface Item {
+  added?: boolean;
   dropped?: boolean;
   key: string;
   off_since_ms?: number;
