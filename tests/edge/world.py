@@ -586,7 +586,7 @@ async def a_world(
             wheels=tmp_path / "wheels",
             data=tmp_path,
         )
-        edge = build(hub, files)
+        edge = build(hub, files, gauges={"commits_total": lambda: 1})
         token = await first_run.ensure_local_token(tmp_path, access, engine.inbox, clock.now_ms())
         yield World(hub, edge, engine, clock, token, jobs)
     finally:

@@ -21,7 +21,7 @@ from starloom.client.problems import Problem
 from starloom.core.state.inputs import HistoryRestored
 from starloom.host.agents import computer_name
 from starloom.host.backup import MANIFEST, back_up, restore, verify
-from starloom.process.settings import Settings
+from starloom.process.settings import VERSION, Settings
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.sql.database import open_database
 from starloom.store.sql.history import LIVES_APART, read_meta
@@ -79,6 +79,22 @@ async def history_of(home: Path) -> dict[str, Any]:
         return await database.read(whole)
     finally:
         await database.close()
+
+
+def taken_apart(archive: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Return the members of an archive but its manifest, and that."""
+    with tarfile.open(archive) as read:
+        members = [(member, read.extractfile(member)) for member in read]
+        raw = {member.name: file.read() for member, file in members if file is not None}
+    return raw, json.loads(raw.pop(MANIFEST))
+
+
+def put_together(archive: Path, raw: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    with tarfile.open(archive, "w:") as written:
+        for name, content in {**raw, MANIFEST: json.dumps(manifest).encode()}.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            written.addfile(info, BytesIO(content))
 
 
 def files_of(home: Path) -> set[str]:
@@ -156,21 +172,49 @@ def test_an_archive_that_is_cut_short_is_refused(home: Path, tmp_path: Path, par
 def test_an_archive_cannot_name_a_place_outside(home: Path, tmp_path: Path, path: str) -> None:
     archive, other = tmp_path / "a.starloom", tmp_path / "other"
     back_up(settings_of(home), archive)
-    with tarfile.open(archive) as read:
-        members = [(member, read.extractfile(member)) for member in read]
-        raw = {member.name: file.read() for member, file in members if file is not None}
-    manifest = json.loads(raw.pop(MANIFEST))
+    raw, manifest = taken_apart(archive)
     moved = manifest["files"][0]
     raw[f"{moved['place']}/{path}"] = raw.pop(f"{moved['place']}/{moved['path']}")
     moved["path"] = path
-    with tarfile.open(archive, "w:") as written:
-        for name, content in {**raw, MANIFEST: json.dumps(manifest).encode()}.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            written.addfile(info, BytesIO(content))
+    put_together(archive, raw, manifest)
     with pytest.raises(Problem, match="no place of a hub"):
         restore(settings_of(other), archive)
     assert not (tmp_path / "outside").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (
+            {"format": 2, "release": "9.1"},
+            "reads 1: Starloom 9.1 wrote it and reads it; install that one",
+        ),
+        ({"format": 0, "release": ""}, "reads 1: the release that wrote it reads it; install that one"),
+        ({"dump": {"schema": "9999"}, "release": "9.1"}, "newer version (Starloom 9.1 wrote it and reads it; install"),
+    ],
+    ids=["newer", "older", "a newer schema"],
+)
+def test_a_backup_of_another_release_names_who_reads_it(
+    home: Path, tmp_path: Path, changed: dict[str, Any], told: str
+) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    assert back_up(settings_of(home), archive).release == VERSION
+    raw, manifest = taken_apart(archive)
+    manifest["dump"] |= changed.pop("dump", {})
+    put_together(archive, raw, manifest | changed)
+    with pytest.raises(Problem) as refused:
+        restore(settings_of(other), archive)
+    assert told in refused.value.reason
+    assert not (other / DATABASE_FILE).exists()
+
+
+def test_a_backup_from_before_releases_were_named_is_restored(home: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "a.starloom"
+    back_up(settings_of(home), archive)
+    raw, manifest = taken_apart(archive)
+    del manifest["release"]
+    put_together(archive, raw, manifest)
+    assert restore(settings_of(tmp_path / "other"), archive).manifest.release == ""
 
 
 WAITS = """

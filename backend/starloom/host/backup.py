@@ -26,11 +26,12 @@ from sqlalchemy import Connection
 from starloom.client.exits import Exit
 from starloom.client.own_homes import MARK_FILE
 from starloom.client.problems import Problem, here, usage
+from starloom.client.terminal.escaping import escaped
 from starloom.core.rights.restored_rights import among, with_those_of
 from starloom.core.state.inputs import EndedRights, HistoryRestored
 from starloom.core.state.model import Shard
 from starloom.host.rights import Until, compared, read_until, rights_of
-from starloom.process.settings import Settings
+from starloom.process.settings import VERSION, Settings
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.port import Damaged, Unavailable
 from starloom.store.sql.database import Database, open_database
@@ -84,6 +85,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     made_ms: int
     dump: Dump
     files: list[Entry]
+    release: str = ""
+    """The release that wrote it; empty: one from before it said so."""
 
     @property
     def bytes(self) -> int:
@@ -188,7 +191,8 @@ def restore(settings: Settings, source: Path, *, replace: bool = False, until: s
                 raise
             _place_files(settings, manifest, folder, aside)
     except (OSError, Unavailable, Damaged) as error:
-        raise _failed(f"the backup could not be restored: {error}") from error
+        other = f" ({_reader_of(manifest.release)})" if manifest.release not in ("", VERSION) else ""
+        raise _failed(f"the backup could not be restored: {error}{other}") from error
     ended = among(with_those_of(unheard, ended), backup)
     kept = aside if aside.exists() else None
     return Restored(aside=kept, backup=backup, ended=ended, manifest=manifest, until=known)
@@ -331,7 +335,9 @@ def _write_archive(target: Path, dump: Dump, folder: Path, settings: Settings) -
                 for path, source in _files(root)
                 if (entry := _add(archive, place, path, source)) is not None
             ]
-            manifest = Manifest(format=FORMAT, made_ms=int(time.time() * 1000), dump=dump, files=entries)
+            manifest = Manifest(
+                format=FORMAT, made_ms=int(time.time() * 1000), dump=dump, files=entries, release=VERSION
+            )
             (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
             archive.add(folder / MANIFEST, MANIFEST)
         file.flush()
@@ -391,10 +397,18 @@ def _compare(found: dict[str, str], wanted: dict[str, str]) -> None:
 
 
 def _manifest(raw: bytes) -> Manifest:
-    found = msgspec.json.decode(raw, type=dict[str, Any]).get("format")
+    told = msgspec.json.decode(raw, type=dict[str, Any])
+    found = told.get("format")
     if found != FORMAT:
-        raise Damaged(f"it has format {found}, and this version reads {FORMAT}: install the version that wrote it")
+        reader = _reader_of(str(told.get("release") or ""))
+        raise Damaged(f"it has format {found}, and Starloom {VERSION} reads {FORMAT}: {reader}")
     return msgspec.json.decode(raw, type=Manifest)
+
+
+def _reader_of(release: str) -> str:
+    """Return which release reads a backup that this one does not read."""
+    written = f"Starloom {escaped(release)} wrote it and reads it" if release else "the release that wrote it reads it"
+    return f"{written}; install that one, restore there, and upgrade it then"
 
 
 def _hashes(manifest: Manifest) -> dict[str, str]:

@@ -63,7 +63,7 @@ def _could_repeat(fleet: Fleet, constellation: Constellation) -> bool:
 
 
 def may_not_repeat(fleet: Fleet, spec: TaskSpec) -> bool:
-    """Tell whether a task may not be repeated by itself or by an offer of its tool; without an offer it may not."""
+    """Tell whether a task, or an offer of its tool, says that it may not be repeated; a tool without offers may not."""
     if spec.tool is None:
         return False
     if spec.repeatability is not None:

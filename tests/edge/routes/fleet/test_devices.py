@@ -108,6 +108,9 @@ async def test_metrics_count_what_is_there(world: World) -> None:
     assert "starloom_links 1" in lines
     for line in lines:
         assert line.startswith(("# HELP starloom_", "# TYPE starloom_", "starloom_")), line
+        if line.startswith("# TYPE"):
+            name, kind = line.split()[2:]
+            assert kind == ("counter" if name.endswith("_total") else "gauge"), line
 
 
 async def test_health_and_readiness(world: World) -> None:

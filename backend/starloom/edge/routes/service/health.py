@@ -81,7 +81,8 @@ class Service:
         faults = [(f'{{code="{code}"}}', count) for code, count in sorted(self._aip.faults.items())]
         _family(lines, "starloom_channel_faults_total", "counter", "Refused or broken agent connections.", faults)
         for name, gauge in self._gauges.items():
-            _family(lines, f"starloom_{name}", "gauge", name.replace("_", " ").capitalize() + ".", [("", gauge())])
+            kind = "counter" if name.endswith("_total") else "gauge"
+            _family(lines, f"starloom_{name}", kind, name.replace("_", " ").capitalize() + ".", [("", gauge())])
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
     async def openapi(self) -> Response:
