@@ -37,6 +37,7 @@ from starloom_protocol.records import (
 from starloom_protocol.stream import events, feed, sketches
 from starloom_protocol.text import browsers, presentation, rights
 from starloom_protocol.text.field_docs import describe, field_docs, without_indentation
+from starloom_protocol.tools import ways_back
 from starloom_protocol.vocabulary import CodeClass
 from starloom_protocol.wire import frame_shapes, frames, session
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, tag_of
@@ -144,6 +145,7 @@ def _page_lines() -> Iterator[str]:
     yield from _browsers()
     yield from _rights()
     yield from _controls()
+    yield from _ways_back()
     yield from _session()
 
 
@@ -244,6 +246,15 @@ def _controls() -> Iterator[str]:
     yield "/** The controls of a task that its state allows. */"
     yield "export const CONTROLS: Record<TaskState, readonly string[]> = {"
     yield from (f"  {state}: {_json(controls)}," for state, controls in vocabulary.CONTROLS.items())
+    yield "};"
+
+
+def _ways_back() -> Iterator[str]:
+    yield ""
+    yield "/** The call that takes back the work of a tool, where a task names none. */"
+    yield "export const WAYS_BACK: Readonly<Record<string, UndoCall>> = {"
+    for tool, call in ways_back.OF_TOOLS.items():
+        yield f"  {_json(tool)}: {_json(msgspec.to_builtins(call))},"
     yield "};"
 
 

@@ -3258,6 +3258,16 @@ export const CONTROLS: Record<TaskState, readonly string[]> = {
   skipped: ["retry", "retry-from", "mark"],
 };
 
+/** The call that takes back the work of a tool, where a task names none. */
+export const WAYS_BACK: Readonly<Record<string, UndoCall>> = {
+  "archive.rotate": {"outputs": {"tickets": "/tickets"}, "tool": "fs.restore"},
+  "archive.unpack": {"outputs": {"paths": "/added"}, "tool": "fs.trash"},
+  "artifact.get": {"outputs": {"paths": "/added"}, "tool": "fs.trash"},
+  "fs.copy": {"outputs": {"paths": "/added"}, "tool": "fs.trash"},
+  "fs.trash": {"outputs": {"tickets": "/tickets"}, "tool": "fs.restore"},
+  "fs.write": {"outputs": {"paths": "/added"}, "tool": "fs.trash"},
+};
+
 /** Who may send which frame in which state, and the state after it; null is not legal. */
 export const SESSION_TABLE: Record<Side, Record<string, Record<State, State | null>>> = {
   hub: {

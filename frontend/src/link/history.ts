@@ -16,6 +16,9 @@ export const history = {
     }),
   undo: (rest: Rest, constellation: string, tasks: string[]) =>
     rest.create("/constellations/{constellation}/undo", { path: { constellation }, body: { tasks } }),
+  /** Changes nothing: tells what an undo would take back, or why it is refused. */
+  wouldUndo: (rest: Rest, constellation: string, tasks: string[]) =>
+    rest.create("/constellations/{constellation}/undo", { path: { constellation }, body: { tasks, preview: true } }),
   takeBack: (rest: Rest, constellation: string, version: number) =>
     rest.create("/constellations/{constellation}/edits", {
       path: { constellation },

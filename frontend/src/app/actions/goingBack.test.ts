@@ -43,6 +43,17 @@ describe("undoing work", () => {
     expect(asked(stored(undo, {}))).toContain("the files of store into the trash of Speicher");
   });
 
+  it("is offered for a call whose tool has a way back, and not where the task does more than that", () => {
+    const written = (more: object) => {
+      const made = stored({}, { added: ["a"] });
+      return { ...made, spec: { id: "store", tool: "fs.write", ...more } } as unknown as TaskView;
+    };
+    expect(asked(written({}))).toContain("1 file of store into the trash");
+    expect(asked(written({ tool: "fs.trash" }))).toContain("It runs fs.restore for store");
+    expect(asked(written({ tool: "fs.move" }))).toBeUndefined();
+    expect(asked(written({ files_out: [{ output: "/x", to: "x" }] }))).toBeUndefined();
+  });
+
   it("says which call runs where that is no trash", () => {
     const undo = { args: "{}", outputs: {}, tool: "http.post" };
     expect(asked(stored(undo, {}))).toBe("It runs http.post for store, which cannot be undone itself.");

@@ -3,6 +3,7 @@ import { history } from "../../link/history.ts";
 import { partAt } from "../../model/answer/files.ts";
 import { resultOf, type TaskView } from "../../model/tasks/selectors.ts";
 import type { Head, Version } from "../../model/types.ts";
+import { wayBack } from "../../model/wayBack.ts";
 import { parseExact } from "../../model/words/exact.ts";
 import { FINAL, plural } from "../../model/words/words.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -29,15 +30,15 @@ export function forkFrom(
   };
 }
 
-/** The tasks that have done something which they say how to take back, and nobody has. */
+/** The tasks that have done something which has a way back, and nobody has taken it back. */
 function undoable(asked: readonly TaskView[], all: readonly TaskView[]): TaskView[] {
-  const done = asked.filter((view) => view.spec.undo && view.record?.state === "succeeded");
+  const done = asked.filter((view) => wayBack(view.spec) && view.record?.state === "succeeded");
   if (done.length === 0) return done;
   const undone = new Set(all.filter((view) => view.record?.state !== "failed").map((view) => view.spec.undoes));
   return done.filter((view) => !undone.has(view.id));
 }
 
-/** Undoes one task, or all that say how; null where nothing of that kind was done. */
+/** Undoes one task, or all that have a way back; null where nothing of that kind was done. */
 export function undoWork(
   { hub }: Workspace,
   head: Head,
@@ -59,8 +60,8 @@ export function undoWork(
 
 /** The effect of an undo in words: files go into a trash, which can be emptied or opened; other calls have no way back. */
 function asksOf(found: readonly TaskView[]): string {
-  const trashing = found.filter((view) => view.spec.undo?.tool === TRASH);
-  const others = found.filter((view) => view.spec.undo?.tool !== TRASH);
+  const trashing = found.filter((view) => wayBack(view.spec)?.tool === TRASH);
+  const others = found.filter((view) => wayBack(view.spec)?.tool !== TRASH);
   const said: string[] = [];
   for (const view of trashing.slice(0, NAMED_MAX))
     said.push(`${filesOf(view)} of ${view.name} into the trash of ${view.deviceName || "its device"}`);
@@ -74,7 +75,7 @@ const TRASH = "fs.trash";
 
 /** The files that the undo of a task names, counted in its result where that is at hand. */
 function filesOf(view: TaskView): string {
-  const pointer = view.spec.undo?.outputs?.paths;
+  const pointer = wayBack(view.spec)?.outputs?.paths;
   const text = resultOf(view);
   try {
     const found = pointer && text ? partAt(parseExact(text), pointer) : null;
@@ -85,7 +86,7 @@ function filesOf(view: TaskView): string {
 }
 
 const callsOf = (views: readonly TaskView[]): string =>
-  [...new Set(views.map((view) => view.spec.undo?.tool))].join(", ");
+  [...new Set(views.map((view) => wayBack(view.spec)?.tool))].join(", ");
 
 function namesOf(views: readonly TaskView[]): string {
   const shown = views.slice(0, NAMED_MAX).map((view) => view.name);

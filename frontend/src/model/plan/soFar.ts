@@ -7,6 +7,7 @@ import type { StreamModel } from "../stream/stream.ts";
 import type { TaskView } from "../tasks/selectors.ts";
 import type { Tally } from "../tasks/tally.ts";
 import type { Answer, Head, TaskRecord } from "../types.ts";
+import { wayBack } from "../wayBack.ts";
 import { presentation, type Shown } from "../words/presentation.ts";
 import { alarmShown, constellationShown, doneShown, FINAL, plural } from "../words/words.ts";
 import { isPlanning } from "./planning.ts";
@@ -44,7 +45,7 @@ const takenBack = (view: TaskView): boolean => Boolean(view.spec.undoes) && view
 
 function backWord(views: readonly TaskView[]): string {
   const undone = new Set(views.filter(takenBack).map((view) => view.spec.undoes));
-  const stands = views.some((view) => view.spec.undo && view.record?.state === "succeeded" && !undone.has(view.id));
+  const stands = views.some((view) => wayBack(view.spec) && view.record?.state === "succeeded" && !undone.has(view.id));
   return stands ? "Partly taken back" : "Taken back";
 }
 

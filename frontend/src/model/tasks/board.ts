@@ -6,6 +6,7 @@ import { ASLEEP, deviceNamed, devices, diskIsFull, sleeps } from "../fleet/fleet
 import { everyNth, type Steps } from "../stream/steps.ts";
 import type { StreamModel } from "../stream/stream.ts";
 import type { Attempt, Device, GroupRecord, Head, Item, Reason, TaskRecord, TaskSpec } from "../types.ts";
+import { wayBack } from "../wayBack.ts";
 import { naturalKey } from "../words/natural.ts";
 import { presentation, type Shown } from "../words/presentation.ts";
 import { isOfGoal } from "./goals.ts";
@@ -260,7 +261,7 @@ export class Board {
     for (const [id, spec] of this.model.kind<TaskSpec>("spec")) {
       if (!spec.for_each && !spec.nested && !spec.goal) this.ids.push(id);
       if (spec.goal) found.goals.push(id);
-      if (spec.undo) found.undo = true;
+      if (wayBack(spec)) found.undo = true;
       if (spec.undoes) found.undoes = true;
       if (!spec.group && !spec.for_each) found.loose += 1;
       if (spec.undoes) {

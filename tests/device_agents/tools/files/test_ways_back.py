@@ -86,7 +86,7 @@ def test_each_on_clash_is_taken_back_to_the_byte(
     tool, args = write(filled)
     if not taken:
         (filled.folder / "in/file").unlink()
-    clash = {} if on_clash is None else {"on_clash": on_clash}
+    clash: dict[str, Any] = {} if on_clash is None else {"on_clash": on_clash}
     before = outside_the_trash(filled)
     if tool == "fs.copy" and on_clash == "rename":
         with pytest.raises(msgspec.ValidationError, match="on_clash"):

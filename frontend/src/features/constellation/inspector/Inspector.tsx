@@ -6,7 +6,8 @@ import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { ActionButton } from "../../../app/actions/Actions.tsx";
 import { groupActions, taskActions } from "../../../app/actions/actions.ts";
-import { forkFrom, undoWork } from "../../../app/actions/goingBack.ts";
+import { forkFrom } from "../../../app/actions/goingBack.ts";
+import { useUndo } from "../../../app/actions/useUndo.ts";
 import { useNow, usePhone, useWorkspace } from "../../../app/workspace/context.ts";
 import { ASLEEP } from "../../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
@@ -113,7 +114,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
   ];
   const workspace = useWorkspace();
   const [, go] = useLocation();
-  const undo = undoWork(workspace, constellation, allViews(model, fleet), view);
+  const undo = useUndo(workspace, constellation, allViews(model, fleet), view);
   const actions = [
     ...taskActions(hub, constellation, view),
     forkFrom(workspace, constellation.id, { from_task: view.id }, go),

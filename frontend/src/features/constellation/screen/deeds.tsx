@@ -3,11 +3,11 @@ import { Fragment, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { ActionButton, useDoing } from "../../../app/actions/Actions.tsx";
 import { constellationActions, taskActions } from "../../../app/actions/actions.ts";
-import { undoWork } from "../../../app/actions/goingBack.ts";
+import { useUndo } from "../../../app/actions/useUndo.ts";
 import type { PaletteEntry } from "../../../app/shell/finds.ts";
 import type { Key } from "../../../app/shell/keys.ts";
 import { useWorkspace } from "../../../app/workspace/context.ts";
-import { readingOrder } from "../../../model/tasks/selectors.ts";
+import { readingOrder, type TaskView } from "../../../model/tasks/selectors.ts";
 import { Button } from "../../../ui/parts.tsx";
 import { useBreaking } from "../../lab/BreakSomething.tsx";
 import { useRepeat } from "../../schedules/Repeat.tsx";
@@ -18,6 +18,9 @@ import type { Versions } from "./useVersions.ts";
 
 /** So many tasks are found by the palette: more would make each letter typed a pause. */
 const ENTRIES_MAX = 10_000;
+
+/** Where nothing has a way back, no task is looked at. */
+const NO_TASKS: readonly TaskView[] = [];
 
 export interface Deeds {
   buttons: ReactNode[];
@@ -35,7 +38,7 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
   const { head, final } = run;
   const actions = constellationActions(workspace.hub, head);
   const retryAll = retryFailed(workspace.hub, head, run.failed);
-  const undoAll = run.undo ? undoWork(workspace, head, run.present, null) : null;
+  const undoAll = useUndo(workspace, head, run.undo ? run.present : NO_TASKS, null);
   const edit = () => go(`/constellations/${encodeURIComponent(id)}/edit`);
   const begun = versions.last > 0;
   const breaking = useBreaking({ devices: run.used, over: final });
