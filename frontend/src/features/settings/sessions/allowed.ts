@@ -70,7 +70,9 @@ export function scopeWords(scope: string): string {
 export function mayWords(chosen: readonly string[]): string[] {
   const names = chosen.filter((scope) => scope.startsWith(RECIPE)).map((scope) => scope.slice(RECIPE.length));
   const plain = RIGHTS.filter(([scope]) => chosen.includes(scope)).map(([, , words]) => words);
-  const recipes = names.length ? [`start the ${names.length === 1 ? "recipe" : "recipes"} ${[...names].sort().join(", ")}`] : [];
+  const recipes = names.length
+    ? [`start the ${names.length === 1 ? "recipe" : "recipes"} ${[...names].sort().join(", ")}`]
+    : [];
   return chosen.includes("run") ? plain : [...plain, ...recipes];
 }
 
