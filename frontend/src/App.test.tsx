@@ -173,6 +173,15 @@ describe("Home", () => {
     }
   });
 
+  it("finds a button of the constellation by its name, with its dots", async () => {
+    open("/constellations/c-done");
+    await screen.findByRole("button", { name: "Repeat..." });
+    await userEvent.keyboard("{Control>}k{/Control}");
+    await userEvent.type(screen.getByRole("combobox", { hidden: true }), "Repeat...");
+    await userEvent.click(await screen.findByRole("option", { hidden: true, name: /^DoRepeat/ }));
+    expect(await screen.findByRole("dialog", { name: /^Repeat / })).toBeTruthy();
+  });
+
   it("finds a device by its name before the constellations that ran on it", async () => {
     open("/");
     await screen.findByRole("region", { name: "Fleet" });

@@ -157,6 +157,12 @@ export class Hub {
       path: { constellation: id, task, action },
       body,
     });
+  /** Retries ended tasks in one round: all of them, or none. */
+  retryTasks = (id: string, baseVersion: number, retry: string[], confirm: string[] = []) =>
+    this.rest.post("/constellations/{constellation}/edits", {
+      path: { constellation: id },
+      body: { base_version: baseVersion, operations: [], retry, ...(confirm.length ? { confirm } : {}) },
+    });
   edit = (id: string, baseVersion: number, operations: unknown[], reason: string) =>
     this.rest.post("/constellations/{constellation}/edits", {
       path: { constellation: id },

@@ -6,11 +6,12 @@ import type { Raised } from "../../ui/Modal.tsx";
 import { Button } from "../../ui/parts.tsx";
 import { newTerms, ScheduleDialog } from "./ScheduleDialog.tsx";
 
-export function useRepeat(constellation: string, name: string): Raised {
+export function useRepeat(constellation: string, name: string): Raised & { open: () => void } {
   const [open, setOpen] = useState(false);
   const { say } = useDoing();
   const [, go] = useLocation();
   return {
+    open: () => setOpen(true),
     button: (
       <Button asks="run" icon="clock" onClick={() => setOpen(true)}>
         Repeat...

@@ -8,6 +8,7 @@ import type { PaletteEntry } from "../../../app/shell/finds.ts";
 import type { Key } from "../../../app/shell/keys.ts";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { readingOrder, type TaskView } from "../../../model/tasks/selectors.ts";
+import { useMay } from "../../../ui/away.tsx";
 import { Button } from "../../../ui/parts.tsx";
 import { useBreaking } from "../../lab/BreakSomething.tsx";
 import { useRepeat } from "../../schedules/Repeat.tsx";
@@ -33,6 +34,7 @@ export interface Deeds {
 export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
   const workspace = useWorkspace();
   const { perform } = useDoing();
+  const mayRun = useMay("run");
   const [, go] = useLocation();
   const { id } = place;
   const { head, final } = run;
@@ -55,6 +57,14 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
     if (asked) void perform(asked);
   };
 
+  const inRows = () => go(`/new?way=build&from=${encodeURIComponent(id)}`);
+  /** What a button opens, for the search by its name. */
+  const places = [
+    ...(final ? [] : [{ label: "Edit plan", run: edit }]),
+    { label: "Plan in rows", run: inRows },
+    ...(final && mayRun ? [{ label: "Repeat...", run: repeat.open }] : []),
+  ].filter(() => begun);
+
   return {
     // The last ones go behind *More* first.
     buttons: [
@@ -67,11 +77,7 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
       ),
       undoAll && <ActionButton key="undo" action={undoAll} />,
       begun && (
-        <Button
-          key="rows"
-          title="Change its plan and run it again, or save it as a recipe"
-          onClick={() => go(`/new?way=build&from=${encodeURIComponent(id)}`)}
-        >
+        <Button key="rows" title="Change its plan and run it again, or save it as a recipe" onClick={inRows}>
           Plan in rows
         </Button>
       ),
@@ -107,6 +113,10 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
         note: action.why ?? "",
         run: () => void perform(action),
       })),
+      ...[retryAll, undoAll].flatMap((action) =>
+        action ? [{ id: action.id, group: "Do", label: action.label, run: () => void perform(action) }] : [],
+      ),
+      ...places.map(({ label, run: open }) => ({ id: label, group: "Do", label, run: open })),
       ...run.views.slice(0, ENTRIES_MAX).map((view) => ({
         id: `task ${view.id}`,
         group: "Task",

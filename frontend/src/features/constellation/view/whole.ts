@@ -12,9 +12,13 @@ export function retryFailed(
     id: "retry",
     label: failed.length === 1 ? `Retry ${failed[0]?.name}` : `Retry ${failed.length} failed`,
     why: null,
-    run: async (confirm?: string[]) => {
-      for (const view of failed)
-        await hub.taskControl(constellation.id, view.id, "retry", confirm?.length ? { confirm } : {});
-    },
+    // One request, which the hub takes whole: hundreds of them would begin one task after the other.
+    run: (confirm?: string[]) =>
+      hub.retryTasks(
+        constellation.id,
+        constellation.version ?? 0,
+        failed.map(({ id }) => id),
+        confirm,
+      ),
   };
 }

@@ -61,7 +61,7 @@ it("gives a few recipes by name", async () => {
   if (!first) throw new Error("no recipe is offered");
   await userEvent.click(first);
   await userEvent.click(make);
-  await within(dialog).findByText(/^start 1 recipe: /);
+  await within(dialog).findByText(/^start the recipe /);
   const body = hub.calls.find((call) => call.path === "/sign-in-links")?.body as { role: string; scopes: string[] };
   expect(body.role).toBe("operator");
   expect(body.scopes).toHaveLength(3);
@@ -94,7 +94,7 @@ it("finds the least role and the scopes of a choice", () => {
   expect(roleOf(["read", "recipe:x"])).toBe("operator");
   expect(mayWords(["read", "recipe:b", "recipe:a"])).toEqual([
     "see devices, work, answers and logs",
-    "start 2 recipes: a, b",
+    "start the recipes a, b",
   ]);
   expect(new Set(PRESETS.map(({ id }) => id)).size).toBe(PRESETS.length);
   expect(

@@ -1,6 +1,5 @@
 /** The choice of what an invited person may do: presets, its role and its scopes. Pure; the hub decides in any case. */
 import { RIGHTS } from "../../../model/types.ts";
-import { plural } from "../../../model/words/words.ts";
 
 const ROLES = ["viewer", "approver", "operator"] as const;
 export type InvitedRole = (typeof ROLES)[number];
@@ -71,7 +70,9 @@ export function scopeWords(scope: string): string {
 export function mayWords(chosen: readonly string[]): string[] {
   const names = chosen.filter((scope) => scope.startsWith(RECIPE)).map((scope) => scope.slice(RECIPE.length));
   const plain = RIGHTS.filter(([scope]) => chosen.includes(scope)).map(([, , words]) => words);
-  const recipes = names.length ? [`start ${plural(names.length, "recipe")}: ${[...names].sort().join(", ")}`] : [];
+  const recipes = names.length
+    ? [`start the ${names.length === 1 ? "recipe" : "recipes"} ${[...names].sort().join(", ")}`]
+    : [];
   return chosen.includes("run") ? plain : [...plain, ...recipes];
 }
 
