@@ -97,27 +97,26 @@ def models(fake: FakeModel, hub: Hub, **variables: str) -> ModelJobs:
     return ModelJobs(environment, now_s=lambda: hub.driver.now_ms / 1000)
 
 
-async def plan(hub: Hub, made: ModelJobs, job: str = "plan-1", catalogue: Catalogue | None = None) -> None:
+async def claimed(hub: Hub, job: str, worker: str = "w", constellation: str = "c1", **claim: Any) -> WorkerJob:
+    """Return a job that this worker has claimed."""
     port: Any = hub
-    ours = WorkerJob(port, port, "c1", job, "w")
-    await Claim(ours).take()
+    ours = WorkerJob(port, port, constellation, job, worker)
+    await Claim(ours, **claim).take()
+    return ours
+
+
+async def plan(hub: Hub, made: ModelJobs, job: str = "plan-1", catalogue: Catalogue | None = None) -> None:
     jobs = PlanJobs(catalogue or Catalogue([]), models=made)
-    await jobs.carry_out(ours)
+    await jobs.carry_out(await claimed(hub, job))
 
 
 async def review(hub: Hub, made: ModelJobs, job: str = "review-1") -> None:
-    port: Any = hub
     jobs = ReviewJobs(made)
-    ours = WorkerJob(port, port, "c1", job, "w")
-    await Claim(ours, takes_s=jobs.takes_s()).take()
-    await jobs.carry_out(ours)
+    await jobs.carry_out(await claimed(hub, job, takes_s=jobs.takes_s()))
 
 
 async def answer(hub: Hub, made: ModelJobs, job: str = "answer-1") -> None:
-    port: Any = hub
-    ours = WorkerJob(port, port, "c1", job, "w")
-    await Claim(ours).take()
-    await AnswerJobs(made).carry_out(ours)
+    await AnswerJobs(made).carry_out(await claimed(hub, job))
 
 
 async def test_words_without_a_recipe_become_a_running_plan() -> None:
@@ -253,10 +252,7 @@ async def test_the_budget_of_the_day_outlives_the_job_and_refuses_before_diallin
         await plan(hub, made)
         again = i.RequestReceived(id="r2", by="person:ann", constellation="c2", request="look again")
         hub.driver.do(again)
-        port: Any = hub
-        ours = WorkerJob(port, port, "c2", "plan-1", "w")
-        await Claim(ours).take()
-        await PlanJobs(Catalogue([]), models=made).carry_out(ours)
+        await PlanJobs(Catalogue([]), models=made).carry_out(await claimed(hub, "plan-1", constellation="c2"))
         assert len(fake.asked) == 1
     assert constellation.head.state is ConstellationState.ACTIVE
     second = hub.driver.shard.constellations["c2"].head

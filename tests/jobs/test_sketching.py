@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.jobs.claiming import Claim, WorkerJob
+from starloom.jobs.claiming import WorkerJob
 from starloom.jobs.kinds.answering import AnswerJobs
 from starloom.jobs.kinds.planning import PlanJobs
 from starloom.jobs.kinds.reviewing import ReviewJobs
@@ -23,7 +23,7 @@ from starloom_protocol.plan import read_recipe
 from starloom_protocol.stream.feed import Beside
 from starloom_protocol.stream.sketches import Sketch
 from starloom_protocol.vocabulary import ConstellationState
-from tests.jobs.test_modelling import ECHO, READING, Hub, models, says
+from tests.jobs.test_modelling import ECHO, READING, Hub, claimed, models, says
 from tests.models.server import Say, fake_model
 
 
@@ -140,11 +140,8 @@ async def test_nothing_is_sent_behind_the_end_of_the_job() -> None:
 
 
 async def plan(hub: Hub, made: Any, channel: Channel, worker: str = "w") -> None:
-    port: Any = hub
-    ours = WorkerJob(port, port, "c1", "plan-1", worker)
-    await Claim(ours).take()
     jobs = PlanJobs(Catalogue([]), models=made, sketches=channel.open)
-    await jobs.carry_out(ours)
+    await jobs.carry_out(await claimed(hub, "plan-1", worker))
 
 
 async def test_a_plan_that_was_drawn_is_the_one_that_runs_and_the_log_has_nothing_of_the_drawing() -> None:
@@ -163,9 +160,7 @@ async def test_a_plan_that_was_drawn_is_the_one_that_runs_and_the_log_has_nothin
 async def test_a_request_that_needs_no_model_opens_no_channel() -> None:
     hub, channel = Hub(), Channel()
     constellation: Any = hub.ask("tell me what is wrong with one")
-    port: Any = hub
-    ours = WorkerJob(port, port, "c1", "plan-1", "w")
-    await Claim(ours).take()
+    ours = await claimed(hub, "plan-1")
     echo = read_recipe(msgspec.json.encode(ECHO)).recipe
     assert echo is not None
     await PlanJobs(Catalogue([echo]), sketches=channel.open).carry_out(ours)
@@ -176,7 +171,6 @@ async def test_a_request_that_needs_no_model_opens_no_channel() -> None:
 async def test_an_answer_and_a_review_are_drawn_and_the_log_has_nothing_of_it() -> None:
     hub, channel = Hub(), Channel()
     constellation: Any = hub.ask("look around on one")
-    port: Any = hub
     point = {"policy": {"review_at": ["look"]}}
     answer = Say(tool={"kind": "answer", "text": "1 is there [1].", "cites": [{"task": "look", "pointer": ""}]})
     async with fake_model(says(READING, **point), Say(tool={"kind": "no_change"}), answer, streams=True) as fake:
@@ -184,12 +178,8 @@ async def test_an_answer_and_a_review_are_drawn_and_the_log_has_nothing_of_it() 
         await plan(hub, made, channel)
         (dispatch,) = hub.driver.take()
         hub.driver.result(dispatch, 1)
-        ours = WorkerJob(port, port, "c1", "review-1", "w")
-        await Claim(ours).take()
-        await ReviewJobs(made, channel.open).carry_out(ours)
-        its_answer = WorkerJob(port, port, "c1", "answer-1", "w")
-        await Claim(its_answer).take()
-        await AnswerJobs(made, channel.open).carry_out(its_answer)
+        await ReviewJobs(made, channel.open).carry_out(await claimed(hub, "review-1"))
+        await AnswerJobs(made, channel.open).carry_out(await claimed(hub, "answer-1"))
     assert channel.opened == 3
     assert constellation.head.state is ConstellationState.SUCCEEDED
     assert not [event for event in hub.driver.events if "sketch" in str(event)]

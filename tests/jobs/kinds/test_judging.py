@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from starloom.jobs.claiming import Claim, WorkerJob
 from starloom.jobs.kinds.judging import JudgeJobs
 from starloom.jobs.modelling import ModelJobs
 from starloom_protocol.vocabulary import Code, Reason, TaskState
 from tests.jobs.kinds.test_looking import HEADS, hub_of
-from tests.jobs.test_modelling import Hub, models, plan
+from tests.jobs.test_modelling import Hub, claimed, models, plan
 from tests.jobs.test_roles import calls_of, endpoint
 from tests.models.server import FakeModel, Say, fake_model
 
@@ -35,10 +34,7 @@ def says(document: Any) -> Say:
 
 
 async def judge(hub: Hub, made: ModelJobs, job: str = "judge-1") -> None:
-    port: Any = hub
-    ours = WorkerJob(port, port, "c1", job, "w")
-    await Claim(ours).take()
-    await JudgeJobs(made).carry_out(ours)
+    await JudgeJobs(made).carry_out(await claimed(hub, job))
 
 
 async def judged(*says_of_the_judge: Say, document: Any = PLAN, value: Any = VALUE, **variables: str) -> Any:

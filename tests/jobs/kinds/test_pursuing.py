@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.jobs.claiming import Claim, WorkerJob
 from starloom.jobs.kinds.pursuing import GoalJobs
 from starloom.jobs.modelling import ModelJobs
 from starloom_protocol.plan import check_plan
@@ -16,7 +15,7 @@ from starloom_protocol.vocabulary import Code
 from tests.core.plan.goals.pursued import GOAL, OFFERS, VALUE
 from tests.jobs.kinds.test_judging import judge
 from tests.jobs.kinds.test_looking import HEADS, turns
-from tests.jobs.test_modelling import Hub, models
+from tests.jobs.test_modelling import Hub, claimed, models
 from tests.models.server import FakeModel, Say, fake_model
 
 
@@ -30,10 +29,7 @@ def hub_of(*tasks: dict[str, Any], **goal: Any) -> tuple[Hub, Any]:
 
 
 async def turn(hub: Hub, made: ModelJobs, job: str = "goal-1", worker: str = "w") -> None:
-    port: Any = hub
-    ours = WorkerJob(port, port, "c1", job, worker)
-    await Claim(ours).take()
-    await GoalJobs(made).carry_out(ours)
+    await GoalJobs(made).carry_out(await claimed(hub, job, worker))
 
 
 def step(*calls: dict[str, Any], note: str = "to see", **fields: Any) -> Say:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from starloom.jobs.claiming import Claim, WorkerJob
 from starloom.jobs.kinds.pursuing import GoalJobs
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.answers import Stage, answer_schema
 from starloom.planner.model.conversations.pursuing import ABOUT
 from tests.jobs.kinds.test_pursuing import end_calls, hub_of, reached, read, step
-from tests.jobs.test_modelling import Hub, models
+from tests.jobs.test_modelling import Hub, claimed, models
 from tests.models.server import FakeModel, Json, Say, fake_model
 
 
@@ -24,10 +22,7 @@ def both(small: FakeModel, large: FakeModel, hub: Hub, **variables: str) -> Mode
 
 
 async def turn(hub: Hub, made: ModelJobs, worker: str = "w") -> None:
-    port: Any = hub
-    ours = WorkerJob(port, port, "c1", "goal-1", worker)
-    await Claim(ours, tiers=made.tiers()).take()
-    await GoalJobs(made).carry_out(ours)
+    await GoalJobs(made).carry_out(await claimed(hub, "goal-1", worker, tiers=made.tiers()))
 
 
 def over(to: str = "next_tier", because: str = "the log is too long for me") -> Say:
@@ -169,11 +164,8 @@ async def test_a_small_model_that_is_away_has_the_fallback_in_its_place() -> Non
 
 async def test_a_small_model_that_is_not_set_any_more_leaves_its_turn_to_the_worker() -> None:
     hub, constellation = hub_of()
-    port: Any = hub
     async with fake_model(step(read("a.log"))) as small, fake_model(step(read("b.log"))) as large:
-        ours = WorkerJob(port, port, "c1", "goal-1", "w")
-        await Claim(ours, tiers=("small", "worker")).take()
-        await GoalJobs(models(large, hub)).carry_out(ours)
+        await GoalJobs(models(large, hub)).carry_out(await claimed(hub, "goal-1", tiers=("small", "worker")))
     assert (len(small.asked), len(large.asked)) == (0, 1)
     assert constellation.jobs["goal-1"].goal.turns[-1].kind == "step"
 
