@@ -161,6 +161,34 @@ def test_signed_out_means_forgotten(stack: Stack, sample: Seen, new_context: New
     stack.until_online(stack.desktop, "demo-server", "demo-phone")
 
 
+def test_t224_a_closed_tab_that_is_opened_again_shows_nothing(
+    stack: Stack, sample: Seen, new_context: NewContext
+) -> None:
+    """A browser that opens a closed tab again gives it the storage that it had, whatever came after it."""
+    del sample  # it is the first that its hub is asked for
+    page = _signed_in(new_context, stack)
+    one = stack.submit({**layered(3), "name": "Nobody reads this"}, hold=True)
+    closed = page.context.new_page()
+    closed.goto(f"/constellations/{one}?lens=list")
+    expect(closed.get_by_role("list", name="Tasks").get_by_role("button")).to_have_count(3)
+    closed.reload()
+    expect(closed.get_by_role("list", name="Tasks").get_by_role("button")).to_have_count(3)
+    kept: str = closed.evaluate("() => JSON.stringify({...sessionStorage})")
+    assert "Nobody reads this" in kept, "something was kept"
+    closed.close()
+    page.goto("/settings")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("starloom open").first).to_be_visible()
+    with stack.hub_away():
+        again = page.context.new_page()
+        again.add_init_script(f"Object.assign(sessionStorage, {kept})")
+        again.goto(f"/constellations/{one}?lens=list")
+        expect(again.get_by_text("The hub cannot be reached").first).to_be_visible()
+        expect(again.get_by_text("Nobody reads this")).to_have_count(0)
+    page.context.close()
+    stack.until_online(stack.desktop, "demo-server", "demo-phone")
+
+
 def _kept_of(page: Page, key: str) -> Any:
     text = page.evaluate("(key) => sessionStorage.getItem(key)", key)
     return json.loads(text) if text else None

@@ -594,4 +594,12 @@ DEVICE_THREATS = (
         ("tests/guard/test_stepping_clocks.py::test_t223_",),
         part="a clock that is set back by less than a day lengthens the day by as much",
     ),
+    Threat(
+        "T224",
+        "on a shared computer somebody opens again, while the hub is away, a tab that was closed before its person"
+        " signed out, and reads what it had shown",
+        "what a tab kept before the last end of a sign-in in its browser counts for nothing, and goes when it is read",
+        ("tests/e2e/test_offline.py::test_t224_a_closed_tab_that_is_opened_again_shows_nothing",),
+        part="a browser keeps what a closed tab stored, as files of its own, until it forgets the tab",
+    ),
 )

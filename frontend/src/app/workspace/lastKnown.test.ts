@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { whole } from "../../model/stream/steps.ts";
 import type { SessionRow } from "../../model/types.ts";
-import { forget, knownList, noteList, read, remove, save, store } from "./lastKnown.ts";
+import { forget, forgetEverywhere, knownList, noteList, read, remove, save, store, tellSignedIn } from "./lastKnown.ts";
 
 const HOUR_MS = 3_600_000;
 const SESSION: SessionRow = {
@@ -45,9 +45,36 @@ function keep(texts: ReturnType<typeof stream>[], nowMs = 1000): void {
 }
 const streams = () => read(1000)?.streams.map((one) => one.stream);
 
-beforeEach(forget);
+beforeEach(() => {
+  forget();
+  localStorage.clear();
+});
 afterEach(() => {
   vi.restoreAllMocks();
+});
+
+describe("a closed tab that is opened again", () => {
+  const closed = () => {
+    keep([stream("fleet", "a")], Date.now() - 1);
+    return Object.entries({ ...sessionStorage });
+  };
+  it.each([
+    ["its person signed out", forgetEverywhere],
+    ["another person signed in by a link", () => tellSignedIn("q")],
+  ])("knows nothing after %s", (_, end) => {
+    const had = closed();
+    expect(read()?.streams).toHaveLength(1);
+    end();
+    for (const [key, value] of had) sessionStorage.setItem(key, value);
+    expect(read()).toBeNull();
+    expect(stored()).toBe("{}");
+  });
+
+  it("knows what it knew while the sign-in lasts", () => {
+    tellSignedIn("p");
+    keep([stream("fleet", "a")], Date.now() + 1);
+    expect(read()?.streams).toHaveLength(1);
+  });
 });
 
 describe("what a tab last knew", () => {

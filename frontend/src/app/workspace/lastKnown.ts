@@ -12,6 +12,8 @@ import { forgetPersonal } from "./personal.ts";
 
 const KEY = "starloom.last-known";
 const CHANNEL = "starloom.sign-out";
+/** When a sign-in of this browser last ended: a closed tab that is opened again has the storage of before that. */
+const ENDED = "starloom.sign-in-ended";
 /** Tabs have about five million characters; a storage that is full keeps nothing at all. */
 const CHARS_MAX = 3_000_000;
 /** A browser that restores its tabs restores their storage too; what is older than a day tells nothing of now. */
@@ -190,7 +192,8 @@ export function read(nowMs: number = Date.now()): LastKnown | null {
     if (!text) return null;
     const { streams, ...rest } = JSON.parse(text) as Omit<LastKnown, "streams"> & { streams: Head[] };
     const known = { ...rest, streams: streams.map(putTogether).filter((stream) => stream !== null) };
-    if (nowMs < known.endsMs && nowMs >= known.savedMs - AGE_MAX_MS) {
+    const since = Number(localStorage.getItem(ENDED));
+    if (nowMs < known.endsMs && nowMs >= known.savedMs - AGE_MAX_MS && known.savedMs >= since) {
       for (const [key, value] of known.lists) restored.set(key, value);
       return known;
     }
@@ -234,8 +237,17 @@ export function forget(): void {
   removeItems();
 }
 
+function noteEnded(): void {
+  try {
+    localStorage.setItem(ENDED, String(Date.now()));
+  } catch {
+    // Storage is off: nothing was kept.
+  }
+}
+
 /** Tells the other tabs of this browser that nobody is signed in any more; each has a session storage of its own. */
 export function forgetEverywhere(): void {
+  noteEnded();
   forget();
   forgetPersonal();
   const channel = openChannel();
@@ -245,6 +257,7 @@ export function forgetEverywhere(): void {
 
 /** Tells the other tabs of this browser who has signed in by a link: its session takes the place of theirs. */
 export function tellSignedIn(person: string): void {
+  noteEnded();
   const channel = openChannel();
   channel?.postMessage({ person });
   channel?.close();
