@@ -209,9 +209,7 @@ class Beneath:
             os.fsync(folder)
         return size
 
-    def place_over(
-        self, source: Path, target: Path, kept: Path, *, mode: int | None = None, mtime_s: int = 0
-    ) -> int:
+    def place_over(self, source: Path, target: Path, kept: Path, *, mode: int | None = None, mtime_s: int = 0) -> int:
         """As `place`, where a file is: that one is at the free place `kept` afterwards, whoever wrote it last.
 
         Without a mode the file that was there gives its own, and its owner as far as the system lets this user.
