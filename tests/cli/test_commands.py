@@ -668,7 +668,7 @@ def test_the_version_is_told(words: str) -> None:
 
 
 def test_a_drain_takes_a_deadline_and_a_device_says_why_it_gets_no_work(hub: StubHub) -> None:
-    device = {"id": "d-1", "name": "nas", "link": "online", "profile": "work", "draining": True}
+    device = {"id": "d-1", "name": "nas", "link": "online", "profile": "work", "draining": True, "running": 0}
     hub.answers["GET", "/devices"] = (200, {"items": [device]})
     hub.answers["POST", "/devices/d-1/drain"] = (200, device)
     assert starloom(hub, "device", "drain", "nas", "--deadline", "5m", "--reason", "new disk")[0] == 0

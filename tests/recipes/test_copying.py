@@ -124,7 +124,7 @@ def test_a_copied_git_repository_is_one(fleet: Fleet) -> None:
     answer = fleet.submit(words)
     assert answer.state == "succeeded", answer.told()
     assert tree(after) == tree(before)
-    assert answer.value("Not as it was") == "Every file has its name and mode."
+    assert answer.value("Not as it was") == "Every file has its name, mode and time."
     assert answer.value("Outcome") == "Every file that differed was copied and read back."
     again = fleet.submit(words)
     assert again.value("Outcome") == "Nothing had to be copied. No file differs."

@@ -19,7 +19,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -192,7 +192,7 @@ class Beneath:
         with self._below_writable(path) as file:
             os.utime(file.fileno(), (mtime_s, mtime_s))
 
-    def place(self, source: Path, target: Path, *, mode: int | None = None) -> int:
+    def place(self, source: Path, target: Path, *, mode: int | None = None, mtime_s: int = 0) -> int:
         """Move a finished file to a free place: it is there whole or not at all, also after a power cut.
 
         Return its size. On one file system that is a rename out of the private folder. Elsewhere, and where files take
@@ -204,12 +204,12 @@ class Beneath:
         """
         self.make_folder(target.parent)
         with self._parent(target, os.O_RDONLY | _FOLDER) as (folder, name):
-            look = _Look(mode)
+            look = _Look(mode, mtime_s)
             size = self._bring(source, folder, look, lambda at, own, _: exchange.rename_free(at, own, folder, name))
             os.fsync(folder)
         return size
 
-    def place_over(self, source: Path, target: Path, kept: Path, *, mode: int | None = None) -> int:
+    def place_over(self, source: Path, target: Path, kept: Path, *, mode: int | None = None, mtime_s: int = 0) -> int:
         """As `place`, where a file is: that one is at the free place `kept` afterwards, whoever wrote it last.
 
         Without a mode the file that was there gives its own, and its owner as far as the system lets this user.
@@ -228,7 +228,7 @@ class Beneath:
             if _is_folder(folder, name):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(target))
 
-            look = _look_of(folder, name, mode)
+            look = replace(_look_of(folder, name, mode), mtime_s=mtime_s)
 
             def bring(at: int, own: str, copied: bool) -> None:
                 try:
@@ -424,9 +424,10 @@ def _made_alike(source: os.stat_result, folder: int) -> bool:
 
 @dataclass(frozen=True)
 class _Look:
-    """The mode and the owner that a new file gets; None: as the system gives them."""
+    """The mode, the time of change and the owner that a new file gets; None or 0: as the system gives them."""
 
     mode: int | None
+    mtime_s: int = 0
     owner: tuple[int, int] | None = None
 
     def give(self, handle: int) -> None:
@@ -436,6 +437,10 @@ class _Look:
                 os.fchown(handle, *self.owner)
         if self.mode is not None:
             os.fchmod(handle, self.mode)
+        if self.mtime_s:
+            # A row may name a time that no system can store. The file is worth more than its time.
+            with contextlib.suppress(OSError, OverflowError):
+                os.utime(handle, (self.mtime_s, self.mtime_s))
 
 
 def _look_of(folder: int, name: str, mode: int | None) -> _Look:
@@ -451,7 +456,7 @@ def _look_of(folder: int, name: str, mode: int | None) -> _Look:
         return _Look(None)
     if not stat.S_ISREG(about.st_mode):
         return _Look(None)
-    return _Look(stat.S_IMODE(about.st_mode) & ~(stat.S_ISUID | stat.S_ISGID), (about.st_uid, about.st_gid))
+    return _Look(stat.S_IMODE(about.st_mode) & ~(stat.S_ISUID | stat.S_ISGID), owner=(about.st_uid, about.st_gid))
 
 
 def _copy_under(made: BinaryIO, folder: int, part: str, look: _Look) -> None:

@@ -67,7 +67,7 @@ HELD_WORDS: dict[Reason, str] = {
     Reason.JUDGE: "Held, its judge is asked",
     Reason.PAUSED: "Held, paused",
     Reason.NO_CAPABLE_DEVICE: "Held, no device can do it",
-    Reason.DEVICE_AWAY: "Held, its device is away",
+    Reason.DEVICE_AWAY: "Waits, its device is away",
     Reason.DEVICE_ASIDE: "Held, its device takes no work",
     Reason.QUOTA: "Held, limit of this group",
 }

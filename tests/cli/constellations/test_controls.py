@@ -250,6 +250,25 @@ def test_all_work_of_a_person_is_cancelled_after_a_count(hub: StubHub) -> None:
     assert (code, "nothing that mara asked for goes on" in said) == (2, True)
 
 
+def test_all_work_of_a_device_is_cancelled_after_a_count(hub: StubHub) -> None:
+    device = {"id": "d-1", "name": "boat-pi", "link": "online", "draining": True, "running": 1}
+    hub.answers["GET", "/devices"] = (200, {"items": [device]})
+    hub.answers["POST", "/devices/d-1/drain"] = (200, device)
+    rows = [{"id": f"c-{n}", "name": "sums", "request": "", "state": "active", "author": "person:jo"} for n in (1, 2)]
+    for row, state in zip(rows, ("running", "succeeded"), strict=True):
+        tasks = [{"id": "a", "device": "d-1", "state": state}]
+        hub.answers["GET", f"/constellations/{row['id']}"] = (200, {"tasks": tasks})
+    hub.answers[NEWEST] = (200, {"items": rows, "next": None})
+    done(hub, "/constellations/c-1/cancel", "cancelling")
+    code, said = starloom(hub, "device", "drain", "boat-pi", "--deadline", "now")
+    assert (code, "at work: a of 'sums' (c-1)" in said, "starloom cancel --on boat-pi" in said) == (0, True, True)
+    code, said = starloom(hub, "cancel", "--on", "boat-pi")
+    assert (code, "starloom cancel --on boat-pi --yes" in said) == (2, True)
+    code, said = starloom(hub, "cancel", "--on", "boat-pi", "--yes")
+    assert (code, "c-1 is cancelling" in said, "c-2" in said) == (0, True, False)
+    assert starloom(hub, "cancel", "--on", "boat-pi", "--of", "jo")[0] == 2
+
+
 def test_a_list_names_who_asked_where_there_are_several(hub: StubHub) -> None:
     rows = [{"id": f"c-{name}", "name": "x", "state": "active", "author": f"person:{name}"} for name in ("jo", "mara")]
     hub.answers[NEWEST] = (200, {"items": rows, "next": None})

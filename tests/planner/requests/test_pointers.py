@@ -52,6 +52,28 @@ def test_a_question_about_starloom_is_answered_with_a_page(words: str, command: 
     assert "no recipe has a place" not in fault.reason
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("stop ws-red", "ws-red"),
+        ("drain ws-red", "ws-red"),
+        ("stop everything that runs on ws-red", "ws-red"),
+        ("cancel all jobs on the ws-red", "ws-red"),
+        ("Stop everything that runs on the boat", "DEVICE"),
+    ],
+)
+def test_the_stop_of_a_device_is_answered_with_its_commands(words: str, name: str) -> None:
+    found = match_all(words, CATALOGUE, FLEET)
+    assert (found.outcome, found.candidates) == (Match.NONE, ())
+    assert f"starloom cancel --on {name}" in found.gap
+    assert f"starloom device drain {name}" in found.gap
+
+
+@pytest.mark.parametrize("words", ["stop nginx", "stop the nginx on ws-red", "empty the trash"])
+def test_the_stop_of_something_else_is_no_stop_of_a_device(words: str) -> None:
+    assert "cancel --on" not in match_all(words, CATALOGUE, FLEET).gap
+
+
 def test_what_runs_on_a_device_stands_on_its_page() -> None:
     found = match_all("what is running on WS-red?", CATALOGUE, FLEET)
     assert [(place.title, place.path) for place in found.places] == [("ws-red", "/devices/d-ws-red")]

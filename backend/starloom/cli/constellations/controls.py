@@ -20,7 +20,8 @@ import typer
 
 from starloom.cli.constellations.asking import edit_document, read_plan, read_rows
 from starloom.cli.constellations.reading import is_constellation
-from starloom.cli.constellations.stopping import stop_all_of
+from starloom.cli.constellations.stopping import Chosen, stop_chosen
+from starloom.cli.devices.fleet import resolve
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import is_display_name, task_id
 from starloom.client.problems import Problem, usage
@@ -113,14 +114,18 @@ def cancel(
     ] = None,
     task: TaskOption = None,
     of: Annotated[str | None, typer.Option("--of", metavar="NAME", help="All that this person asked for.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --of: do not ask.")] = False,
+    on: Annotated[
+        str | None, typer.Option("--on", metavar="DEVICE", help="All that has work on this device, whole.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --of or --on: do not ask.")] = False,
     reason: ReasonOption = "",
 ) -> None:
     """Cancel a constellation or one task; it counts as cancelled when the device has confirmed it."""
-    if of is not None:
-        if words or task is not None:
-            raise usage("--of names the constellations", "Give a person's name alone, or an ID without --of.")
-        stop_all_of(run, of, asks=not yes, reason=reason)
+    if of is not None or on is not None:
+        if words or task is not None or (of is not None and on is not None):
+            raise usage("--of and --on name the constellations", "Give one of them alone, or an ID without them.")
+        chosen = Chosen.of(run, of) if of is not None else Chosen.on(run, resolve(run, on or ""))
+        stop_chosen(run, chosen, asks=not yes, reason=reason)
     elif task is None and all(is_constellation(word) for word in words or []):
         _constellation(run, words[0] if words else None, "cancel", {"reason": reason})
     else:

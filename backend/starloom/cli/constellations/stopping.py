@@ -1,6 +1,6 @@
 """`stop-all`: cancels everything, then waits and lists the devices that confirmed and those that are away.
 
-Also what `cancel --of` cancels: all that one person asked for.
+Also what `cancel --of` cancels, all that one person asked for, and `cancel --on`, all that has work on one device.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,16 +17,24 @@ import typer
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
-from starloom.client.routes import get_constellations, get_stop_all, post_constellation_cancel, post_stop_all
+from starloom.client.routes import (
+    get_constellation,
+    get_constellations,
+    get_stop_all,
+    post_constellation_cancel,
+    post_stop_all,
+)
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.text.wording import counted, few
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState, TaskState
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.constellations import Stop, StopRow
+    from starloom_protocol.api.constellations import ConstellationRow, Stop, StopRow
+    from starloom_protocol.api.fleet import DeviceRow
 
 POLL_S = 0.5
 OF_ONE_MOST = 1000
+AT_WORK = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
 GOING_ON = tuple(state for state in ConstellationState if state not in FINAL_CONSTELLATION_STATES)
 
 
@@ -62,27 +72,62 @@ def stop_all(
         raise typer.Exit(Exit.ATTENTION)
 
 
-def stop_all_of(run: Invocation, name: str, *, asks: bool, reason: str) -> None:
-    """Cancel all that a person asked for and that has not ended, after a question that counts it.
+@dataclass(frozen=True)
+class Chosen:
+    """The constellations of a person or of a device: `words` follow their count, `option` chooses them again."""
+
+    words: str
+    option: str
+    none: str
+    hint: str
+    rows: list[ConstellationRow]
+
+    @classmethod
+    def of(cls, run: Invocation, name: str) -> Chosen:
+        rows = [
+            row
+            for state in GOING_ON
+            for row in run.client.pages(get_constellations(of=name, state=state), most=OF_ONE_MOST)
+        ]
+        none, hint = f"nothing that {name} asked for goes on", "Names stand in the column `by` of: starloom ls"
+        return cls(f"of {name}", f"--of {name}", none, hint, rows)
+
+    @classmethod
+    def on(cls, run: Invocation, device: DeviceRow) -> Chosen:
+        name, rows = device["name"], [row for row, _ in at_work(run, device["id"])]
+        hint = f"The device and its work: starloom device show {quote(name)}"
+        return cls(f"with work on {name}", f"--on {quote(name)}", f"no task is at work on {name}", hint, rows)
+
+
+def at_work(run: Invocation, device: str) -> list[tuple[ConstellationRow, list[str]]]:
+    """Return the constellations with tasks at work on a device, each with these tasks."""
+    found = []
+    for state in GOING_ON:
+        for row in run.client.pages(get_constellations(device=device, state=state), most=OF_ONE_MOST):
+            tasks = run.client.get(get_constellation(row["id"]))["tasks"]
+            names = [task["id"] for task in tasks if task["device"] == device and task["state"] in AT_WORK]
+            if names:
+                found.append((row, names))
+    return found
+
+
+def stop_chosen(run: Invocation, chosen: Chosen, *, asks: bool, reason: str) -> None:
+    """Cancel all that was chosen and has not ended, after a question that counts it.
 
     Raises:
-        Problem: nothing of this person goes on, or nobody can answer the question.
+        Problem: nothing of it goes on, or nobody can answer the question.
     """
-    rows = [
-        row
-        for state in GOING_ON
-        for row in run.client.pages(get_constellations(of=name, state=state), most=OF_ONE_MOST)
-    ]
-    rows = [row for row in rows if row["state"] != ConstellationState.CANCELLING]
+    rows = [row for row in chosen.rows if row["state"] != ConstellationState.CANCELLING]
     if not rows:
-        raise usage(f"nothing that {name} asked for goes on", "Names stand in the column `by` of: starloom ls")
+        raise usage(chosen.none, chosen.hint)
     count = counted(len(rows), "constellation")
     if asks:
         if not sys.stdin.isatty() or run.as_json:
-            raise usage(f"this cancels {count} of {name}", f"Without the question: starloom cancel --of {name} --yes")
+            line = f"Without the question: starloom cancel {chosen.option} --yes"
+            raise usage(f"this cancels {count} {chosen.words}", line)
         for row in rows:
             print(f"  {row['id']}  {row['name'] or row['request']}")
-        if not typer.confirm(f"Cancel {count} of {name}?", default=False):
+        if not typer.confirm(f"Cancel {count} {chosen.words}?", default=False):
             print("Nothing was cancelled.")
             return
     made = [run.client.post(post_constellation_cancel(row["id"]), {"reason": reason} if reason else {}) for row in rows]

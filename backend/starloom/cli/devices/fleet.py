@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import difflib
 import sys
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starloom.cli.constellations.stopping import GOING_ON
+from starloom.cli.constellations.stopping import at_work
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.schedule_text import names_device
 from starloom.cli.text.vital_text import vital_lines
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
-    get_constellation,
-    get_constellations,
     get_device,
     get_devices,
     get_schedules,
@@ -31,14 +30,11 @@ from starloom_protocol.stream.authors import shown_name
 from starloom_protocol.text.courtesy import courtesy_sentence, no_work_words
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.profiles import TAB_OS
-from starloom_protocol.vocabulary import CODES, Code, DeviceFact, DeviceLink, TaskState
+from starloom_protocol.vocabulary import CODES, Code, DeviceFact, DeviceLink
 from starloom_protocol.wire.frames import DISK_FULL
 
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow, DeviceState
-
-AT_WORK = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
-GOING_ON_MOST = 50
 
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
 
@@ -226,13 +222,9 @@ def _at_work(run: Invocation, item: DeviceState) -> list[str]:
     if not item["running"]:
         return []
     lines = []
-    for state in GOING_ON:
-        for row in run.client.pages(get_constellations(device=item["id"], state=state), most=GOING_ON_MOST):
-            tasks = run.client.get(get_constellation(row["id"]))["tasks"]
-            names = [task["id"] for task in tasks if task["device"] == item["id"] and task["state"] in AT_WORK]
-            if names:
-                title = quoted(row["name"] or row["request"])
-                lines.append(f"at work: {few(names, 4)} of {title} ({row['id']}) for {shown_name(row['author'])}")
+    for row, names in at_work(run, item["id"]):
+        title = quoted(row["name"] or row["request"])
+        lines.append(f"at work: {few(names, 4)} of {title} ({row['id']}) for {shown_name(row['author'])}")
     return lines
 
 
@@ -273,6 +265,18 @@ def _device_control(run: Invocation, device: str, action: str, reason: str, dead
         run.emit(made)
     else:
         print(f"{action} of {found['name']} accepted")
+        if action == "drain":
+            _stays(run, made)
+
+
+def _stays(run: Invocation, item: DeviceState) -> None:
+    """Say which work goes on at a device that drains, and how to end it."""
+    left = _at_work(run, item)
+    for line in left:
+        tell(f"  {line}")
+    if left:
+        print("It stays there until it ends; with --deadline, what may be repeated is moved to others then.")
+        print(f"To cancel it, after a question: starloom cancel --on {quote(item['name'])}")
 
 
 ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]

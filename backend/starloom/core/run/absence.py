@@ -15,6 +15,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task, present, task_of_timer, task_timer
+from starloom_protocol.records.entities import TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import DeviceLink, Reason
@@ -40,7 +41,13 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
     reason = slept.reason if slept.reason in TOLD_TO_STOP else Reason.ABSENT
     absent = replace(slept, reason=reason, absent_since_ms=work.at_ms)
     change_task(
-        work, constellation, spec.id, EventKind.TASK_ABSENT, absent, by=ENGINE, note=_absence_words(after_ms, then)
+        work,
+        constellation,
+        spec.id,
+        EventKind.TASK_ABSENT,
+        absent,
+        by=ENGINE,
+        note=_absence_words(spec, after_ms, then),
     )
     if then == "wait":
         return
@@ -72,10 +79,12 @@ def _fell_silent(work: Work, device_id: str) -> None:
     work.order(CloseDevice(code="", device=device.id, reason=reason, session=device.session))
 
 
-def _absence_words(after_ms: int, then: str) -> str:
+def _absence_words(spec: TaskSpec, after_ms: int, then: str) -> str:
     if then == "wait":
         return "the device does not answer; the work waits for it"
     after = f"in {after_ms // 1000} s" if after_ms else "now"
+    if then == "reassign" and spec.device is not None and (spec.device.name or spec.device.id):
+        return f"the device does not answer; it is the one that the plan names, so {after} the work waits for it"
     return f"the device does not answer; the work is {'moved' if then == 'reassign' else 'given up'} {after}"
 
 

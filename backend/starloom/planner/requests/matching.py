@@ -41,7 +41,7 @@ from starloom.planner.requests.phrases import (
     without_umlauts,
     words_of,
 )
-from starloom.planner.requests.pointers import Place, pointer_in, running_in
+from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
 from starloom.planner.requests.slots import SlotValue, Trust, is_called_a_file, take
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
@@ -337,7 +337,7 @@ def _with_gap(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
     """Return a match of words that no recipe carries out without its candidates, which are about something else."""
     whole = found.candidates and found.candidates[0].score == _WHOLE
     gap = "" if found.outcome is Match.EXACT or found.rhythm is not None or whole else gap_in(words, fleet)
-    running = None if whole or found.outcome is Match.EXACT else running_in(words, fleet)
+    running = None if whole or found.outcome is Match.EXACT else running_in(words, fleet) or stopping_in(words, fleet)
     if running is not None:
         told = "; ".join(filter(None, (running.sentence, gap)))
         return Matched(Match.NONE, (), about_starloom=True, gap=told, places=running.places)

@@ -222,6 +222,12 @@ _RUNNING: Final = _whole(
     r"(?: right now| now| at the moment)?(?: on (?P<where>.+?))?(?: right now| now| at the moment)?"
 )
 
+_STOPPING: Final = _whole(
+    rf"(?:{_STOPS}|drain|empty) (?:{_ALL}(?: (?:that|which|what))?(?: (?:is|are))?"
+    r"(?: (?:runs?|running|going on|works?|working|goes on))? (?:on|at) (?P<where>(?:the |my )?[\w.-]{1,40})"
+    r"|(?P<device>(?:the |my )?[\w.-]{1,40}))"
+)
+
 
 def pointer_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
     """Return the answer to words that ask about Starloom from the first to the last; None for all others."""
@@ -245,6 +251,23 @@ def running_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
         )
         return Pointer(sentence, (Place(device.name, f"/devices/{quote(device.id, safe='')}"),))
     return None if found["where"] else Pointer("`starloom ls` lists the work that is under way", (_RUNS,))
+
+
+def stopping_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
+    """Return the commands that free a device of work, for words that ask to stop or drain one, and name no other work."""
+    found = _STOPPING.fullmatch(_said(words))
+    if found is None:
+        return None
+    device = _named(found["device"] or found["where"], fleet)
+    if device is None and found["device"]:
+        return None
+    name = shlex.quote(device.name) if device else "DEVICE"
+    sentence = (
+        f"`starloom cancel --on {name}` cancels all that has work there, after a question that lists it; "
+        f"`starloom device drain {name}` lets what runs go on and gives the device nothing new"
+    )
+    place = Place(device.name, f"/devices/{quote(device.id, safe='')}") if device else _STOP
+    return Pointer(sentence, (place,))
 
 
 def _said(words: str) -> str:

@@ -25,7 +25,7 @@ def new_draft(context: ToolContext) -> Path:
     return context.workdir / part_name()
 
 
-def place(context: ToolContext, source: Path, target: Path, *, mode: int | None = None) -> Placed:
+def place(context: ToolContext, source: Path, target: Path, *, mode: int | None = None, mtime_s: int = 0) -> Placed:
     """Move `source` to `target`; a file that is there goes into the trash in the same step.
 
     Folders on the way are made. The target is the whole old file or the whole new one, also after a power cut, and of
@@ -36,12 +36,12 @@ def place(context: ToolContext, source: Path, target: Path, *, mode: int | None 
         ToolFailed: the old file cannot go to the trash; it is in its place.
     """
     try:
-        return Placed(context.files.place(source, target, mode=mode))
+        return Placed(context.files.place(source, target, mode=mode, mtime_s=mtime_s))
     except FileExistsError:
         make_room(context, target)
         ticket, kept = open_ticket(context, target, durable=True)
     try:
-        size = context.files.place_over(source, target, kept, mode=mode)
+        size = context.files.place_over(source, target, kept, mode=mode, mtime_s=mtime_s)
     finally:
         known = close_ticket(context, kept)
     return Placed(size, ticket if known else "")

@@ -32,6 +32,7 @@ class KeptFile(StoredFrom):
     below: NotRequired[str]
     device: NotRequired[str]
     mode: NotRequired[int]
+    mtime_s: NotRequired[int]
     sha256: str
 
 
@@ -63,8 +64,9 @@ def put(context: ToolContext, args: Put) -> StoredFiles:
     total = sum(about.st_size for _, _, about in there)
     done = 0
     kept: list[KeptFile] = []
-    for file, path, before in there:
-        sent = _told(context, done, total, file.shown_name)
+    for listed, path, before in there:
+        sent = _told(context, done, total, listed.shown_name)
+        file = msgspec.structs.replace(listed, mtime_s=int(before.st_mtime))
         row, why = _send_unless_changed(context, args, file, path, before, sent) if args.skip_changing else (None, "")
         done += before.st_size
         if why:
@@ -155,12 +157,14 @@ def _send(context: ToolContext, args: Put, file: FileRef, path: Path, sent: Sent
         row["device"] = file.device or args.device_name
     if file.mode:
         row["mode"] = file.mode
+    if file.mtime_s:
+        row["mtime_s"] = file.mtime_s
     return row
 
 
 class Get(Args, frozen=True, kw_only=True):
     """Write one artifact to `to`, whole or not at all. The same contents there are kept; with other contents there the
-    new file gets a number, unless `on_clash` says otherwise."""
+    new file gets a number, unless `on_clash` says otherwise. The file keeps the time that a row names."""
 
     artifact: str | FileRef
     to: str
@@ -186,7 +190,8 @@ def get(context: ToolContext, args: Get) -> FetchedFile:
     fetched = context.fetch(ref.hash)
     size = fetched.stat().st_size
     with plain(args.to, "writing"):
-        chosen = settle(context, lambda: fetched, Path(args.to), ref.hash, size, args.on_clash)
+        to, mtime_s = Path(args.to), ref.mtime_s
+        chosen = settle(context, lambda: fetched, to, ref.hash, size, args.on_clash, mtime_s=mtime_s)
     path = args.to if chosen.number == 1 else chosen.shown
     name, added = chosen.real.name, chosen.added(path)
     return {"path": path, "bytes": size, "sha256": ref.hash, "name": name, "added": added}

@@ -28,6 +28,7 @@ from starloom_agent.toolkit.results import Added, added_as
 from starloom_agent.tools.files.digest import place_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
+_TIME_STEP_S = 2
 OnClash = Literal["rename", "replace", "fail"]
 
 
@@ -38,8 +39,8 @@ class Write(Args, frozen=True, kw_only=True):
     A file with the same contents in the same place is kept; one with other contents keeps its name, and the new one
     gets a number (`on_clash`), for a text as for files; a replaced one goes into the trash. `name_by` hash makes one
     file of equal contents; `path` keeps the folders that `fs.find` saw (or those below `strip`); `origin` puts the name
-    of the device it came from before its own. Names and modes stay as they are; `changed` names what this system
-    cannot store so.
+    of the device it came from before its own. Names, modes and times stay as they are; `changed` names what this
+    system cannot store so.
     """
 
     files: tuple[FileRef, ...] = ()
@@ -129,6 +130,7 @@ def settle(
     *,
     keep: bool = True,
     mode: int | None = None,
+    mtime_s: int = 0,
 ) -> Place:
     """Put a finished file with this hash where `choose` says; `made` gives it, if the same contents are not there.
 
@@ -143,10 +145,11 @@ def settle(
         if chosen.same:
             return chosen
         if not chosen.free:
-            placed = place(context, made(), chosen.real, mode=mode)
+            placed = place(context, made(), chosen.real, mode=mode, mtime_s=mtime_s)
             return replace(chosen, bytes=placed.bytes, ticket=placed.ticket, free=not placed.ticket, wrote=digest)
         with suppress(FileExistsError):
-            return replace(chosen, bytes=context.files.place(made(), chosen.real, mode=mode), wrote=digest)
+            size = context.files.place(made(), chosen.real, mode=mode, mtime_s=mtime_s)
+            return replace(chosen, bytes=size, wrote=digest)
     raise ToolFailed(Code.TOOL_FAILED, f"{wanted} is written by others again and again; retry later")
 
 
@@ -247,7 +250,15 @@ def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tu
     wanted = Path(args.under) / stored
     mode, keep = kept_mode(file.mode), args.on_same_hash == "keep"
     chosen = settle(
-        context, lambda: context.fetch(file.hash), wanted, file.hash, file.bytes or None, clash, keep=keep, mode=mode
+        context,
+        lambda: context.fetch(file.hash),
+        wanted,
+        file.hash,
+        file.bytes or None,
+        clash,
+        keep=keep,
+        mode=mode,
+        mtime_s=file.mtime_s,
     )
     if not chosen.same:
         return chosen, chosen.bytes
@@ -269,7 +280,14 @@ def _changes(context: ToolContext, wanted: str, chosen: Place, file: FileRef, ar
     about = context.files.status(chosen.real)
     if about is not None and not mode_fits(about, file.mode):
         found.append("this device does not keep its mode")
+    if about is not None and not chosen.same and not _time_fits(about, file.mtime_s):
+        found.append("this device does not keep its time")
     return found
+
+
+def _time_fits(about: os.stat_result, mtime_s: int) -> bool:
+    """Whether a file here has the time of its original, as exactly as a file system of memory cards tells times."""
+    return not mtime_s or abs(about.st_mtime - mtime_s) <= _TIME_STEP_S
 
 
 def _make_folder(

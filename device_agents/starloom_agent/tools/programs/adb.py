@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 from pathlib import PurePosixPath
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
 
@@ -168,6 +168,7 @@ def files(_context: ToolContext, args: Files) -> PhoneFiles:
 
 
 class TakenFile(StoredFrom):
+    mtime_s: NotRequired[int]
     sha256: str
 
 
@@ -193,7 +194,10 @@ def get(context: ToolContext, args: Get) -> TakenFiles:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be taken from the phone: {said}", effect=False)
         stored = context.put(local, name=name, media=media_of(name))
         local.unlink()
-        kept.append({**stored, "path": path, "sha256": stored["artifact"]})
+        taken: TakenFile = {**stored, "path": path, "sha256": stored["artifact"]}
+        if not isinstance(item, str) and item.mtime_s:
+            taken["mtime_s"] = item.mtime_s
+        kept.append(taken)
         context.progress(fraction=(number + 1) / len(args.paths), note=name)
     return {"files": kept, "bytes": sum(file["bytes"] for file in kept)}
 

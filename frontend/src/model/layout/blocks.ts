@@ -50,7 +50,7 @@ export interface Drawing {
 export const NODE_HEIGHT = 44;
 /** The device's tag and the longest usual word, "Done, checked", fit into it. */
 const CARD_LEAST = 160;
-/** A drawing of so few blocks has room for wider cards: names over devices and *Held, its device is away* fit whole. */
+/** A drawing of so few blocks has room for wider cards: names over devices and *Waits, its device is away* fit whole. */
 const ROOMY_BLOCKS = 8;
 const ROOMY_CARD = 216;
 const ROOMY_OPEN = 248;

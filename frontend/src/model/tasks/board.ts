@@ -377,7 +377,7 @@ function taskShown(record: TaskRecord | undefined, reason: Reason | undefined, d
   });
   if (!device || !sleeps(device)) return shown;
   if (shown.glyph === "broken_arc") return { ...shown, word: ASLEEP };
-  return reason === "device_away" && shown.stuck ? { ...shown, word: "Held, its device is asleep" } : shown;
+  return reason === "device_away" && shown.stuck ? { ...shown, word: "Waits, its device is asleep" } : shown;
 }
 
 const NO_TASKS: TaskView[] = [];

@@ -141,6 +141,22 @@ def test_a_program_that_the_plan_calls_pure_is_reused() -> None:
     assert carry_out(driver, made, "c2") == []
 
 
+@pytest.mark.parametrize(
+    ("rows", "again"),
+    [
+        ({"artifact": "a" * 64, "mtime_s": 2}, ["in"]),
+        ({"artifact": "b" * 64, "mtime_s": 1}, ["in", "a"]),
+        ({"sha256": "a" * 64, "mtime_s": 2}, ["in", "a"]),
+    ],
+)
+def test_the_time_of_a_file_makes_no_program_run_again(rows: dict[str, Any], again: list[str]) -> None:
+    driver = fleet("one")
+    program = task("a", "files=in/files", tool="python.run", repeatability=PURE, reuse=Reuse(fresh_s=DAY_S))
+    made = plan(task("in"), program)
+    carry_out(driver, made, "c1", {"files": [{**rows, "artifact": "a" * 64, "mtime_s": 1}]}, {"sum": 1})
+    assert carry_out(driver, made, "c2", {"files": [rows]}, {"sum": 1}) == again
+
+
 @pytest.mark.parametrize("value", [{"artifact": "0" * 64}, {"text": "x" * 9000}])
 def test_a_result_that_names_a_file_or_is_long_is_not_kept(value: Any) -> None:
     driver = fleet("one")

@@ -183,13 +183,14 @@ def test_an_entry_outside_the_folder_is_wrong_not_ignored(device: Device) -> Non
 
 
 def test_artifacts_go_out_and_come_back(device: Device) -> None:
-    device.write("a/one.txt", b"one")
+    os.utime(device.write("a/one.txt", b"one"), (7, 7))
     sent = device.call("artifact.put", paths=["a/one.txt", {"path": "a/one.txt", "sha256": sha(b"one")}])
     assert sent["files"][0] == {
         "artifact": sha(b"one"),
         "bytes": 3,
         "name": "one.txt",
         "media": "text/plain",
+        "mtime_s": 7,
         "path": "a/one.txt",
         "sha256": sha(b"one"),
     }

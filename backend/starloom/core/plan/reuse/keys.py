@@ -12,10 +12,12 @@ from typing import Any, Final
 from starloom.core.state.model import Constellation
 from starloom.core.state.queues import ANY
 from starloom.core.state.tasks.gates import fact, successes
+from starloom_protocol.plan.lowering.patterns.reuse import PROGRAMS
 from starloom_protocol.records.entities import TaskSpec, encode_entity
 from starloom_protocol.stream.authors import who
 from starloom_protocol.values import MISSING, canonical, parse, point
 
+_FILES: Final = "files"
 FORM: Final = 1
 """Raised when the key has other parts, so that results under older keys are not found any more."""
 
@@ -34,6 +36,8 @@ def key_of(constellation: Constellation, spec: TaskSpec) -> str:
         raise Unkeyed("a finding is another one in each run")
     item = _item_of(constellation, spec)
     given = {one.name: list(_given(constellation, one.source, one.output)) for one in spec.inputs}
+    if spec.tool in PROGRAMS and _FILES in given:
+        given[_FILES] = [_timeless(value) for value in given[_FILES]]
     text = canonical(
         {
             "args": _filled(parse(spec.args), item),
@@ -83,6 +87,16 @@ def _given(constellation: Constellation, source: str, output: str) -> Iterator[A
             yield {"artifact": attempt.artifact, "output": output}
         else:
             raise Unkeyed(f"{task} gives nothing at {output}")
+
+
+def _timeless(value: Any) -> Any:
+    """Return a value without the times of files at the hub: a program gets their bytes under their names alone."""
+    if isinstance(value, list):
+        return [_timeless(part) for part in value]
+    if isinstance(value, dict):
+        times = {"mtime_s"} if value.get("artifact") else set()
+        return {name: _timeless(part) for name, part in value.items() if name not in times}
+    return value
 
 
 def _filled(value: Any, item: Any) -> Any:
