@@ -569,4 +569,11 @@ DEVICE_THREATS = (
         " what they replace, put what it made into a granted folder",
         ("tests/guard/test_programs_in_folders.py::test_t230_",),
     ),
+    Threat(
+        "T231",
+        "a person with few rights marks the notice of somebody else's schedule as seen, and the one whom it tells of"
+        " trouble never reads it",
+        "a notice is taken away by the owner of its schedule, or by a person who may approve; anybody else is refused",
+        ("tests/guard/test_schedule_notices.py::test_t231_",),
+    ),
 )
