@@ -27,8 +27,11 @@ async def test_t231_a_notice_stays_until_its_owner_has_seen_it(world: World, doo
         load(world.engine.shard, FLEET, 0, {f"schedule/{schedule}": told})
 
         async def seen(http: object) -> object:
-            path, body = (f"{S}/{schedule}/seen", {}) if door == "one" else (
-                f"{V1}/schedule-notices/seen", {"schedules": [schedule]})
+            path, body = (
+                (f"{S}/{schedule}/seen", {})
+                if door == "one"
+                else (f"{V1}/schedule-notices/seen", {"schedules": [schedule]})
+            )
             return await http.post(path, json=body)  # type: ignore[attr-defined]
 
         refused = await seen(other)
