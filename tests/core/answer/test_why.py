@@ -558,3 +558,13 @@ def test_a_failed_task_whose_file_was_brought_names_where_it_is_read_again() -> 
     assert told.endswith(" starloom retry --failed --from-source c1 reads these again.")
     assert not driver.control("retry_from", "send").faults
     assert driver.states()["parse"] == "waiting"
+
+
+def test_a_label_that_no_device_has_is_named_with_those_there_are() -> None:
+    driver = Driver()
+    driver.add_device("one", tools=TOOLS, labels=["boat"])
+    driver.submit(plan(task("a", device=Selector(labels=["lab"]))))
+    found = why(driver)
+    assert found.sentence == "a waits for a device with the label lab; labels that there are: boat."
+    assert found.actions == ["starloom device label DEVICE lab", "edit", "cancel"]
+    assert found.candidates[0].words == "does not have the label lab"

@@ -18,7 +18,7 @@ from starloom.core.placement.device_conditions import full_disk_words, has_full_
 from starloom.core.placement.off_devices import is_off
 from starloom.core.placement.pace import PaceIndex, index_of, slow_at, slow_words
 from starloom.core.placement.queue_position import Position
-from starloom.core.placement.selection import Candidate, full, judge_device, nearest, why_then
+from starloom.core.placement.selection import Candidate, full, judge_device, nearest, unknown_labels, why_then
 from starloom.core.plan import review
 from starloom.core.run import hedging, verification
 from starloom.core.run.attempts import absence_of
@@ -562,6 +562,12 @@ def _incapable(ready: _Ready) -> tuple[str, list[str]]:
     if left := absent_devices.gone(fleet, spec):
         told = " and for ".join(absent_devices.gone_words(device) for device in left)
         return f"{spec.id} waits for {told}.", ["reassign", "edit", "cancel"]
+    unknown, known = unknown_labels(spec.device or Selector(), fleet.devices.values())
+    if unknown:
+        there = f"labels that there are: {few(known, NAMED_MOST)}" if known else "no device has any"
+        lines = [f"starloom device label DEVICE {quote(label)}" for label in unknown]
+        word = "label" if len(unknown) == 1 else "labels"
+        return f"{spec.id} waits for a device with the {word} {listed(unknown)}; {there}.", [*lines, "edit", "cancel"]
     said = ready.named(ready.candidates)
     if lines := _allowing(ready.shard, ready.constellation, spec):
         return f"{spec.id} waits because no device may have its secret: {said}.", [*lines, "edit", "skip"]
