@@ -602,4 +602,11 @@ DEVICE_THREATS = (
         ("tests/e2e/test_offline.py::test_t224_a_closed_tab_that_is_opened_again_shows_nothing",),
         part="a browser keeps what a closed tab stored, as files of its own, until it forgets the tab",
     ),
+    Threat(
+        "T231",
+        "a person with few rights marks the notice of somebody else's schedule as seen, and the one whom it tells of"
+        " trouble never reads it",
+        "a notice is taken away by the owner of its schedule, or by a person who may approve; anybody else is refused",
+        ("tests/guard/test_schedule_notices.py::test_t231_",),
+    ),
 )

@@ -3115,11 +3115,12 @@ export interface components {
          * @description A batch of operations; `{undo: {version: n}}` stands alone and takes back that version.
          *
          *     The tasks of `retry` run again as the operations leave them, also where the constellation has ended; `confirm` names
-         *     those that may run again although they are not safe to repeat.
+         *     those that may run again although they are not safe to repeat. Without `base_version` it is made on the present
+         *     version.
          */
         Edit: {
             /** Base Version */
-            base_version: number;
+            base_version?: number | null;
             /**
              * Confirm
              * @default []
@@ -6763,6 +6764,8 @@ export interface components {
             alike?: number;
             /** @description The browser tabs for which the task waits, by name. */
             asleep?: string[];
+            /** @description Of a failed task, those that brought its files from a device: retry-from of these reads them again. */
+            brought_by?: string[];
             candidates: components["schemas"]["CandidateRow"][];
             /** @description The tasks that a retry has to confirm. */
             confirm?: string[];

@@ -333,6 +333,8 @@ class WhyRow(TypedDict):
     """The tasks that a retry has to confirm."""
     doubted: NotRequired[list[str]]
     """Of a group, the calls that may have happened: a mark of the group ends them all."""
+    brought_by: NotRequired[list[str]]
+    """Of a failed task, those that brought its files from a device: retry-from of these reads them again."""
     asleep: NotRequired[list[str]]
     """The browser tabs for which the task waits, by name."""
     open: NotRequired[PageAddress | None]

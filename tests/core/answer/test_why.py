@@ -167,7 +167,7 @@ def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], actions: l
     ("outcome", "code", "actions"),
     [
         (Outcome.REFUSED, Code.POLICY_REFUSED, ["retry"]),
-        (Outcome.ERROR, Code.FILE_NOT_FOUND, ["retry"]),
+        (Outcome.ERROR, Code.FILE_NOT_FOUND, ["retry", "starloom edit c1 --editor --retry a"]),
         (Outcome.REFUSED, Code.TOOL_UNAVAILABLE, ["retry"]),
         (Outcome.ERROR, Code.EXIT_CODE, ["retry", "mark"]),
     ],
@@ -538,3 +538,39 @@ def test_a_skip_by_a_person_is_told_as_one() -> None:
     assert "Skipped by a person: two." in told
     assert "Skipped because a person skipped two: three, four." in told
     assert "not needed" not in told
+
+
+def test_a_failed_task_whose_file_was_brought_names_where_it_is_read_again() -> None:
+    driver = Driver("boat", slots=4)
+    offers = [*TOOLS, ToolOffer(name="artifact.put", repeatability=PURE)]
+    driver.add_device("pi", tools=offers)
+    send = task("send", tool="artifact.put", device="pi", args='{"paths":["readings/buoy-98.csv"]}')
+    driver.submit(plan(send, task("parse", "files=send/files", device="boat")))
+    (sent,) = driver.take()
+    driver.result(sent, {"files": []})
+    (parsed,) = driver.take()
+    driver.result(
+        parsed, outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="the program ended with 1: KeyError: 'depth'"
+    )
+    found = why(driver, "parse")
+    at = datetime.fromtimestamp(driver.shard.constellations["c1"].attempts["send/1"].ended_ms / 1000, UTC)
+    assert found.sentence.startswith("parse (buoy-98.csv) failed: the program ended with 1: KeyError: 'depth'. ")
+    assert f"Its file was read from pi at {at:%H:%M} UTC, and a retry gets that again" in found.sentence
+    assert found.actions[:2] == ["retry", "starloom retry-from send c1"]
+    assert found.brought_by == ["send"]
+    made = driver.shard.constellations["c1"]
+    told = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    assert "First cause: parse (buoy-98.csv) - the program ended with 1: KeyError: 'depth'" in told
+    assert told.endswith(" starloom retry --failed --from-source c1 reads these again.")
+    assert not driver.control("retry_from", "send").faults
+    assert driver.states()["parse"] == "waiting"
+
+
+def test_a_label_that_no_device_has_is_named_with_those_there_are() -> None:
+    driver = Driver()
+    driver.add_device("one", tools=TOOLS, labels=["boat"])
+    driver.submit(plan(task("a", device=Selector(labels=["lab"]))))
+    found = why(driver)
+    assert found.sentence == "a waits for a device with the label lab; labels that there are: boat."
+    assert found.actions == ["starloom device label DEVICE lab", "edit", "cancel"]
+    assert found.candidates[0].words == "does not have the label lab"

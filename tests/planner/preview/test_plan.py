@@ -200,7 +200,9 @@ def test_a_label_that_no_device_has_is_no_missing_tool() -> None:
     plan = check_plan({"starloom": 1, "name": "x", "tasks": [task]}).plan
     assert plan is not None
     found = planning(sample()).preview(plan)
-    assert found["warnings"] == ["t waits: no device that offers disk.usage is one that the plan asks for."]
+    (said,) = found["warnings"]
+    assert said.startswith("t waits: no device has the label attic; ")
+    assert said.endswith("To give it: starloom device label DEVICE attic")
 
 
 def test_a_fleet_without_devices_has_a_preview_that_says_so() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, match
-from starloom.planner.requests.slots import take_device
+from starloom.planner.requests.slots import take, take_device
 from starloom_protocol.plan.recipe import ParamDoc
 from starloom_protocol.records.fleet import Device
 from tests.planner.fleets import device, fleet, offer, tab_offer
@@ -78,3 +78,16 @@ def test_a_real_server_is_meant_before_the_demo_server(real: Device) -> None:
     view = fleet(real, *SAMPLE)
     for words in ("the server", "server", "my server"):
         assert take_device(words, ParamDoc(type="device", needs=NEEDS), view).value == {"name": real.name}
+
+
+@pytest.mark.parametrize("words", ["the one", "one", "the same", "the other", "that", "them", "those", "it", "this"])
+def test_a_word_that_stands_for_a_thing_is_no_name_of_one(words: str) -> None:
+    for kind in ("path", "file"):
+        assert not take(words, ParamDoc(type=kind), fleet()).filled
+        assert take(f'"{words}"', ParamDoc(type=kind), fleet()).value == words
+    assert take("one.csv", ParamDoc(type="path"), fleet()).value == "one.csv"
+
+
+def test_the_nearest_name_is_told_without_denying_it() -> None:
+    taken = take_device("basment", ParamDoc(type="device"), fleet(device("basement")))
+    assert (taken.reason, taken.choices) == ("there is no device basment; the nearest is basement", ("basement",))

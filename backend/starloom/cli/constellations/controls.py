@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from starloom.cli.constellations.asking import edit_document, read_plan, read_rows
+from starloom.cli.constellations.explaining import explained
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.constellations.stopping import Chosen, stop_chosen
 from starloom.cli.devices.fleet import resolve
@@ -27,6 +28,7 @@ from starloom.cli.text.task_names import is_display_name, task_id
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
     get_constellation,
+    get_constellation_why,
     get_devices,
     post_constellation_cancel,
     post_constellation_edits,
@@ -140,15 +142,23 @@ def retry(
     timeout: Annotated[
         str | None, typer.Option("--timeout", metavar="TIME", help="Give each attempt so much time: 60s, 20m, 2h.")
     ] = None,
+    from_source: Annotated[
+        bool,
+        typer.Option("--from-source", help="With --failed: read the files of these tasks from their devices again."),
+    ] = False,
     confirm: ConfirmOption = None,
     yes: YesOption = False,
     reason: ReasonOption = "",
 ) -> None:
     """Retry a task that failed, was cancelled or skipped, or is unknown; with --failed all that failed.
 
+    A retry gets the same files again; after you changed them on their device: --failed --from-source.
+
     With --timeout the tasks get more time in the same step, also where the constellation has ended.
     """
     sure = Sure(confirm or [], yes=yes)
+    if from_source and (not failed or timeout is not None):
+        raise usage("--from-source goes with --failed alone", "Write: starloom retry --failed --from-source ID")
     if not failed and timeout is None:
         _task(run, words, task, "retry", {"reason": reason}, sure)
         return
@@ -157,10 +167,27 @@ def retry(
         if task is not None or len(ids) != len(words or []):
             raise usage("--failed names the tasks", "Give a constellation alone, or a task without --failed.")
         name, identity = None, ids[0] if ids else None
+        if from_source:
+            _retry_sources(run, run.newest(identity), sure, reason)
+            return
     else:
         name, identity = _named("retry", words, task)
         name = task_id(name, run.client.names() if is_display_name(name) else {})
     _retry_changed(run, run.newest(identity), name, duration_s(timeout) if timeout else 0, sure, reason)
+
+
+def _retry_sources(run: Invocation, chosen: str, sure: Sure, reason: str) -> None:
+    """Retry the failed tasks from those that brought their files, so that they get these as they are now."""
+    rows = explained(run.client.get(get_constellation_why(chosen)))
+    failed = [row for row in run.client.get(get_constellation(chosen))["tasks"] if row["state"] == TaskState.FAILED]
+    known = {row["task"]: row for row in rows}
+    found: dict[str, None] = {}
+    for task in failed:
+        row = known.get(task["id"]) or explained(run.client.get(get_constellation_why(chosen, task_id=task["id"])))[0]
+        found.update(dict.fromkeys(row.get("brought_by") or []))
+    if not found:
+        raise usage(f"no failed task of {chosen} reads files of a device", f"Write: starloom retry --failed {chosen}")
+    _send(run, chosen, list(found), "retry-from", {"reason": reason}, sure)
 
 
 def _retry_changed(run: Invocation, chosen: str, name: str | None, seconds: int, sure: Sure, reason: str) -> None:

@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass, replace
 
 from starloom.core.answer import goal_story, undone_files
+from starloom.core.answer.brought_files import named, read_again
 from starloom.core.answer.stated import stated
 from starloom.core.people.compensation import leaves_something, undoes_now
-from starloom.core.people.controls import DEADLINE, is_word_of_person
+from starloom.core.people.controls import DEADLINE, says_all
 from starloom.core.placement import left_out
 from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
@@ -365,17 +366,17 @@ def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> 
     causes = by_cause(constellation, failed) if len(failed) >= _GROUPED_FROM else []
     if len(causes) < 2:
         more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
-        said = f"First cause: {called(constellation, fleet, failed[0])} - {_cause(constellation, failed[0])}{more}"
-        return [said if said.endswith(" ...") else f"{said}."]
+        said = f"First cause: {named(constellation, fleet, failed[0])} - {_cause(constellation, failed[0])}{more}"
+        return [said if said.endswith(" ...") else f"{said}.", *read_again(constellation, failed)]
     told = []
     for tasks in causes[:_CAUSES_NAMED]:
-        first = called(constellation, fleet, tasks[0])
+        first = named(constellation, fleet, tasks[0])
         count = f"{len(tasks)}, {first} first" if len(tasks) > 1 else first
         told.append(f"{_cause(constellation, tasks[0])} ({count})")
     rest = causes[_CAUSES_NAMED:]
     if rest:
         told.append(f"{sum(map(len, rest))} more of {counted(len(rest), 'other cause')}")
-    return [f"Causes of {len(failed)} failures: {'; '.join(told)}."]
+    return [f"Causes of {len(failed)} failures: {'; '.join(told)}.", *read_again(constellation, failed)]
 
 
 def by_cause(constellation: Constellation, failed: list[str]) -> list[list[str]]:
@@ -397,8 +398,7 @@ def _cause(constellation: Constellation, task: str) -> str:
     title = CODES[record.code].title.lower() if record.code else "failed"
     detail = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
     # A device that says why a tool cannot be used does offer it: *there is no program print* is all that failed.
-    alone = record.code is Code.TOOL_UNAVAILABLE or is_word_of_person(record, attempt)
-    return detail.removeprefix(": ") if alone and detail else title + detail
+    return detail.removeprefix(": ") if detail and says_all(record, attempt) else title + detail
 
 
 def _is_a_courtesy(constellation: Constellation, task: str) -> bool:

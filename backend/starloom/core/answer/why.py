@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from shlex import quote
 from typing import Final
 
-from starloom.core.answer import goal_story
+from starloom.core.answer import brought_files, goal_story
 from starloom.core.people import controls, escalations
 from starloom.core.placement import absent_devices
 from starloom.core.placement.device_conditions import full_disk_words, has_full_disk, spared_words
@@ -25,13 +25,14 @@ from starloom.core.placement.selection import (
     is_strange,
     judge_device,
     nearest,
+    unknown_labels,
     why_then,
 )
 from starloom.core.plan import review
 from starloom.core.run import hedging, verification
 from starloom.core.run.attempts import absence_of
 from starloom.core.state.apply import load
-from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.model import Constellation, Fleet, Shard
 from starloom.core.state.secret_needs import allow_line, missing, needs_of, set_line
 from starloom.core.state.tasks.findings import taken
 from starloom.core.state.tasks.gates import shut_cause, skipped_by_person
@@ -92,7 +93,8 @@ class Why:
     """The explanation of one task. `actions` are controls or command lines, most useful first.
 
     `asleep` are the browser tabs for which the task waits: a person wakes one by opening its page. `warning` tells the
-    consequence of moving the task to another device. `confirm` names the tasks that a retry has to confirm. Of a group,
+    consequence of moving the task to another device. `brought_by` are the tasks that brought the files of a failed one
+    from a device, and can read them again. `confirm` names the tasks that a retry has to confirm. Of a group,
     `doubted` are the calls that may have happened: one mark ends them all.
     """
 
@@ -109,6 +111,7 @@ class Why:
     warning: str = ""
     confirm: list[str] = field(default_factory=list)
     doubted: list[str] = field(default_factory=list)
+    brought_by: list[str] = field(default_factory=list)
 
 
 def shard_of(
@@ -153,7 +156,7 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
     elif record.state is TaskState.READY:
         said = _ready(shard, constellation, spec, reason, queued)
     elif record.state in FINAL_TASK_STATES:
-        sentence, actions = _ended(constellation, task)
+        sentence, actions = _ended(constellation, shard.fleet, task)
         said = _Said(sentence, actions=actions)
     else:
         said = _at_work(shard, constellation, spec)
@@ -175,6 +178,9 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         possible=offered,
         warning=absent_devices.move_warning(shard.fleet, spec) if "reassign" in actions else "",
         confirm=controls.confirmed_by_retry(constellation, task) if "retry" in actions else [],
+        brought_by=[one.task for one in brought_files.to_read_again(constellation, task)]
+        if record.state is TaskState.FAILED
+        else [],
     )
 
 
@@ -574,6 +580,12 @@ def _incapable(ready: _Ready) -> tuple[str, list[str]]:
     if left := absent_devices.gone(fleet, spec):
         told = " and for ".join(absent_devices.gone_words(device) for device in left)
         return f"{spec.id} waits for {told}.", ["reassign", "edit", "cancel"]
+    unknown, known = unknown_labels(spec.device or Selector(), fleet.devices.values())
+    if unknown:
+        there = f"labels that there are: {few(known, NAMED_MOST)}" if known else "no device has any"
+        lines = [f"starloom device label DEVICE {quote(label)}" for label in unknown]
+        word = "label" if len(unknown) == 1 else "labels"
+        return f"{spec.id} waits for a device with the {word} {listed(unknown)}; {there}.", [*lines, "edit", "cancel"]
     said = ready.named(ready.candidates)
     if lines := _allowing(ready.shard, ready.constellation, spec):
         return f"{spec.id} waits because no device may have its secret: {said}.", [*lines, "edit", "skip"]
@@ -682,7 +694,7 @@ def _without(constellation: Constellation, task: str) -> str:
     return f" Going on without it leaves out {few(list(dict.fromkeys(after)), NAMED_MOST)}, too."
 
 
-def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
+def _ended(constellation: Constellation, fleet: Fleet, task: str) -> tuple[str, list[str]]:
     record = constellation.tasks[task]
     attempt = constellation.last_attempt(task)
     match record.state:
@@ -701,23 +713,7 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             words = needless if cause == "not_chosen" else f"{cause} did not succeed"
             return f"{task} was skipped because {words}.", _ways_of_a_skipped(constellation, task)
         case TaskState.FAILED:
-            title = CODES[record.code].title if record.code else "it failed"
-            said = (attempt.detail if attempt is not None else "") or _of_a_choice(constellation, task, record)
-            hint = _hint(record.code, said)
-            detail = f": {said.rstrip().removesuffix('.')}" if said else ""
-            if record.code is Code.MOMENT_OUTSIDE:
-                detail = _no_time(constellation, task, record)
-            says = any(check.says for check in constellation.specs[task].checks)
-            needs_retry = record.code in _NOTHING_DONE or (record.code is Code.CHECK_FAILED and says)
-            ways = ["retry"] if needs_retry else ["retry", "mark"]
-            if record.code is Code.TIMED_OUT and "retry" in controls.possible(constellation, task):
-                longer_s = 2 * constellation.specs[task].timeouts.start_to_close_s
-                ways.insert(0, f"{controls.retry_line(constellation, task)} --timeout {longer_s}s")
-            alone = record.code is Code.TOOL_UNAVAILABLE or controls.is_word_of_person(record, attempt)
-            cause = detail.removeprefix(": ") if alone and detail else title + detail
-            without = _without(constellation, task)
-            ways += ["skip"] if without else []
-            return f"{task} failed: {cause}. {hint}".rstrip() + without, ways
+            return _failed(constellation, fleet, task, record, attempt)
         case TaskState.CANCELLED if record.reason is Reason.HOPELESS:
             rule = constellation.specs[task].stop_when
             last = attempt.progress.points[-1] if attempt is not None and attempt.progress is not None else None
@@ -727,3 +723,32 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             return f"{task} was cancelled.", ["retry"]
         case _:
             return f"{task} is done{', and its result was checked' if record.checked else ''}.", []
+
+
+def _failed(
+    constellation: Constellation, fleet: Fleet, task: str, record: TaskRecord, attempt: Attempt | None
+) -> tuple[str, list[str]]:
+    """Return why a task failed, with its ways out."""
+    title = CODES[record.code].title if record.code else "it failed"
+    said = (attempt.detail if attempt is not None else "") or _of_a_choice(constellation, task, record)
+    hint = _hint(record.code, said)
+    detail = f": {said.rstrip().removesuffix('.')}" if said else ""
+    if record.code is Code.MOMENT_OUTSIDE:
+        detail = _no_time(constellation, task, record)
+    says = any(check.says for check in constellation.specs[task].checks)
+    needs_retry = record.code in _NOTHING_DONE or (record.code is Code.CHECK_FAILED and says)
+    ways = ["retry"] if needs_retry else ["retry", "mark"]
+    read, again = brought_files.way_out(constellation, fleet, task)
+    ways[1:1] = again
+    can_retry = "retry" in controls.possible(constellation, task)
+    if record.code is Code.FILE_NOT_FOUND and can_retry and constellation.specs[task].group is None:
+        ways.insert(1, f"starloom edit {constellation.name} --editor --retry {quote(task)}")
+    if record.code is Code.TIMED_OUT and can_retry:
+        longer_s = 2 * constellation.specs[task].timeouts.start_to_close_s
+        ways.insert(0, f"{controls.retry_line(constellation, task)} --timeout {longer_s}s")
+    cause = detail.removeprefix(": ") if controls.says_all(record, attempt) and detail else title + detail
+    without = _without(constellation, task)
+    ways += ["skip"] if without else []
+    file = brought_files.file_of(constellation, task)
+    of_file = f" ({file})" if file else ""
+    return f"{task}{of_file} failed: {cause}. {hint}".rstrip() + read + without, ways

@@ -668,6 +668,7 @@ def on_controlled(work: Work, item: ScheduleControlled) -> None:
             _run_now(work, schedule)
         case "seen":
             check_reader(work.by)
+            _check_reads_for_its_owner(work, schedule, item)
             if schedule.notice is not None:
                 keep(work, replace(schedule, notice=None), EventKind.SCHEDULE_SEEN)
         case "remove":
@@ -692,6 +693,18 @@ def _check_consent(work: Work, schedule: Schedule, item: ScheduleControlled) -> 
     effects = ", ".join(schedule.consent.effects)
     reason = f"{schedule.name} may {effects}, which {name_of(schedule.consent.by)} approved at its own times"
     raise Refusal(fault(Code.FORBIDDEN, reason, "action", f"Ask a person who may approve to {item.action} it."))
+
+
+def _check_reads_for_its_owner(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
+    """Refuse to take away a notice that another person has not read yet, unless the caller may approve.
+
+    Raises:
+        Refusal: `forbidden`.
+    """
+    if item.owner == schedule.owner or _decides(work, approves=item.approves):
+        return
+    reason = f"{schedule.name} tells {name_of(schedule.author)}, who has not seen it yet"
+    raise Refusal(fault(Code.FORBIDDEN, reason, "action", "Only its owner, or a person who may approve, marks it."))
 
 
 def _pause(work: Work, schedule: Schedule, reason: str, by: str | None = None) -> None:

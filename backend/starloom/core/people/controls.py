@@ -241,10 +241,10 @@ def _refuse_shut(constellation: Constellation, name: str) -> None:
     raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", hint))
 
 
-def retry_line(constellation: Constellation, task: str) -> str:
-    """Return the line that retries a task, with the work that has to be confirmed."""
+def retry_line(constellation: Constellation, task: str, action: str = "retry") -> str:
+    """Return the line that retries a task, alone or with what follows, with the work that has to be confirmed."""
     confirm = "".join(f" --confirm {quote(name)}" for name in confirmed_by_retry(constellation, task))
-    return f"starloom retry {quote(task)} {constellation.name}{confirm}"
+    return f"starloom {action} {quote(task)} {constellation.name}{confirm}"
 
 
 def _of_a_model(constellation: Constellation, task: str) -> bool:
@@ -410,9 +410,16 @@ def _result_of_mark(work: Work, constellation: Constellation, task: str, item: C
     return canonical({"by": work.by, "text": item.reason, "value": taken})
 
 
-def is_word_of_person(record: TaskRecord, attempt: Attempt | None) -> bool:
-    """Tell whether the detail of an attempt in doubt is the word of the person who marked its task as failed."""
-    return record.code is Code.MARKED_FAILED and attempt is not None and attempt.end is AttemptEnd.REVOKED
+def says_all(record: TaskRecord, attempt: Attempt | None) -> bool:
+    """Tell whether the detail of an attempt says all of a failure, so that the title of its code adds nothing.
+
+    It is the word of the person who marked a task in doubt as failed, or that of a device or program about its end.
+    """
+    if attempt is None:
+        return False
+    of_program = record.code is Code.EXIT_CODE and attempt.detail.startswith("the program ended with ")
+    of_person = record.code is Code.MARKED_FAILED and attempt.end is AttemptEnd.REVOKED
+    return record.code is Code.TOOL_UNAVAILABLE or of_program or of_person
 
 
 def _word_of(work: Work, item: ControlRequested) -> str:

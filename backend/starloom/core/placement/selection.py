@@ -7,7 +7,7 @@ demand; a slot that becomes free goes to the queues, in the turns of `queues`. N
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final
@@ -195,7 +195,15 @@ def _unlike_words(selector: Selector, device: Device, offered: Mapping[str, Tool
                 return f"does not offer {tool}"
             if offer.unavailable is not None:
                 return f"cannot do {tool} now: {offer.unavailable}"
+    if selects(msgspec.structs.replace(selector, labels=[]), device, offered):
+        return f"does not have the label {next(label for label in selector.labels if label not in device.labels)}"
     return "is not what the plan asks for"
+
+
+def unknown_labels(selector: Selector, devices: Iterable[Device]) -> tuple[list[str], list[str]]:
+    """Return the labels of a selector that no device has, and those that devices have."""
+    known = {label for device in devices if not device.revoked for label in device.labels}
+    return [label for label in selector.labels if label not in known], sorted(known)
 
 
 def is_beyond_grants(device: Device, offer: ToolOffer) -> bool:

@@ -129,10 +129,11 @@ class Edit(Body):
     """A batch of operations; `{undo: {version: n}}` stands alone and takes back that version.
 
     The tasks of `retry` run again as the operations leave them, also where the constellation has ended; `confirm` names
-    those that may run again although they are not safe to repeat.
+    those that may run again although they are not safe to repeat. Without `base_version` it is made on the present
+    version.
     """
 
-    base_version: Annotated[int, Field(ge=0)]
+    base_version: Annotated[int, Field(ge=0)] | None = None
     operations: list[Any]
     reason: Reason = ""
     retry: Annotated[list[Name], Field(max_length=10_000)] = []

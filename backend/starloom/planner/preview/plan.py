@@ -227,7 +227,7 @@ def preview(
         effects=effects,
         asks_approval=asks,
         warnings=(
-            *_warnings(tasks, fleet),
+            *_warnings(tasks, fleet, plan.specs),
             *_about_devices(plan, tasks, placed),
             *(unable[task].reason for task in unable if task in perhaps),
             *(item.reason for item in faults),
@@ -659,7 +659,19 @@ def plain_grant_line(grant: str, os: str) -> str:
     return f"starloom-agent grant {grant}" + (" HOST" if grant == NET_REACH else "")
 
 
-def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot) -> Iterable[str]:
+def _unknown_label(spec: TaskSpec, fleet: FleetSnapshot) -> str:
+    """Return what a label that a task asks for and no device has means for it; empty if it asks for none."""
+    over = spec.for_each.devices if spec.for_each is not None else None
+    known = sorted({label for device in fleet.devices for label in device.labels})
+    asked = [label for selector in (spec.device, over) if selector is not None for label in selector.labels]
+    unknown = next((label for label in asked if label not in known), None)
+    if unknown is None:
+        return ""
+    there = f"labels that there are: {few(known, 5)}" if known else "no device has any label"
+    return f"no device has the label {unknown}; {there}. To give it: starloom device label DEVICE {unknown}"
+
+
+def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot, specs: Iterable[TaskSpec]) -> Iterable[str]:
     if not fleet.devices:
         yield "There is no device yet; the tasks wait until one has joined."
         return
@@ -670,7 +682,11 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot) -> Iterable[st
     if demos:
         left = "is for demonstration and is" if len(demos) == 1 else "are for demonstration and are"
         yield f"{', '.join(demos)} {left} left out of groups that real devices fit."
+    unlabelled = {spec.id: said for spec in specs if (said := _unknown_label(spec, fleet))}
     for task in tasks:
+        if task.device is None and not task.devices and task.id in unlabelled:
+            yield f"{task.id} waits: {unlabelled[task.id]}"
+            continue
         if task.unable and not task.devices:
             continue
         if task.tool is not None and task.tool not in HUB_TOOLS and task.device is None and not task.missing:

@@ -46,6 +46,8 @@ _PRONOUNS: Final = word_set(
     "i we you he she it they them him us this these those someone somebody anyone anybody everyone everybody something"
     " anything nothing everything everywhere here there all any each both some stuff things thing"
 )
+_STAND_INS: Final = word_set("one ones other others same latter former")
+"""Words that alone stand for a thing said before: *the one on nas*, *the same on nas*."""
 MANNERS: Final = word_set(
     "advance background black bulk case color colour detail details full general grayscale greyscale parallel private"
     " public secret sequence short time total turn"
@@ -120,6 +122,11 @@ def names_nothing(tokens: list[str]) -> str:
     plain = ["", *map(plain_word, tokens), ""]
     choices = {at for at in choices_in(plain) if _is_count(plain[at + 1])}
     return next((token for at, token in enumerate(tokens, 1) if plain[at] in unfit or at in choices), "")
+
+
+def stands_for_another(tokens: list[str]) -> bool:
+    """Return whether unquoted tokens stand for a thing said before: *one* in *compare Docs on a with the one on b*."""
+    return bool(tokens) and _STAND_INS.issuperset(map(plain_word, tokens))
 
 
 def choices_in(plain: Sequence[str]) -> Iterator[int]:

@@ -35,6 +35,7 @@ from starloom.planner.requests.clauses import (
     plain_word,
     second_thought,
     spelled_out,
+    stands_for_another,
     word_set,
 )
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
@@ -297,7 +298,7 @@ def _unknown(text: str, kind: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     """Return the fault of an unknown name, with the known devices, the nearest first."""
     names = {device.name.casefold(): device.name for device in able}
     near = [names[name] for name in difflib.get_close_matches(kind, names, n=3, cutoff=0.7)]
-    reason = f"there is no device like {text}" + (f"; the nearest is {near[0]}" if near else "")
+    reason = f"there is no device {text}; the nearest is {near[0]}" if near else f"there is no device like {text}"
     choices = dict.fromkeys([*near, *names.values()])
     return SlotValue(reason=reason, choices=tuple(choices), like_none=not near)
 
@@ -388,6 +389,8 @@ def _take_text(text: str, fleet: FleetSnapshot) -> SlotValue:
 def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = _without_articles(text, *_FOLDERS)
     reason = _refusal(words, fleet, "a path")
+    if stands_for_another(words):
+        reason = f"{quoted(text)} stands for something said before; name the folder or file, or quote it"
     if reason:
         return SlotValue(reason=reason)
     marks = [at for at, word in enumerate(words) if _PATH_MARK.search(word)]
@@ -406,6 +409,8 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = [token for token in tokens if plain_word(token) not in ARTICLES]
     marked = any(_FILE_MARK.search(word) for word in words)
     reason = _refusal(words, fleet, "a file's name")
+    if stands_for_another(words):
+        reason = f"{quoted(text)} stands for something said before; name the file, or quote it"
     if len(words) > _FILE_WORDS_MOST or names_nothing(words) or not _ELSEWHERE.isdisjoint(map(plain_word, words)):
         reason = reason or f"{quoted(text)} does not look like a file's name; quote it if it is one"
     if not words or reason:

@@ -46,9 +46,10 @@ export function Notices() {
 
 /** Marks notices as seen, all in one request. */
 function SeenButton({ schedules, label }: { schedules: readonly Schedule[]; label: string }) {
-  const { hub } = useWorkspace();
+  const { hub, session } = useWorkspace();
   const { report } = useDoing();
   const [busy, setBusy] = useState(false);
+  const own = schedules.every(({ owner }) => owner === session?.principal.id);
   const seen = async () => {
     setBusy(true);
     try {
@@ -60,7 +61,7 @@ function SeenButton({ schedules, label }: { schedules: readonly Schedule[]; labe
     }
   };
   return (
-    <Button asks="run" disabled={busy} onClick={() => void seen()}>
+    <Button asks={own ? "run" : "approver"} disabled={busy} onClick={() => void seen()}>
       {label}
     </Button>
   );

@@ -336,7 +336,10 @@ async def test_an_old_edit_is_refused_with_the_current_version(world: World) -> 
         assert (await http.post(path, json=change)).status_code == 200
         late = await http.post(path, json=change)
         assert (late.status_code, late.json()["code"], late.json()["current_version"]) == (409, "edit_conflict", 2)
-        wrong = await http.post(path, json={"base_version": 2, "operations": [{"explode": {}}, {"add_task": {}}]})
+        # Without a version it is made on the present one, as an edit in a file is.
+        now = await http.post(path, json={"operations": change["operations"]})
+        assert (now.status_code, now.json()["version"]) == (200, 3), now.text
+        wrong = await http.post(path, json={"base_version": 3, "operations": [{"explode": {}}, {"add_task": {}}]})
         assert wrong.status_code == 422
         assert len(wrong.json()["errors"]) >= 2
 

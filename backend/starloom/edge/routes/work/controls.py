@@ -69,8 +69,11 @@ class Controls:
             large = len(await request.body()) > LARGE_BYTES
             tasks = await self._tasks_changed(constellation, body.operations)
             devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
+            base = body.base_version
+            if base is None:
+                base = (await self._current(constellation)).get("current_version", 0)
+            asked = base, body.reason, "edit"
             if body.retry and not body.operations:
-                asked = body.base_version, body.reason, "edit"
                 return await self._propose(request, constellation, [], *asked, body.retry, body.confirm)
             faults, operations = await hub.computing.run(
                 request,
@@ -85,7 +88,6 @@ class Controls:
             )
             if faults:
                 raise problem_of_faults(faults, more=await self._current(constellation))
-            asked = body.base_version, body.reason, "edit"
             return await self._propose(request, constellation, operations, *asked, body.retry, body.confirm)
 
         return await self._repeats.once(request, make)

@@ -359,6 +359,7 @@ def _item(shard: Shard, constellation: str, why: Why) -> WhyRow:
         "warning": why.warning,
         "confirm": why.confirm,
         "doubted": why.doubted,
+        "brought_by": why.brought_by,
         "asleep": [devices[name].name for name in why.asleep],
         "open": None,
         "questions": [_asked(constellation, question) for question in questions],

@@ -1,0 +1,95 @@
+"""Files that an earlier task brought from a device: a retry of the task that reads them gets the same bytes again.
+
+Pure, on entities alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from starloom.core.people import controls
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.roles import called
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import TaskState
+
+RETRY_FROM: Final = "retry-from"
+_BRINGS: Final = "artifact.put"
+_NAMED_MOST: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A task that brought files of a device, when it did, and the one file that its plan names, if it names one."""
+
+    task: str
+    device: str
+    at_ms: int
+    file: str
+
+
+def brought_to(constellation: Constellation, task: str) -> list[Brought]:
+    """Return the tasks that brought the files which a task reads, in the order of its inputs."""
+    found: dict[str, Brought] = {}
+    for one in constellation.specs[task].inputs:
+        for source in constellation.leaves(one.source) if one.source in constellation.groups else [one.source]:
+            record, attempt = constellation.tasks.get(source), constellation.last_attempt(source)
+            spec = constellation.specs.get(source)
+            if record is None or spec is None or attempt is None or spec.tool != _BRINGS:
+                continue
+            if record.state is TaskState.SUCCEEDED and record.marked is None:
+                found[source] = Brought(source, attempt.device, attempt.ended_ms, _only_file(spec.args))
+    return list(found.values())
+
+
+def file_of(constellation: Constellation, task: str) -> str:
+    """Return the name of the one file that a task reads; empty where it reads none, several or one that has no name."""
+    brought = brought_to(constellation, task)
+    return brought[0].file if len(brought) == 1 else ""
+
+
+def named(constellation: Constellation, fleet: Fleet, task: str) -> str:
+    """Return the display name of a task with the file that it reads: *parse.139 (buoy-139.csv)*."""
+    file = file_of(constellation, task)
+    return called(constellation, fleet, task) + (f" ({file})" if file else "")
+
+
+def to_read_again(constellation: Constellation, task: str) -> list[Brought]:
+    """Return the tasks that can read the files of a failed task again, as they are now."""
+    return [one for one in brought_to(constellation, task) if RETRY_FROM in controls.possible(constellation, one.task)]
+
+
+def way_out(constellation: Constellation, fleet: Fleet, task: str) -> tuple[str, list[str]]:
+    """Return the sentence and the lines for files that a person may have changed since they were brought."""
+    brought = to_read_again(constellation, task)
+    if not brought:
+        return "", []
+    first, alone = brought[0], len(brought) == 1
+    at = datetime.fromtimestamp(first.at_ms / 1000, UTC)
+    where = f"from {fleet.name_of(first.device)} at {at:%H:%M} UTC"
+    one = f"Its file was read {where}, and a retry gets that again: if you changed it since, retry from {first.task}."
+    several = (
+        f"Its files were read {where}, and a retry gets these again: if you changed one since, retry from its task."
+    )
+    return f" {one if alone else several}", [_line(constellation, found.task) for found in brought[:_NAMED_MOST]]
+
+
+def read_again(constellation: Constellation, failed: list[str]) -> list[str]:
+    """Return the sentence on how failed tasks get their files as these are now; empty if no task brought them."""
+    if not any(to_read_again(constellation, task) for task in failed):
+        return []
+    line = f"starloom retry --failed --from-source {constellation.name}"
+    return [f"If you changed files since, {line} reads these again."]
+
+
+def _line(constellation: Constellation, task: str) -> str:
+    return controls.retry_line(constellation, task, RETRY_FROM)
+
+
+def _only_file(args: str) -> str:
+    given = parse(args)
+    paths = given.get("paths") if isinstance(given, dict) else None
+    only = paths[0] if isinstance(paths, list) and len(paths) == 1 else None
+    return only.rpartition("/")[2] if isinstance(only, str) else ""
