@@ -97,9 +97,10 @@ class Allowance:
             },
         )
 
-    def take_no_more(self) -> None:
-        """Offer no slot from now on: this agent ends."""
+    def last_offer(self) -> OfferFrame:
+        """Return the offer of an agent that ends: no slot, or the hub would fill each that becomes free."""
         self._slots = 0
+        return self.offer()
 
     def offer_only(self, tools: Iterable[Tool]) -> None:
         """Offer these tools from now on."""

@@ -232,10 +232,7 @@ class Agent:
 
     async def _leave(self) -> None:
         self._say("stopping: ending what runs")
-        # Each call that ends now would free a slot, and the hub would fill it.
-        self.allowance.take_no_more()
-        if self._link.connection is not None:
-            self._push([self.allowance.offer()])
+        self._push([self.allowance.last_offer()])
         await self._end_calls()
         self._put_down()
 
@@ -246,8 +243,6 @@ class Agent:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    # -- the connection's side (connection.Peer)
 
     def next_report(self) -> int:
         return self.ledger.next_report

@@ -1,0 +1,26 @@
+"""Devices whose agent the hub refuses, in the list of `starloom devices`."""
+
+from __future__ import annotations
+
+from tests.cli.test_commands import StubHub, hub, starloom
+
+__all__ = ["hub"]
+
+
+def test_an_agent_that_the_hub_refuses_is_not_merely_offline(hub: StubHub) -> None:
+    shown = {"link": "offline", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.0.9"}
+    facts = {"program": "/home/ann/.starloom-agent/venv/bin/starloom-agent"}
+    rows = [("old", "agent_too_old"), ("newer", "hub_too_old"), ("off", "")]
+    items = [
+        {**shown, "id": f"d-{name}", "name": name, "refused": refused, "older_than": "0.2.0", "facts": facts}
+        for name, refused in rows
+    ]
+    hub.answers["GET", "/devices"] = (200, {"items": items, "next": None})
+    code, said = starloom(hub, "devices")
+    assert code == 0
+    links = {line.split()[0]: line.split()[1] for line in said.splitlines() if " linux " in line}
+    assert links == {"old": "refused", "newer": "refused", "off": "offline"}
+    assert f"old is refused: its agent is too old for this hub\n  type there: {facts['program']} upgrade" in said
+    assert "newer is refused: this hub is too old for its agent\n  Update the hub." in said
+    assert "off runs agent 0.0.9, older than this hub (0.2.0)" in said
+    assert "old runs agent" not in said
