@@ -73,7 +73,8 @@ def test_a_preview_says_as_much_of_the_time_as_what_if() -> None:
         (chain(3), seldom, False, "t.pure ran too seldom for an estimate: three calls are enough."),
         (question, known, False, NOT_PLAYED),
     ):
-        found = Planning(load_catalogue(), lambda fleet=fleet: fleet).preview(made)
+        seen_now = iter([fleet] * 8)
+        found = Planning(load_catalogue(), seen_now.__next__).preview(made)
         told = what_if(made, fleet, Change(), words="")
         assert ((found["estimate"] is not None), found.get("estimate_said")) == (there, said)
         assert (told["now"] is not None) == there

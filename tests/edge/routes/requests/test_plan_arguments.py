@@ -76,7 +76,7 @@ async def test_a_value_that_no_device_takes_is_told_before_anything_runs(
             assert (answer.status_code, fault["code"]) == (422, "bad_arguments")
             assert fault["place"] == f"tasks[0].args.{next(iter(args))}"
             assert told in fault["reason"]
-        plan["tasks"][0]["args"] = right
+        plan = {"starloom": 1, "name": "x", "tasks": [{"id": "old", "tool": "t.find", "args": right}]}
         assert (await http.post(C, json={"plan": plan})).status_code == 202
 
 
