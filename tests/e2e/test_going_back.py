@@ -51,7 +51,7 @@ def test_a_press_brings_back_the_file_and_who_may_not_reads_why(
 ) -> None:
     del sample  # it is the first that its hub is asked for
     one = written_over(stack, "pressed.txt")
-    invited = stack.client.create("/sign-in-links", {"for": "lo", "role": "operator"})
+    invited = stack.client.create("/sign-in-links", {"for": "lo", "role": "operator", "scopes": ["read", "run"]})
     other = signed_in(new_context, invited["url"], "Sign in as lo")
     for place in ("", "/t/write"):
         other.goto(f"/constellations/{one}{place}")
