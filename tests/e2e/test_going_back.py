@@ -76,7 +76,7 @@ def test_the_command_line_shows_an_undo_and_then_does_it(stack: Stack, sample: S
     one = written_over(stack, "typed.txt")
 
     def typed(*words: str) -> str:
-        line = [Path(sys.executable).with_name("starloom"), "undo", *words, "--hub", str(stack.home)]
+        line = [str(Path(sys.executable).with_name("starloom")), "undo", *words, "--hub", str(stack.home)]
         return subprocess.run(line, capture_output=True, text=True, check=True, timeout=60).stdout
 
     assert typed(one, "--preview") == f"{one} would undo, in this order: write\n"
