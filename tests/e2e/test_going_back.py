@@ -51,7 +51,7 @@ def test_a_press_brings_back_the_file_and_who_may_not_reads_why(
 ) -> None:
     del sample  # it is the first that its hub is asked for
     one = written_over(stack, "pressed.txt")
-    invited = stack.client.create("/sign-in-links", {"for": "lo", "role": "operator"})
+    invited = stack.client.create("/sign-in-links", {"for": "lo", "role": "operator", "scopes": ["read", "run"]})
     other = signed_in(new_context, invited["url"], "Sign in as lo")
     for place in ("", "/t/write"):
         other.goto(f"/constellations/{one}{place}")
@@ -76,7 +76,7 @@ def test_the_command_line_shows_an_undo_and_then_does_it(stack: Stack, sample: S
     one = written_over(stack, "typed.txt")
 
     def typed(*words: str) -> str:
-        line = [Path(sys.executable).with_name("starloom"), "undo", *words, "--hub", str(stack.home)]
+        line = [str(Path(sys.executable).with_name("starloom")), "undo", *words, "--hub", str(stack.home)]
         return subprocess.run(line, capture_output=True, text=True, check=True, timeout=60).stdout
 
     assert typed(one, "--preview") == f"{one} would undo, in this order: write\n"
