@@ -146,6 +146,8 @@ def test_what_is_not_copied_as_it_was_is_told(fleet: Fleet) -> None:
     (laptop.folder / "docs/link").symlink_to("a.txt")
     answer = fleet.submit("copy docs from laptop to server")
     assert answer.state == "succeeded", answer.told()
+    beside = "1 of them beside a file of that name with other contents"
+    assert answer.sentence.startswith(f"1 file copied to server and read back, {beside}, 1 path left out.")
     assert answer.value("Not as it was") == "docs/a.txt: another file has its name"
     assert answer.rows("Stored otherwise")[0]["path"] == "docs/a (2).txt"
     assert answer.value("Left out") == "docs/link: a link is not copied"

@@ -253,6 +253,7 @@ def test_all_work_of_a_person_is_cancelled_after_a_count(hub: StubHub) -> None:
 def test_all_work_of_a_device_is_cancelled_after_a_count(hub: StubHub) -> None:
     device = {"id": "d-1", "name": "boat-pi", "link": "online", "draining": True, "running": 1}
     hub.answers["GET", "/devices"] = (200, {"items": [device]})
+    hub.answers["GET", "/devices/boat-pi"] = (200, device)
     hub.answers["POST", "/devices/d-1/drain"] = (200, device)
     rows = [{"id": f"c-{n}", "name": "sums", "request": "", "state": "active", "author": "person:jo"} for n in (1, 2)]
     for row, state in zip(rows, ("running", "succeeded"), strict=True):

@@ -16,6 +16,7 @@ from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.edge.routes.work.why import explain_all
 from starloom_protocol.records.entities import Choice, ForEach, Selector, ToolOffer, encode_entity
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.tools.profiles import TAB_OS
@@ -240,6 +241,36 @@ def test_work_under_way_says_where_and_what_becomes_of_it() -> None:
     assert "does not answer" in why(driver, "a").sentence
     driver.result(by_task["i"], outcome=Outcome.INTERRUPTED, effect=MAYBE)
     assert why(driver, "i").actions == ["mark", "retry"]
+
+
+def test_work_under_way_on_a_draining_device_names_no_obstacle() -> None:
+    driver = Driver()
+    driver.add_device("one")
+    driver.add_device("two")
+    driver.submit(plan(task("a", device="one")))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    control_device(driver, "one", "drain")
+    found = why(driver)
+    assert "is on one" in found.sentence
+    assert found.candidates == []
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("one", "the device does not answer; it is the one that the plan names, so now the work waits for it"),
+        (None, "the device does not answer; the work is moved now"),
+    ],
+)
+def test_absence_says_whether_work_can_be_moved(device: str | None, said: str) -> None:
+    driver = Driver()
+    driver.add_device("one")
+    driver.submit(plan(task("a", device=device, tool="t.pure")))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    driver.expire(dispatch.at)
+    assert [event.note for event in driver.events if event.kind == EventKind.TASK_ABSENT] == [said]
 
 
 def test_every_end_says_why() -> None:

@@ -22,7 +22,6 @@ from starloom.cli.constellations.asking import edit_document, read_plan, read_ro
 from starloom.cli.constellations.explaining import explained
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.constellations.stopping import Chosen, stop_chosen
-from starloom.cli.devices.fleet import resolve
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import is_display_name, task_id
 from starloom.client.problems import Problem, usage
@@ -126,7 +125,7 @@ def cancel(
     if of is not None or on is not None:
         if words or task is not None or (of is not None and on is not None):
             raise usage("--of and --on name the constellations", "Give one of them alone, or an ID without them.")
-        chosen = Chosen.of(run, of) if of is not None else Chosen.on(run, resolve(run, on or ""))
+        chosen = Chosen.of(run, of) if of is not None else Chosen.on(run, on or "")
         stop_chosen(run, chosen, asks=not yes, reason=reason)
     elif task is None and all(is_constellation(word) for word in words or []):
         _constellation(run, words[0] if words else None, "cancel", {"reason": reason})

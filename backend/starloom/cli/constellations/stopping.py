@@ -20,6 +20,7 @@ from starloom.client.problems import usage
 from starloom.client.routes import (
     get_constellation,
     get_constellations,
+    get_device,
     get_stop_all,
     post_constellation_cancel,
     post_stop_all,
@@ -30,7 +31,6 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Constellati
 
 if TYPE_CHECKING:
     from starloom_protocol.api.constellations import ConstellationRow, Stop, StopRow
-    from starloom_protocol.api.fleet import DeviceRow
 
 POLL_S = 0.5
 OF_ONE_MOST = 1000
@@ -93,8 +93,9 @@ class Chosen:
         return cls(f"of {name}", f"--of {name}", none, hint, rows)
 
     @classmethod
-    def on(cls, run: Invocation, device: DeviceRow) -> Chosen:
-        name, rows = device["name"], [row for row, _ in at_work(run, device["id"])]
+    def on(cls, run: Invocation, device: str) -> Chosen:
+        found = run.client.get(get_device(device))
+        name, rows = found["name"], [row for row, _ in at_work(run, found["id"])]
         hint = f"The device and its work: starloom device show {quote(name)}"
         return cls(f"with work on {name}", f"--on {quote(name)}", f"no task is at work on {name}", hint, rows)
 

@@ -336,7 +336,11 @@ def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Sai
         beside = shard.fleet.devices.get(second.device)
         name = beside.name if beside else second.device
         sentence = f"{sentence} It takes long, so a second attempt runs on {name}; the first result counts."
-    return _Said(sentence, candidates_of(shard, constellation, spec), [], actions, asleep)
+    candidates = candidates_of(shard, constellation, spec)
+    if not actions:
+        # A task at work lacks nothing: that a device takes no new work, or cannot do this, explains nothing of it.
+        candidates = [item for item in candidates if item.fits]
+    return _Said(sentence, candidates, [], actions, asleep)
 
 
 def _doubted(constellation: Constellation, task: str, where: str, *, gone: bool) -> str:

@@ -254,7 +254,7 @@ def running_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
 
 
 def stopping_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
-    """Return the commands that free a device of work, for words that ask to stop or drain one, and name no other work."""
+    """Return the commands that free a device of work, for words that ask to stop or drain one alone."""
     found = _STOPPING.fullmatch(_said(words))
     if found is None:
         return None

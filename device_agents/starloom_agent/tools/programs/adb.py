@@ -194,7 +194,14 @@ def get(context: ToolContext, args: Get) -> TakenFiles:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be taken from the phone: {said}", effect=False)
         stored = context.put(local, name=name, media=media_of(name))
         local.unlink()
-        taken: TakenFile = {**stored, "path": path, "sha256": stored["artifact"]}
+        taken: TakenFile = {
+            "artifact": stored["artifact"],
+            "bytes": stored["bytes"],
+            "media": stored["media"],
+            "name": stored["name"],
+            "path": path,
+            "sha256": stored["artifact"],
+        }
         if not isinstance(item, str) and item.mtime_s:
             taken["mtime_s"] = item.mtime_s
         kept.append(taken)
