@@ -292,6 +292,7 @@ SNAPSHOT: dict[str, Any] = {
 }
 MORE_TIME = {"heartbeat_s": 5, "schedule_to_close_s": 7200, "start_to_close_s": 7200}
 EDITS = f"/constellations/{SOME_ID}/edits"
+BROUGHT = [("g.0", ["send.1"]), ("ok", ["send.1", "send.2"]), ("late", ["send.3"])]
 
 
 @pytest.fixture
@@ -320,6 +321,20 @@ def test_failed_tasks_alone_are_retried_without_a_change(ended: StubHub) -> None
     assert ended.asked[-1][2]["operations"] == []
     assert starloom(ended, "retry", "g.0", "--failed")[0] == 2
     assert starloom(ended, "retry", "g.1x", "--timeout", "5s")[0] == 2
+
+
+def test_failed_tasks_are_retried_from_those_that_brought_their_files(ended: StubHub) -> None:
+    """A plain retry gets the bytes that were brought before, whatever has become of the files since."""
+    rows = [{"task": name, "state": "failed", "sentence": "", "brought_by": by} for name, by in BROUGHT]
+    ended.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, {"items": rows, "attention": [], "more": 0})
+    for name in ("send.1", "send.2"):
+        done(ended, f"{TASKS}/{name}/retry-from")
+    assert starloom(ended, "retry", "--failed", "--from-source")[0] == 0
+    sent = [path for method, path, _ in ended.asked if method == "POST"]
+    assert sent == [f"{TASKS}/send.1/retry-from", f"{TASKS}/send.2/retry-from"]
+    assert starloom(ended, "retry", "g.0", "--from-source")[0] == 2
+    rows[:] = [{**row, "brought_by": []} for row in rows]
+    assert starloom(ended, "retry", "--failed", "--from-source")[0] == 2
 
 
 @pytest.mark.parametrize("word", ["all", "g"])

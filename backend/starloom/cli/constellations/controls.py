@@ -178,7 +178,11 @@ def retry(
 def _retry_sources(run: Invocation, chosen: str, sure: Sure, reason: str) -> None:
     """Retry the failed tasks from those that brought their files, so that they get these as they are now."""
     rows = explained(run.client.get(get_constellation_why(chosen)))
-    failed = [row for row in run.client.get(get_constellation(chosen))["tasks"] if row["state"] == TaskState.FAILED]
+    failed = [
+        row
+        for row in run.client.get(get_constellation(chosen))["tasks"]
+        if row["state"] == TaskState.FAILED and row["kind"] != "group" and not row["spec"].get("superseded_by")
+    ]
     known = {row["task"]: row for row in rows}
     found: dict[str, None] = {}
     for task in failed:
