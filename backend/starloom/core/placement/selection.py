@@ -363,8 +363,7 @@ def pick(
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
         at_hand = lying.get(device, _NOTHING)[0] if lying else 0
-        if homes:
-            trust += _strangeness(fleet, device, homes)
+        trust += _strangeness(fleet, device, homes) if homes else 0
         best.append((avoid.get(device, 0) if avoid else 0, trust, 0, -at_hand, load, place))
     if not best:
         return None

@@ -41,16 +41,21 @@ def local_time(at_ms: int, zone: str) -> str:
     return datetime.fromtimestamp(at_ms / 1000, zone_of(zone)).isoformat()
 
 
+def _ahead(schedule: Schedule) -> list[int]:
+    """Return the next firings of a schedule that is active, in milliseconds; fewer at the end of the calendar."""
+    if schedule.state is not ScheduleState.ACTIVE or not schedule.due_ms:
+        return []
+    with suppress(BadClock):
+        return [schedule.due_ms, *following(schedule.cron, schedule.zone, schedule.due_ms, AHEAD - 1)]
+    return [schedule.due_ms]
+
+
 def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: list[str]) -> ScheduleRow:
     """Return a schedule as the API shows it; `next` are its next five firings in its own zone.
 
     `asking` are those of its firings under way whose plan waits for an approval.
     """
-    ahead: list[int] = []
-    if schedule.state is ScheduleState.ACTIVE and schedule.due_ms:
-        ahead = [schedule.due_ms]
-        with suppress(BadClock):  # the last moment of the calendar
-            ahead += following(schedule.cron, schedule.zone, schedule.due_ms, AHEAD - 1)
+    ahead = _ahead(schedule)
     last, notice, consent = schedule.last, schedule.notice, schedule.consent
     return {
         "id": schedule.id,
