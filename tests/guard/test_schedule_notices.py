@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 from msgspec.structs import replace
 
@@ -26,13 +27,13 @@ async def test_t231_a_notice_stays_until_its_owner_has_seen_it(world: World, doo
         told = replace(fleet.schedules[schedule], owner="p-owner", notice=Notice(at_ms=1, count=1, text="It failed."))
         load(world.engine.shard, FLEET, 0, {f"schedule/{schedule}": told})
 
-        async def seen(http: object) -> object:
+        async def seen(http: httpx.AsyncClient) -> httpx.Response:
             path, body = (
                 (f"{S}/{schedule}/seen", {})
                 if door == "one"
                 else (f"{V1}/schedule-notices/seen", {"schedules": [schedule]})
             )
-            return await http.post(path, json=body)  # type: ignore[attr-defined]
+            return await http.post(path, json=body)
 
         refused = await seen(other)
         assert refused.json()["code"] == "forbidden", refused.text
