@@ -99,7 +99,9 @@ def test_a_device_a_tool_and_a_recipe_that_may_not_receive_it_are_no_candidates(
     driver.submit(plan(needing()))
     found = driver.shard.constellations["c1"]
     assert found.tasks["a"].device == "d-two"
-    words = {item.device: item.words for item in explain(driver.shard, "c1", "a").candidates}
+    assert [item.device for item in explain(driver.shard, "c1", "a").candidates] == ["d-two"]
+    driver.submit(plan(needing(device=Selector(name="one"))), "c2")
+    words = {item.device: item.words for item in explain(driver.shard, "c2", "a").candidates}
     assert words["d-one"] == "may not receive the secret key; it is kept for other devices"
     limited: list[tuple[dict[str, Any], str]] = [
         ({"tools": ["t.other"]}, "only for t.other"),

@@ -122,7 +122,9 @@ def _with_added(listed: dict[str, Item], stored: dict[str, Item]) -> dict[str, I
 
     An added item keeps its key, and so its results, unless the new list is so long that it needs the key.
     """
-    added = [item for _, item in sorted(stored.items(), key=lambda one: int(one[0])) if item.added]
+    added = sorted((item for item in stored.values() if item.added), key=lambda item: int(item.key))
+    if not added:
+        return listed  # the keys of a list over devices are no numbers, and nobody adds to such a list
     free = max(map(int, [*listed, *(item.key for item in added)]), default=-1) + 1
     items = dict(listed)
     for item in added:
