@@ -18,8 +18,9 @@ from tests.recipes.test_assistants import by_stdio
 
 WHO = "assistant:"
 EDITS = ("secret", "kill", "wipe", "never")
+# Its tool `submit` makes a preview first, which refuses what a submission would refuse.
 SUBMITTED, EDITED = (
-    "forbidden: POST /api/v1/constellations: ",
+    "forbidden: POST /api/v1/constellations/preview: ",
     "forbidden: POST /api/v1/constellations/{constellation}/edits: ",
 )
 WHY = re.compile(r"may not name a secret|`approval: never` needs the scope|may (?:change|destroy|execute|send)[a-z, ]*")
