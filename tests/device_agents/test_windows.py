@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,8 @@ def test_every_tool_that_needs_a_process_says_why_it_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
+    # From Python 3.12 on it asks Windows where programs lie.
+    monkeypatch.setattr(shutil, "which", lambda *_args, **_named: None)
     offer = make_offer(all_tools(), Policy(profile=Profile.OPERATE), slots=1, folder=tmp_path).offer
     told = {tool.name: tool.unavailable for tool in offer.tools}
     assert told.pop("lab.echo") is None
