@@ -1,12 +1,12 @@
 /** The disk of the hub in Settings: how much of it is free, read when the page is opened or asked again. */
 import { useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
-import { bytes } from "../../model/words/words.ts";
+import { bytes, timeOfDay } from "../../model/words/words.ts";
 import { Button, ProblemNote } from "../../ui/parts.tsx";
 
 export function DiskCard() {
   const { hub } = useWorkspace();
-  const disk = useResource("disk", (signal) => hub.disk(signal));
+  const disk = useResource("disk", async (signal) => ({ ...(await hub.disk(signal)), readMs: Date.now() }));
   const found = disk.value;
   const known = found !== null && found.free_bytes !== null && found.whole_bytes !== null;
   return (
@@ -22,6 +22,10 @@ export function DiskCard() {
               ? `${bytes(found.free_bytes ?? 0)} of ${bytes(found.whole_bytes ?? 0)} are free`
               : `Its free space cannot be read: ${found.fault}`}
             <span className="sub small"> where history, results and logs lie: {found.folder}</span>
+            <span className="sub small" key={found.readMs}>
+              {" "}
+              read at {timeOfDay(found.readMs)}
+            </span>
           </span>
           <Button asks="anyone" aria-busy={disk.loading || undefined} onClick={disk.reload}>
             Look again
