@@ -87,12 +87,12 @@ walk: ## every visible control of every screen pressed once: wide, phone, sidewa
 bench: environment-dev ## Starloom, its socket stack alone and Dask beside each other; writes docs/benchmarks.md; SMOKE=1
 	@exec $(HERE) -m tests.bench $(if $(SMOKE),--smoke,--write docs/benchmarks.md)
 
-bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live and ended; SIZES='200 1000' KINDS='layered-live grouped-ended' TIMELINE=1 (that lens alone) APART=1 (the browser has its own processors) BESIDE=another/dist JUDGE=0
+bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live and ended; SIZES='200 1000' KINDS='layered-live grouped-ended' TIMELINE=1 (that lens alone) APART=1 (the browser has its own processors) PROFILE=1 (what opening it costs) BESIDE=another/dist JUDGE=0
 	@$(PYTHON) scripts/environment.py --dev --page
-	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES)) $(if $(KINDS),--kinds $(KINDS)) $(if $(BESIDE),--beside $(BESIDE)) $(if $(filter 0,$(JUDGE)),--no-judge) $(if $(TIMELINE),--timeline) $(if $(APART),--apart)
+	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES)) $(if $(KINDS),--kinds $(KINDS)) $(if $(BESIDE),--beside $(BESIDE)) $(if $(filter 0,$(JUDGE)),--no-judge) $(if $(TIMELINE),--timeline) $(if $(APART),--apart) $(if $(PROFILE),--profile)
 
-bench-scale: environment-dev ## a hub beside a large fleet: memory, idle, the return after a kill; FLEET=10000 TOOLS=1 (offers of real agents), REPEATS=7, REDIS=redis://...
-	@exec $(HERE) -m tests.bench.scale --agents $(or $(FLEET),10000) --tools $(or $(TOOLS),0) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(REDIS),--redis $(REDIS))
+bench-scale: environment-dev ## a hub beside a large fleet: memory, idle, the return after a kill; FLEET=10000 TOOLS=1 (offers of real agents), REPEATS=7, PROFILE=1 (its dearest parts in place of figures), REDIS=redis://...
+	@exec $(HERE) -m tests.bench.scale --agents $(or $(FLEET),10000) --tools $(or $(TOOLS),0) $(if $(PROFILE),--profile) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(REDIS),--redis $(REDIS))
 
 placement-bench: environment-dev ## placement in virtual time beside HEFT with true durations, chance and a bound; SEEDS=60
 	@exec $(HERE) -m tests.bench.placement --seeds $(or $(SEEDS),60) --first $(or $(FIRST),0)

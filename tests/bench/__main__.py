@@ -201,7 +201,7 @@ async def _main(options: argparse.Namespace) -> int:
     line = json.dumps(found)
     if options.write is not None:
         before = options.write.read_text() if options.write.is_file() else ""
-        options.write.write_text(page(before, setting.machine, page_rows(setting, bench.measured, found)))
+        options.write.write_text(page(before, setting.machine, page_rows(setting, bench.measured, found, profiled)))
     print(line)
     return 0
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import pstats
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,15 +57,23 @@ async def measure(folder: Path, agents: int, slots: int, graph: Graph) -> Profil
             await client.open()
             document = plan(graph)
             await client.run(document)
-            stack.signal_hub(signal.SIGUSR1)
-            for _ in range(RUNS):
-                await client.run(document)
-            stack.signal_hub(signal.SIGUSR2)
-            await stack.settled(client)
-            await _written(out)
+            async with taken(stack, out):
+                for _ in range(RUNS):
+                    await client.run(document)
+                await stack.settled(client)
         finally:
             await client.close()
     return read(out, RUNS * len(graph))
+
+
+@asynccontextmanager
+async def taken(stack: Stack, out: Path) -> AsyncIterator[None]:
+    """Profile what the hub of a stack, a `tests.bench.profiled_hub`, does meanwhile; `out` is written after it."""
+    out.unlink(missing_ok=True)  # noqa: ASYNC240 - before the hub is measured
+    stack.signal_hub(signal.SIGUSR1)
+    yield
+    stack.signal_hub(signal.SIGUSR2)
+    await _written(out)
 
 
 async def _written(out: Path) -> None:

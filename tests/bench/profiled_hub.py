@@ -1,6 +1,6 @@
 """The hub as the bench needs it beside the real one: with a profiler, and with an open door for many idle agents.
 
-SIGUSR1 starts the profiler, SIGUSR2 ends it and writes the file named by the variable. Never used for a figure of
+SIGUSR1 starts the profiler anew, SIGUSR2 ends it and writes the file named by the variable. Never used for a figure of
 time: those come from `python -m starloom.app`.
 """
 
@@ -27,6 +27,7 @@ def run(out: Path) -> int:
     profile = cProfile.Profile(time.thread_time)
 
     def begin(_number: int, _frame: FrameType | None) -> None:
+        profile.clear()
         profile.enable()
 
     def end(_number: int, _frame: FrameType | None) -> None:

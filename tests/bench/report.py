@@ -72,7 +72,7 @@ def markdown(setting: Setting, measured: Measured, figures: dict[str, float], pr
         "## Workloads\n\n" + workloads_table(measured),
         "## Real tools\n\n" + measured.real.table(),
         "## Yardsticks\n\n" + _yardsticks(measured, figures),
-        "## What limits it\n\n" + _profile(profile, profiled),
+        "## What limits it\n\n" + profile_text(profile, f"while it ran {profiled}"),
     ]
     return "\n".join(parts)
 
@@ -93,6 +93,8 @@ bytes over the hub's socket stack. Each figure of `make bench` is the median of 
 """
 PAGE_COLUMNS = ("figure", "measured", "must", "aim", "command", "measured on")
 COMMAND = "make bench"
+OTHER_RUNS = "the same in other runs"
+"""How the row of `make bench` begins that is written by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +113,8 @@ class Row:
         return "| " + " | ".join(shown) + " |"
 
 
-def page_rows(setting: Setting, measured: Measured, figures: dict[str, float]) -> list[Row]:
-    """Return the rows of `make bench`: figures with a bound, then each workload, real tools and memory."""
+def page_rows(setting: Setting, measured: Measured, figures: dict[str, float], profile: Profile) -> list[Row]:
+    """Return the rows of `make bench`: figures with a bound, then each workload, real tools, memory and the profile."""
     where = f"{setting.when}, load {setting.load.split()[0]}"
     found = []
     for goal in GOALS:
@@ -132,13 +134,15 @@ def page_rows(setting: Setting, measured: Measured, figures: dict[str, float]) -
     memory = f"hub {measured.hub_rss_bytes / 2**20:.0f} MiB after all runs, agent {figures['agent_rss_mb']:g} MiB"
     memory += f", one more idle agent {figures['kib_per_idle_agent']:g} KiB of the hub"
     found.append(Row("memory", memory, "", "", COMMAND, where))
+    limits = ", ".join(f"{part} {share:.0f} %" for part, share in profile.parts if share >= 1)
+    found.append(Row("what limits W3: the hub's loop under a profiler", limits, "", "", COMMAND, where))
     return found
 
 
 def page(before: str, machine: str, rows: list[Row]) -> str:
     """Return the page with new rows of `make bench`, and the rows of all other commands as they were."""
     table = [line for line in before.splitlines() if line.startswith("| ")][1:]
-    others = [line for line in table if f"`{COMMAND}`" not in line]
+    others = [line for line in table if f"`{COMMAND}`" not in line or line.startswith(f"| {OTHER_RUNS}")]
     head = ["| " + " | ".join(PAGE_COLUMNS) + " |", "|---|---:|---:|---:|---|---|"]
     return PAGE_HEAD.format(machine=machine) + "\n".join([*head, *(row.line() for row in rows), *others]) + "\n"
 
@@ -221,14 +225,15 @@ def _yardsticks(measured: Measured, figures: dict[str, float]) -> str:
     return _table(["yardstick", "measured"], rows)
 
 
-def _profile(profile: Profile, profiled: str) -> str:
+def profile_text(profile: Profile, profiled: str, each: str = "task") -> str:
+    """Return a profile as two tables; its calls were told for `each` of something."""
     head = (
-        f"The hub's loop under `cProfile` while it ran {profiled}; shares of its own time, which a profiler distorts "
-        "towards code of many small calls. Checking a plan's document runs in a thread and is not among them.\n\n"
+        f"The hub's loop under `cProfile` {profiled}; shares of its own time, which a profiler distorts "
+        "towards code of many small calls. Work in other threads, as the check of a plan, is not among them.\n\n"
     )
     rooms = _table(["part", "share"], [[part, f"{share:.0f} %"] for part, share in profile.parts if share >= 0.5])
     functions = _table(
-        ["function", "share", "calls a task"],
+        ["function", "share", f"calls a {each}"],
         [[f"`{name}`", f"{share:.1f} %", f"{calls:.1f}"] for name, share, calls in profile.functions],
     )
     return head + rooms + "\n" + functions

@@ -2,13 +2,15 @@
 
 A hub as `make run` starts it, with its embedded parts, and thousands of devices of `tests.bench.fleet` on loopback. CPU
 and memory are those of the hub's process alone, from the kernel. Prints a table and ends with one line of JSON; nothing
-is asserted but that everything worked.
+is asserted but that everything worked. With `--profile` the hub runs under a profiler, and its dearest parts are printed
+in place of the figures: all idle, and all on their way back.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import shlex
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,10 +28,12 @@ from typing import Any
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.bench import machine
+from tests.bench import machine, profile
 from tests.bench.fleet import raise_descriptors
 from tests.bench.graphs import fan
 from tests.bench.hub_client import API, BenchFailed, HubClient
+from tests.bench.profiled_hub import OUT
+from tests.bench.report import profile_text
 from tests.bench.stack import Stack
 from tests.bench.workloads import Run, run
 
@@ -93,6 +98,7 @@ class Scale:
     stack: Stack
     found: dict[str, float] = field(default_factory=dict)
     parts: list[Part] = field(default_factory=list)
+    profiles: list[str] = field(default_factory=list)
 
     @property
     def agents(self) -> int:
@@ -169,11 +175,22 @@ class Scale:
             f"{now.rss / 1e6:.0f} MB, {self.found['kib_each']:.1f} KiB each"
         )
 
+    @contextlib.asynccontextmanager
+    async def _profiled(self, what: str) -> AsyncIterator[None]:
+        if not self.options.profile:
+            yield
+            return
+        out = Path(self.stack.hub_environment[OUT])
+        async with profile.taken(self.stack, out):
+            yield
+        self.profiles.append(profile_text(profile.read(out, self.agents), f"with {what}", "device"))
+
     async def _idle(self) -> None:
         await asyncio.sleep(min(SETTLE_S * 3, self.options.idle_s))  # the history and the heap have followed by then
         before = await self._all("say", ONLINE_S)
         began, used, busy = time.monotonic(), self.stack.cpu(), machine.Busy.now()
-        await asyncio.sleep(self.options.idle_s)
+        async with self._profiled(f"all idle for {self.options.idle_s:g} s"):
+            await asyncio.sleep(self.options.idle_s)
         used, took = self.stack.cpu() - used, time.monotonic() - began
         after = await self._all("say", ONLINE_S)
         beats = sum(now["renewed"] - then["renewed"] for then, now in zip(before, after, strict=True))
@@ -232,9 +249,10 @@ class Scale:
         self.found["restart_ready_s"] = time.monotonic() - began
         self.found["restart_cpu_s"] = self.stack.cpu().hub
         used = self.stack.cpu()
-        await self._all("online", ONLINE_S)
-        self.found["all_back_s"] = time.monotonic() - began
-        await asyncio.sleep(SETTLE_S)
+        async with self._profiled("all on their way back"):
+            await self._all("online", ONLINE_S)
+            self.found["all_back_s"] = time.monotonic() - began
+            await asyncio.sleep(SETTLE_S)
         used = self.stack.cpu() - used
         self.found["hub_ms_per_return"] = used.hub / self.agents * 1e3
         self.found["hub_rss_return_mb"] = self._memory().rss / 1e6
@@ -321,7 +339,7 @@ def _options(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=WORKERS, help="real agents that do W1 (default 8)")
     parser.add_argument("--idle-s", type=float, default=0, help="how long idleness is measured (default 5 to 30 s)")
     parser.add_argument("--viewers", type=int, default=200, help="live sockets (default 200)")
-    parser.add_argument("--hub", default="starloom.app", help="module that is the hub; for profiling")
+    parser.add_argument("--profile", action="store_true", help="profile the hub in the place of measuring it")
     parser.add_argument("--redis", default="", help="URL of a Redis to use in the place of the embedded one")
     options = parser.parse_args(argv)
     # A small fleet shows that it works: what it measures needs no long look.
@@ -329,19 +347,21 @@ def _options(argv: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
-async def measured(options: argparse.Namespace) -> dict[str, float]:
-    """Run one measurement in a temporary home; return its figures."""
+async def measured(options: argparse.Namespace) -> tuple[dict[str, float], list[str]]:
+    """Run one measurement in a temporary home; return its figures and the profiles that were asked for."""
     raise_descriptors()
     environment = {"STARLOOM_REDIS_URL": options.redis} if options.redis else {}
     with tempfile.TemporaryDirectory(prefix="starloom-scale-") as home:
-        stack = Stack(Path(home), options.workers, SLOTS, options.hub, environment)
+        environment |= {OUT: f"{home}/hub.profile"} if options.profile else {}
+        module = "tests.bench.profiled_hub" if options.profile else "starloom.app"
+        stack = Stack(Path(home), options.workers, SLOTS, module, environment)
         async with stack:
             scale = Scale(options, stack)
             try:
                 await scale.measure()
             finally:
                 await scale.stop()
-    return {key: float(f"{value:.4g}") for key, value in scale.found.items()}
+    return {key: float(f"{value:.4g}") for key, value in scale.found.items()}, scale.profiles
 
 
 async def _main(options: argparse.Namespace) -> int:
@@ -351,14 +371,17 @@ async def _main(options: argparse.Namespace) -> int:
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     try:
-        found = await measured(options)
+        found, profiles = await measured(options)
     except BenchFailed as failed:
         print(f"the bench failed: {failed}", file=sys.stderr)
         return 1
     print(f"`{shlex.join(['python', '-m', 'tests.bench.scale', *sys.argv[1:]])}`, {when}")
     print(f"{machine.describe()}. Load at the start {load}.\n")
-    print(table(found))
-    print(json.dumps(found))
+    if profiles:
+        print("\n\n".join(profiles))
+    else:
+        print(table(found))
+        print(json.dumps(found))
     return 0
 
 

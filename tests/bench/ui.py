@@ -10,6 +10,8 @@ The elements of each page are held to their bound by `tests/e2e/test_large_plans
   to stay below 100 ms at 5,000 tasks, and `timeline_cpu_ms` tells its own part of it.
 - With `--apart`, the hub and its agents have one half of the processors and the browser the other, as where the browser
   of a person is on another machine than the hub: what the page takes longer then is its own, not waiting for them.
+- With `--profile`, the opening of each page is traced in the place of being measured: the processor time of its main
+  thread by what it was spent on.
 - `heard_kb` is what the live socket brought while the graph was moved and zoomed: a pair of live pages is fair only
   where both heard about as much.
 - `axe_violations`, `dead_controls`, `clipped_texts` and `sizes_ok` (of 12) are of the list and the graph of the largest
@@ -29,7 +31,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from playwright.sync_api import TimeoutError as TooLate
 
 from starloom.client.problems import Problem
@@ -54,6 +56,23 @@ AHEAD = ("waiting", "ready")
 SHOWN_MS = 30_000
 TASKS = ("RunTask", "ThreadControllerImpl::RunTask")
 """What Chromium calls one task of a thread, by version."""
+WORK = {
+    "script": (
+        "FunctionCall",
+        "EvaluateScript",
+        "v8",
+        "RunMicrotasks",
+        "FireAnimationFrame",
+        "TimerFire",
+        "EventDispatch",
+    ),
+    "collection of garbage": ("MinorGC", "MajorGC", "V8.GC"),
+    "style": ("UpdateLayoutTree", "ParseAuthorStyleSheet", "RecalculateStyles"),
+    "layout": ("Layout",),
+    "paint": ("PrePaint", "Paint", "Layerize", "Commit", "UpdateLayer", "CompositeLayers"),
+    "page's text": ("ParseHTML",),
+}
+"""What a main thread does, by the first letters of Chromium's names of events; the longest that fits counts."""
 
 _OBSERVE = """() => {
   window.heard = 0;
@@ -168,13 +187,48 @@ def _interactive_ms(page: Page) -> float:
 def _longest_cpu_ms(trace: bytes) -> float:
     """Return what the longest task of the busiest page thread computed; waiting for a processor is not in it."""
     events = json.loads(trace)["traceEvents"]
-    mains = {
+    mains = _main_threads(events)
+    tasks = [one for one in events if one["name"] in TASKS and (one["pid"], one["tid"]) in mains]
+    return max((one.get("tdur", 0) / 1000 for one in tasks), default=0.0)
+
+
+def profiled(browser: Browser, page: Page, constellation: str) -> dict[str, float]:
+    """Return the milliseconds of processor time of the page's main thread by kind of work, opened as its graph."""
+    browser.start_tracing(page=page, categories=["toplevel", "devtools.timeline", "v8"])
+    page.goto(f"/constellations/{constellation}?lens=graph")
+    page.wait_for_function("() => window.pictured")
+    _interactive_ms(page)
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    mains = _main_threads(events)
+    begun: dict[tuple[int, int], list[tuple[float, str]]] = {}
+    spent: dict[str, float] = {}
+    for one in sorted((one for one in events if one["ph"] == "X"), key=lambda one: (one["ts"], -one.get("dur", 0))):
+        thread = (one["pid"], one["tid"])
+        if thread not in mains or "tdur" not in one:
+            continue
+        around = begun.setdefault(thread, [])
+        while around and around[-1][0] <= one["ts"]:
+            around.pop()
+        kind = _kind(one["name"]) or (around[-1][1] if around else "the browser's own")
+        spent[kind] = spent.get(kind, 0) + one["tdur"] / 1000
+        if around:
+            spent[around[-1][1]] -= one["tdur"] / 1000
+        around.append((one["ts"] + one.get("dur", 0), kind))
+    return {kind: round(ms) for kind, ms in sorted(spent.items(), key=lambda item: -item[1])}
+
+
+def _kind(event: str) -> str | None:
+    """Return the kind of work of an event; None for one that is of the kind of what it is a part of."""
+    fits = [(len(first), kind) for kind, names in WORK.items() for first in names if event.startswith(first)]
+    return max(fits)[1] if fits else None
+
+
+def _main_threads(events: list[dict[str, Any]]) -> set[tuple[int, int]]:
+    return {
         (one["pid"], one["tid"])
         for one in events
         if one["name"] == "thread_name" and one["args"].get("name") == "CrRendererMain"
     }
-    tasks = [one for one in events if one["name"] in TASKS and (one["pid"], one["tid"]) in mains]
-    return max((one.get("tdur", 0) / 1000 for one in tasks), default=0.0)
 
 
 def judge(page: Page, constellation: str) -> dict[str, int]:
@@ -259,19 +313,20 @@ def main() -> None:
     parser.add_argument(
         "--apart", action="store_true", help="give the browser half of the processors, the hub the rest"
     )
+    parser.add_argument("--profile", action="store_true", help="trace the openings in the place of measuring")
     asked = parser.parse_args()
-    lenses_and_places = {"timeline": asked.timeline, "apart": asked.apart}
+    lenses_and_places = {"timeline": asked.timeline, "apart": asked.apart, "profile": asked.profile}
     if asked.beside:
         beside = bench(asked.sizes, asked.kinds, asked.beside, judged=False, **lenses_and_places)
         print(json.dumps({"beside": beside}), flush=True)
-    judged = not (asked.no_judge or asked.timeline)
+    judged = not (asked.no_judge or asked.timeline or asked.profile)
     print(json.dumps(bench(asked.sizes, asked.kinds, None, judged=judged, **lenses_and_places)))
 
 
 def bench(
-    sizes: list[int], kinds: list[str], web: Path | None, *, judged: bool, timeline: bool, apart: bool
+    sizes: list[int], kinds: list[str], web: Path | None, *, judged: bool, timeline: bool, apart: bool, profile: bool
 ) -> dict[str, Any]:
-    """Measure one build of the page on a stack of its own; `timeline`: that lens alone."""
+    """Measure one build of the page on a stack of its own; `timeline`: that lens alone, `profile`: openings alone."""
     chromium = shutil.which("chromium")
     assert chromium, "the bench of the page needs Chromium"
     home = Path(tempfile.mkdtemp(prefix="sl-ui-"))
@@ -313,6 +368,10 @@ def bench(
                             stack.client.post(f"/constellations/{last}/cancel")
                         stack.until_state(last, *ENDED)
                     found: dict[str, float] = {}
+                    if profile:
+                        figures[f"{kind}_{size}_{state}"] = found = profiled(browser, page, last)
+                        print(f"{kind}_{size}_{state:6} {found}", flush=True)
+                        continue
                     if not timeline:
                         browser.start_tracing(page=page, categories=["toplevel"])
                         found = measure(page, stack, last)
@@ -324,8 +383,8 @@ def bench(
                     figures[f"{kind}_{size}_{state}"] = found
                     print(f"{kind}_{size}_{state:6} {found}", flush=True)
         for name in ("tti_s", "longest_task_ms", "longest_task_cpu_ms", "timeline_longest_task_ms", "timeline_cpu_ms"):
-            figures[name] = max(found.get(name, 0) for found in pages)
-        figures["dom_max"] = max(found.get("dom", 0) for found in pages)
+            figures[name] = max((found.get(name, 0) for found in pages), default=0)
+        figures["dom_max"] = max((found.get("dom", 0) for found in pages), default=0)
         if judged:
             figures |= judge(page, last)
         figures["js_gz_kb"] = round(_weight(context, {url for url in requests if url.endswith(".js")}) / 1000)
