@@ -2,7 +2,7 @@
 
 A hub as `make run` starts it, with its embedded parts, and thousands of devices of `tests.bench.fleet` on loopback. CPU
 and memory are those of the hub's process alone, from the kernel. Prints a table and ends with one line of JSON; nothing
-is asserted but that everything worked. With `--profile` the hub runs under a profiler, and its dearest parts are printed
+is asserted but that everything worked. With `--profile` the hub runs under a profiler, and its dearest parts stand
 in place of the figures: all idle, and all on their way back.
 """
 
