@@ -20,13 +20,11 @@ import msgspec
 from starloom_agent.home.directory import AgentHome, remove_if_empty, write_private
 from starloom_agent.home.identity import Identity
 from starloom_agent.home.status_file import write_status
-from starloom_agent.platforms import presence, processes
+from starloom_agent.platforms import processes
 from starloom_agent.policy.allowance import Allowance
-from starloom_agent.policy.policy import NO_RULE
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.toolkit.interface import Tool, ToolFailed
 from starloom_agent.toolkit.messages import Ended, Grouped
-from starloom_agent.toolkit.running import display
 from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
 from starloom_agent.wire.link import RECONNECT_MOST_S, Link, pause_most_s
 from starloom_agent.work import core
@@ -39,11 +37,11 @@ from starloom_agent.work.calls.questions import CallQuestions
 from starloom_agent.work.calls.runners import Runners
 from starloom_agent.work.calls.running_call import RunningCall
 from starloom_agent.work.calls.trash_keeper import TrashKeeper
-from starloom_agent.work.device_conditions import Conditions, has_no_room
+from starloom_agent.work.device_conditions import has_no_room
+from starloom_agent.work.device_reports import DeviceReports
 from starloom_agent.work.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_agent.work.outbox import Outbox, report_end, report_receipt, report_start
 from starloom_agent.work.sessions.kept import KeptSessions
-from starloom_agent.work.vitals import VitalClock, read_vitals
 from starloom_protocol.vocabulary import AGENT_STOPPED, REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 from starloom_protocol.wire.frames import (
     BEGUN,
@@ -69,7 +67,6 @@ from starloom_protocol.wire.frames import (
     ResultFrame,
     ResumePlan,
     UpdateAvailable,
-    VitalsFrame,
     Welcome,
 )
 
@@ -79,8 +76,6 @@ _WATCH_EVERY_S: Final = 1.0
 """An owner who edits the policy sees it used at once; looking costs the time stamp of one file."""
 _STOP_WITHIN_S: Final = 8.0
 """Longer than the grace of a tool to end (2 s), shorter than the patience of a service manager."""
-_DISPLAY_EVERY_S: Final = 15.0
-"""A person logs in or out seldom, and looking starts a small program on some systems."""
 _WITH_A_LINE: Final = frozenset({Code.MISSING_GRANT, Code.POLICY_REFUSED})
 """A refusal with one of these names the line that would allow the call."""
 
@@ -149,10 +144,6 @@ class Agent:
         self._say = say
         self.allowance = Allowance(home, self._tools.values(), sandbox, slots=settings.slots, say=say)
         self._trash = TrashKeeper(self.allowance, say, processes.awake_clock_s)
-        self._conditions = Conditions(processes.awake_clock_s, home.root)
-        self.allowance.refusal = self._conditions.refusal
-        self._vitals = VitalClock(processes.awake_clock_s)
-        self._figures: VitalsFrame | None = None
         self._leftovers = Leftovers(home.run / "detached.json", say)
         self._later_tools = later_tools
         self.sessions = KeptSessions(home.run, say, self._take_tools)
@@ -169,13 +160,11 @@ class Agent:
             say=say,
             status=self._status,
         )
+        self._device = DeviceReports(home, self.allowance, self._link, say)
         self._turn: asyncio.Handle | None = None
         self._stopping = asyncio.Event()
         self._boot = processes.boot_mark()
         self._work_number = 0
-        self._display: str | None = None
-        self._display_due_at = 0.0
-        self._told: tuple[str, tuple[str, ...]] | None = None
         self._connection_file: bytes | None = None
         self._broken: LedgerCorrupt | None = None
 
@@ -205,7 +194,7 @@ class Agent:
         """
         self.runners.start()
         self.allowance.read_again()
-        if self._conditions.unwritten:
+        if self._device.disk_is_full:
             self._schedule_turn()
         watch = asyncio.create_task(self._watch())
         chatter = asyncio.create_task(self._chatter.run())
@@ -232,7 +221,7 @@ class Agent:
 
     async def _leave(self) -> None:
         self._say("stopping: ending what runs")
-        self._push([self.allowance.last_offer()])
+        self._device.leaving()
         await self._end_calls()
         self._put_down()
 
@@ -261,10 +250,7 @@ class Agent:
         self._write_connection(msgspec.json.encode(way))
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
-        self._told = None
-        self._vitals.begin()
-        self._take_rule()
-        return [*self._begun_lately(), self.allowance.offer(), *self._conditions.greeting()]
+        return [*self._begun_lately(), *self._device.greeting()]
 
     def _write_connection(self, data: bytes) -> None:
         """Write the file with which tools fetch artifacts; on a full disk it is retried, and the connection stays."""
@@ -296,8 +282,7 @@ class Agent:
         return [] if self._turn is not None else list(self.outbox.unsent())
 
     def beside_alive(self) -> list[Frame]:
-        figures, self._figures = self._figures, None
-        return [figures] if figures is not None else []
+        return self._device.beside_alive()
 
     def alive(self) -> Alive:
         return Alive(running=core.running_refs(self.state), sent_ms=int(processes.awake_clock_s() * 1000))
@@ -391,10 +376,8 @@ class Agent:
             del self._tools[name]
         self._tools.update({tool.name: tool for tool in tools})
         self._modules.update({tool.name: module for tool in tools})
-        self.allowance.offer_only(self._tools.values())
+        self._device.offer_only(self._tools.values())
         self._say(f"the MCP server {server} has changed its tools: {len(tools)} are offered now")
-        if self._link.connection is not None:
-            self._push([self.allowance.offer()])
 
     def _on_ping(self, frame: Ping) -> None:
         self._push([Pong(at_ms=frame.at_ms)])
@@ -577,7 +560,7 @@ class Agent:
         except LedgerFault as fault:
             self._take_fault(fault)
             return False
-        self._conditions.unwritten = False
+        self._device.disk_took_a_write()
         return True
 
     def _take_fault(self, fault: LedgerFault) -> None:
@@ -592,19 +575,9 @@ class Agent:
 
     def _wait_for_room(self, fault: LedgerFull) -> None:
         """Report the full disk here once, and to the hub; the writers try again."""
-        if not self._conditions.unwritten:
+        if not self._device.disk_is_full:
             self._say(f"{fault}; nothing starts and no report leaves until it can be written")
-        self._conditions.unwritten = True
-        self._tell_conditions()
-
-    def _take_rule(self) -> None:
-        rule = self.allowance.policy.courtesy
-        self._conditions.rule = rule if rule != NO_RULE else None
-
-    def _tell_conditions(self) -> None:
-        self._take_rule()
-        if self._link.connection is not None and (said := self._conditions.changed()):
-            self._push([*said])
+        self._device.disk_filled()
 
     def _put_down(self) -> None:
         try:
@@ -622,9 +595,9 @@ class Agent:
 
     def _go_on(self) -> None:
         """Start and send what the ledger has now."""
-        if self._conditions.unwritten:
+        if self._device.disk_is_full:
             self._say("there is room again: the ledger is written, and work goes on")
-        self._conditions.unwritten = False
+        self._device.disk_took_a_write()
         self._turn = None
         if self._owed:
             self._schedule_turn()
@@ -720,7 +693,7 @@ class Agent:
             self._flushed(lazy=True)
         self._say(f"{lease_name(at)}: {call.dispatch.tool} started, group {grouped.group}")
 
-    # -- policy, offer, status
+    # -- the device, status
 
     async def _watch(self) -> None:
         """Look after this device each second; a round that fails is reported once, and the next ones go on."""
@@ -737,53 +710,18 @@ class Agent:
 
     async def _look_after(self) -> None:
         """Notice a changed policy, end what is over, tell the hub what is new here, and commit lazy writes."""
-        changed = self.allowance.read_again()
-        if changed:
+        if self._device.read_policy():
             self.runners.release()
-        if changed and self._link.connection is not None:
-            offer = self.allowance.offer()
-            self._push([offer])
-            self._say(f"the policy changed: profile {offer.profile}, grants {', '.join(offer.offer.grants) or 'none'}")
-        self._tell_asks()
         self._leftovers.sweep()
         self.sessions.sweep()
         self._trash.sweep()
         await self.sessions.watch_memory()
-        await self._look_around()
-        await self._tell_vitals()
-        self._tell_conditions()
+        await self._device.look()
         if self._connection_file is not None:
             self._write_connection(self._connection_file)
         if self._turn is None:
             self.ledger.prune_if_due()
             self._flushed(lazy=True)
-
-    async def _look_around(self) -> None:
-        """Offer again when a desktop appears or goes (an agent may start before it); see whether the owner is here."""
-        now = processes.awake_clock_s()
-        if now < self._display_due_at:
-            return
-        self._display_due_at = now + _DISPLAY_EVERY_S
-        self._conditions.owner_is_here = await asyncio.to_thread(presence.owner_is_here)
-        found = await asyncio.to_thread(display.session)
-        if self._display is not None and found != self._display and self._link.connection is not None:
-            self._push([self.allowance.offer()])
-            self._say(f"the display is {found}" if found else "the display is gone")
-        self._display = found
-
-    async def _tell_vitals(self) -> None:
-        """Read the vital figures; the next `alive` takes them along, and older figures are dropped."""
-        if self._link.connection is not None and self._vitals.is_due():
-            self._figures = await asyncio.to_thread(read_vitals, self.home.root)
-
-    def _tell_asks(self) -> None:
-        """Send the open questions to the hub if they changed and the hub is connected."""
-        if self._link.connection is None:
-            return
-        frame = self.allowance.asks()
-        told = (frame.answers, tuple(ask.action for ask in frame.open))
-        if told != self._told and self._push([frame]):
-            self._told = told
 
     def _status(self, state: str, reason: str) -> None:
         with contextlib.suppress(OSError):  # a full disk ends no connection over what only `status` shows
