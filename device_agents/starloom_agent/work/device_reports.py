@@ -1,6 +1,6 @@
 """The reports on the device itself: its offer, its owner's open questions, its condition and its vital figures.
 
-Owns what the hub was told last, so that only changes are told again. Reports no call, and decides none.
+Owns what the hub heard last, so that it hears changes alone. Reports no call, and decides none.
 """
 
 from __future__ import annotations
