@@ -16,7 +16,7 @@ export interface Ghost {
   changed: boolean;
 }
 
-interface Haunted extends Arranged {
+export interface Haunted extends Arranged {
   ghosts: Ghost[];
   ghostsOf: ReadonlyMap<string, Ghost[]>;
   /** When the first of them begins and the last ends, as the forecast has it. */

@@ -25,7 +25,7 @@ interface Asked {
   devices: readonly string[];
 }
 
-interface AskedWhatIf {
+export interface AskedWhatIf {
   found: RunWhatIf | null;
   problem: Problem | null;
   busy: boolean;
