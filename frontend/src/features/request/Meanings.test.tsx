@@ -80,7 +80,12 @@ it("takes the device that a misspelt name is nearest to by one press", async () 
   const onAdopt = vi.fn();
   const hub = { recipes: async () => ({ items: [] }) };
   const fleet = new StreamModel("fleet");
-  const slot = { name: "where", type: "device", title: "Which", reason: "there is no device latpop; the nearest is laptop" };
+  const slot = {
+    name: "where",
+    type: "device",
+    title: "Which",
+    reason: "there is no device latpop; the nearest is laptop",
+  };
   const candidate = { recipe: "fleet-health", title: "How", score: 900, params: {}, trial: null, unused: [] };
   render(
     <WorkspaceContext value={{ hub, fleet } as unknown as Workspace}>
