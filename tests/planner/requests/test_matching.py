@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
-from starloom.planner.requests.matching import CANDIDATES_MOST, Match, match
+from starloom.planner.requests.matching import CANDIDATES_MOST, Match, match, match_all
 from starloom.planner.requests.slots import take
 from starloom_protocol.plan import ParamDoc
 from tests.cost import GROWTH_MOST, calls
@@ -398,3 +398,15 @@ def test_a_device_without_a_place_in_a_recipe_is_named() -> None:
     assert found.recipe == "picked-pictures"
     assert "lena" in found.unused
     assert "Speicher" not in found.unused
+
+
+def test_a_command_for_one_device_is_not_offered_for_several() -> None:
+    """*Logs* may be those of the system, so it is asked - about one device, not as two recipes that do the same."""
+    found = match_all("copy logs from laptop to nas", load_catalogue(), fleet(device("laptop"), device("nas")))
+    assert found.outcome is Match.NEAR
+    assert [one.recipe for one in found.candidates] == ["copy-folder"]
+
+
+def test_nothing_is_near_words_that_share_a_mere_verb() -> None:
+    found = match_all("make me a coffee", load_catalogue(), fleet(device("laptop"), device("nas")))
+    assert (found.outcome, found.candidates) == (Match.NONE, ())

@@ -16,9 +16,11 @@ from starloom.planner.requests.clauses import ARTICLES, plain_word, word_set
 
 _PLACES: Final = word_set(
     "computer machine device pc laptop notebook server system phone desktop box host whole again at now tonight night"
+    " tomorrow today every"
 )
 _SEASONS: Final = "spring|summer|autumn|fall|winter|year|month|week|weekend|night|christmas|holidays?"
 _RESTART: Final = re.compile(r"(?:restart|reboot|shut ?down|power off|switch off|turn off)\b(?P<rest>.*)")
+_CLOCK: Final = re.compile(r"\b\d{1,2}(?:[:.]\d\d)?(?: ?[ap]m| o'clock)?(?!\S)")
 _DELETE: Final = re.compile(r"(?:delete|remove|erase|wipe|clean up|get rid of)\b")
 _COMPARE: Final = re.compile(r"(?:compare|diff)\b")
 _PROGRAMS: Final = re.compile(
@@ -38,6 +40,7 @@ _BY_DATE_TAKEN: Final = re.compile(
 _EMPTY: Final = re.compile(r"empty\b.*\b(?:trash|bin)\b")
 _SEEN: Final = re.compile(
     r"(?:when (?:was|did)|what (?:did|has|was))\b.*\b(?:last|do|doing|done|seen|yesterday|today)\b"
+    r"|who (?:used|touched|changed|deleted|moved|did|ran|was)\b"
 )
 _WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
 _WATCH_SITE: Final = re.compile(
@@ -77,7 +80,7 @@ def _of_a_device(said: str, fleet: FleetSnapshot) -> bool:
     found = _RESTART.match(said)
     if found is None:
         return False
-    rest = found["rest"]
+    rest = _CLOCK.sub(" ", found["rest"])
     for device in sorted(fleet.devices, key=lambda device: len(device.name), reverse=True):
         rest = device.name_pattern.sub(" ", rest)
     return all(plain_word(word) in _PLACES | ARTICLES for word in rest.split())

@@ -438,6 +438,9 @@ def _likely(fits: Sequence[_Fit]) -> list[Candidate]:
 
     A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
     """
+    # Where one device is named, the same command for several is not asked about: *copy logs from till to nas*.
+    one = max((fit.literals for fit in fits if fit.fewest and not fit.candidate.missing), default=0)
+    fits = [fit for fit in fits if fit.fewest or fit.literals != one]
     partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, fit.strange, len(fit.candidate.missing)))
     return [fit.candidate for fit in partial]
 
@@ -510,7 +513,7 @@ def _fits(
         for number, reading in enumerate(readings(phrase, asked.said) if phrase.own <= asked.forms else ()):
             if number >= _READINGS_MOST:
                 break
-            taken = {name: taken_from(name, words) for name, words in reading.items()}
+            taken = {name: taken_from(name, _of_each(phrase, name, words)) for name, words in reading.items()}
             if not phrase.telling and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
             if phrase.parts[0][1] and taken[phrase.parts[0][0]].like_none:
@@ -529,6 +532,11 @@ def _fits(
             if fit.sure:
                 break
     return fits
+
+
+def _of_each(phrase: Phrase, name: str, words: str) -> str:
+    """Return the words of a slot; *which laptop* asks about every laptop."""
+    return f"every {words}" if phrase.before(name) == "which" else words
 
 
 def _are_plain(values: Iterable[SlotValue], telling: Collection[str]) -> bool:
@@ -585,7 +593,12 @@ def _is_a_device(taken: SlotValue, fleet: FleetSnapshot) -> bool:
 
 
 def _surer(kind: str, taken: SlotValue, phrase: Phrase, name: str, fleet: FleetSnapshot) -> SlotValue:
-    """Return a value with the trust that its phrase gives it: one word after *the file* is the name of a file."""
+    """Return a value with the trust that its phrase gives it: one word after *the file* is the name of a file, and one
+    after *in* that is written as a name is a folder: *what is in Abgaben on nas*.
+    """
+    if kind == "path" and taken.trust is Trust.PLAIN and phrase.before(name) == "in":
+        named = str(taken.value).istitle() and str(taken.value).isalpha() and not _is_a_device(taken, fleet)
+        return replace(taken, trust=Trust.SURE) if named else taken
     if kind != "file" or not taken.filled or phrase.before(name) != "file":
         return taken
     called = str(taken.value).casefold() not in fleet.by_name and is_called_a_file(taken)

@@ -23,7 +23,7 @@ _OPENINGS = (
     *(("i", "want", "to"), ("i", "want", "you", "to"), ("i", "need", "to"), ("i", "need", "you", "to")),
     *(("i", "would", "like", "to"), ("i", "would", "like", "you", "to")),
     *(("i'd", "like", "to"), ("i'd", "like", "you", "to")),
-    *(("know",), ("tell", "me")),
+    *(("know",), ("tell", "me"), ("lets",), ("see",)),
     *((word,) for word in sorted(COURTESIES)),
 )
 _CLOSINGS = (
@@ -46,6 +46,9 @@ _SAME = {
     "whats": ("what", "is"),
     "what's": ("what", "is"),
     "where's": ("where", "is"),
+    "wheres": ("where", "is"),
+    "how's": ("how", "is"),
+    "hows": ("how", "is"),
     "disks": ("disk",),
     "drives": ("disk",),
     "drive": ("disk",),
@@ -69,6 +72,8 @@ _PARTICLES = word_set(
     "up down last first time one two by be can it its that i have put get send show which when why new newest not as"
     " if take check find search for where ok"
 )
+_MERE = frozenset({"make"})
+"""Words with a meaning that tell nothing of what a recipe is about: *make a coffee* is near no ZIP file."""
 _PLAIN = frozenset({"zip"})
 """Words that mean one thing only, whatever stands around them."""
 _SPELLED_LEAST = 4
@@ -440,7 +445,7 @@ def overlap(phrase: Phrase, said: frozenset[str]) -> float:
 
     Small words count little, and nothing without a word that carries meaning: *what is* does not mean disks.
     """
-    if said.isdisjoint(phrase.telling):
+    if said.isdisjoint(phrase.telling - _MERE or phrase.telling):
         return 0.0
     common = phrase.own & said
     foreign = len(said) - len(common)

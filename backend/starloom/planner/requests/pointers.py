@@ -86,6 +86,30 @@ def _undone_of(found: re.Match[str], _fleet: FleetSnapshot) -> Pointer:
     return Pointer(sentence, (_RUNS,))
 
 
+def _done_by(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
+    """Return where the work of a person stands; a device of that name is no person."""
+    if _named(found["doer"], fleet) is not None:
+        return None
+    return Pointer(
+        f"`starloom activity --by {found['doer']}` lists what {found['doer']} did, and "
+        f"`starloom ls --of {found['doer']}` the work that came of it",
+        (_ACTIVITY, _RUNS),
+    )
+
+
+def _online(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
+    """Return whether a device is connected, which the hub knows without asking it."""
+    device = _named(found["device"], fleet)
+    if device is None:
+        return None
+    now = "is connected now" if device.online else "is not connected now"
+    return Pointer(f"{device.name} {now}; `starloom devices` shows since when", (_page_of(device),))
+
+
+def _page_of(device: DeviceSnapshot) -> Place:
+    return Place(device.name, f"/devices/{quote(device.id, safe='')}")
+
+
 def _told(_found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
     phones = of_class("phone", fleet.devices)
     on = f" --notify-on {shlex.quote(phones[0].name)}" if phones else ""
@@ -100,7 +124,36 @@ def _whole(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnapshot], Pointer]], ...]] = (
+_POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnapshot], Pointer | None]], ...]] = (
+    (
+        _whole(
+            r"(?:what|which (?:things|work|requests)) (?:did|has|have|was|is)"
+            r" (?P<doer>(?!it\b|this\b|that\b)[\w.@+-]{1,40})"
+            r" (?:do|done|doing|been doing|been up to|ask(?:ed)? for|start(?:ed)?|run|changed?)"
+            r"(?: (?:so far|since yesterday|(?:this|last) (?:month|year)))?" + _LATELY
+        ),
+        _done_by,
+    ),
+    (
+        _whole(
+            r"(?:is|are) (?P<device>(?:the |my )?[\w. -]{1,40}?) "
+            r"(?:online|offline|awake|asleep|on|off|up|down|connected|disconnected|alive|reachable|there)"
+            r"(?: (?:now|right now|today|again|yet|still|at the moment))?"
+        ),
+        _online,
+    ),
+    (
+        _whole(
+            r"when (?:did (?:i|we) last (?:back up|copy)|was the last (?:backup|copy)(?: of)?)(?: [\w./~ -]{1,60})?"
+            r"|(?:is|are|was|were) (?:my |our |the )?[\w./~-]{1,40} (?:backed up|copied)"
+            r"(?: (?:anywhere|yet|already|somewhere))?"
+        ),
+        _plain(
+            "the hub keeps no list of which file lies where; `starloom ls` lists the backups and copies that ran, "
+            "newest first, and the answer of each names its files",
+            _RUNS,
+        ),
+    ),
     (
         _whole(
             r"(?:how (?:do|can|could|should|would|to)(?: (?:i|we|one|you))?"
@@ -234,8 +287,9 @@ def pointer_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
     said = _said(words)
     for pattern, point in _POINTERS:
         found = pattern.fullmatch(said)
-        if found is not None:
-            return point(found, fleet)
+        answer = point(found, fleet) if found is not None else None
+        if answer is not None:
+            return answer
     return None
 
 
@@ -249,7 +303,7 @@ def running_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
         sentence = (
             f"`starloom device show {shlex.quote(device.name)}` names the tasks under way there and who asked for each"
         )
-        return Pointer(sentence, (Place(device.name, f"/devices/{quote(device.id, safe='')}"),))
+        return Pointer(sentence, (_page_of(device),))
     return None if found["where"] else Pointer("`starloom ls` lists the work that is under way", (_RUNS,))
 
 
@@ -266,8 +320,7 @@ def stopping_in(words: str, fleet: FleetSnapshot) -> Pointer | None:
         f"`starloom cancel --on {name}` cancels all that has work there, after a question that lists it; "
         f"`starloom device drain {name}` lets what runs go on and gives the device nothing new"
     )
-    place = Place(device.name, f"/devices/{quote(device.id, safe='')}") if device else _STOP
-    return Pointer(sentence, (place,))
+    return Pointer(sentence, (_page_of(device) if device else _STOP,))
 
 
 def _said(words: str) -> str:

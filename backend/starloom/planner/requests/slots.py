@@ -204,8 +204,8 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     able = fleet.able(param.needs)
     if words[0] == "both":
         return _so_many(2, " ".join(word for word in words[1:] if word != "of") or "devices", able)
-    if words[0] in _OTHERS or words[:2] == ["all", "other"]:
-        kinds = " ".join(word for word in words if word not in _OTHERS and word not in ("all", "of"))
+    if words[0] in _OTHERS or (words[0] in _EVERY and words[1:2] == ["other"]):
+        kinds = " ".join(word for word in words if word not in _OTHERS | _EVERY and word != "of")
         return _all_others(kinds or "devices", able, one=words[0] == "other" and kinds == singular(kinds))
     every = words[0] in _EVERY or words[-1] in _EVERYWHERE
     kind_words = [word for word in words if word not in _EVERY and word not in _EVERYWHERE and word != "of"]
@@ -222,7 +222,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     own = _own_of(text, kind, fleet)
     found = own(of_class(kind, able, guess=guess))
     if many:
-        return _several(found, param) if found else SlotValue(reason=f"there are no {' '.join(kind_words)} here")
+        return _several(found, param) if found else SlotValue(reason=f"there are no {kind.removesuffix('s')}s here")
     real = own(of_class(kind, fleet.devices, guess=guess)) if all(device.demo for device in found) else []
     if found and real and not real[0].demo:
         # *My phone* is never the phone of the demonstration where there is a real one, though that one lacks the tools.

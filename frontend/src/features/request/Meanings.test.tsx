@@ -4,6 +4,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import { WorkspaceContext } from "../../app/workspace/context.ts";
 import type { Workspace } from "../../app/workspace/workspace.ts";
+import { StreamModel } from "../../model/stream/stream.ts";
 import { Meanings } from "./Meanings.tsx";
 
 const shown = (gap: string) => {
@@ -73,4 +74,32 @@ it("names the words that a recipe has no place for, and the way by hand", async 
   expect(await screen.findByText("It does not use: June")).toBeTruthy();
   await userEvent.click(screen.getByRole("button", { name: "Build" }));
   expect(onBuild).toHaveBeenCalledOnce();
+});
+
+it("takes the device that a misspelt name is nearest to by one press", async () => {
+  const onAdopt = vi.fn();
+  const hub = { recipes: async () => ({ items: [] }) };
+  const fleet = new StreamModel("fleet");
+  const slot = {
+    name: "where",
+    type: "device",
+    title: "Which",
+    reason: "there is no device latpop; the nearest is laptop",
+  };
+  const candidate = { recipe: "fleet-health", title: "How", score: 900, params: {}, trial: null, unused: [] };
+  render(
+    <WorkspaceContext value={{ hub, fleet } as unknown as Workspace}>
+      <Meanings
+        outcome="near"
+        candidates={[{ ...candidate, missing: [{ ...slot, choices: ["laptop", "nas"] }] }]}
+        examples={[]}
+        gap=""
+        onSay={vi.fn()}
+        onAdopt={onAdopt}
+        onBuild={vi.fn()}
+      />
+    </WorkspaceContext>,
+  );
+  await userEvent.click(await screen.findByRole("button", { name: "laptop" }));
+  expect(onAdopt.mock.calls[0]?.[1]).toEqual({ where: { name: "laptop" } });
 });

@@ -108,6 +108,9 @@ export function trialWords({ clean, needed, last_at }: NonNullable<RecipeCandida
   return `On trial: ${last}${clean} of ${needed} clean runs in a row.`;
 }
 
+/** Devices that stand beside a word that names none of them, the nearest first; the field has all of them. */
+const CHIPS_MOST = 4;
+
 function CandidateForm({
   candidate,
   onAdopt,
@@ -128,6 +131,11 @@ function CandidateForm({
   );
   const labels = labelsOf(Object.keys(values), { ...asked, ...types });
   const open = missing.filter((slot) => params[slot.name] === undefined || params[slot.name] === "");
+  const take = (slot: string, device: string) => {
+    const taken = { ...params, [slot]: { name: device } };
+    setParams(taken);
+    if (open.every((one) => one.name === slot)) onAdopt(taken);
+  };
   return (
     <form
       className="item meaning"
@@ -158,8 +166,14 @@ function CandidateForm({
       {missing.map(
         (slot) =>
           slot.reason && (
-            <span key={slot.name} className="sub small dim">
+            <span key={slot.name} className="sub small dim row wrap">
               {labels[slot.name]}: {slot.reason}
+              {slot.type === "device" &&
+                slot.choices?.slice(0, CHIPS_MOST).map((device) => (
+                  <button key={device} type="button" className="chip out" onClick={() => take(slot.name, device)}>
+                    {device}
+                  </button>
+                ))}
             </span>
           ),
       )}
