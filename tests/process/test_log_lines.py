@@ -10,6 +10,13 @@ from starloom.process.log_lines import LineFormatter
 FORGED = "2026-01-01 INFO all is well"
 
 
+class Odd:
+    """Fails with words of somebody else."""
+
+    def __int__(self) -> int:
+        raise ValueError(f"odd\n{FORGED}")
+
+
 def test_a_record_is_one_line_and_keeps_its_letters() -> None:
     record = logging.LogRecord("hub", logging.INFO, "", 0, "%s said %s", ("Zoë", f"x\r\n\x1b[2J\x85{FORGED}"), None)
     assert LineFormatter("%(message)s").format(record) == rf"Zoë said x\r\n\x1b[2J\x85{FORGED}"
@@ -17,7 +24,7 @@ def test_a_record_is_one_line_and_keeps_its_letters() -> None:
 
 def test_an_error_with_lines_in_its_words_is_one_line_of_its_traceback() -> None:
     try:
-        raise ValueError(f"odd\n{FORGED}")
+        int(Odd())
     except ValueError:
         record = logging.LogRecord("hub", logging.ERROR, "", 0, "failed", (), sys.exc_info())
     lines = LineFormatter("%(message)s").format(record).splitlines()

@@ -11,25 +11,21 @@ import sys
 import traceback
 from logging import LogRecord
 
+from starloom_protocol.text.wording import escaped
+
 
 class LineFormatter(logging.Formatter):
     """Writes a record as one line, and below it a traceback, whose error is one line too."""
 
     def format(self, record: LogRecord) -> str:
         bare = logging.makeLogRecord({**record.__dict__, "exc_info": None, "exc_text": None})
-        lines = [_shown(super().format(bare))]
+        lines = [escaped(super().format(bare))]
         if record.exc_info:
             for part in traceback.format_exception(record.exc_info[1]):
                 # The place of a frame takes several lines, all of them indented; an error is one part.
                 found = part.strip("\n")
-                lines += map(_shown, found.splitlines() if found.startswith(" ") else [found])
+                lines += map(escaped, found.splitlines() if found.startswith(" ") else [found])
         return "\n".join(lines)
-
-
-def _shown(line: str) -> str:
-    if line.isprintable():
-        return line
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
 
 
 def log_to_stderr(level: str | int) -> None:
