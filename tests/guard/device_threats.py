@@ -617,7 +617,7 @@ DEVICE_THREATS = (
         (
             "tests/guard/test_forged_log_lines.py::test_t225_no_word_of_a_device_begins_a_line_of_the_log",
             "tests/process/test_log_lines.py",
-            "tests/guard/test_terminal_texts.py::test_t225_no_word_from_elsewhere_begins_a_line_of_an_agents_log",
+            "tests/guard/test_terminal_texts.py::test_t225_no_word_begins_a_line_of_an_agents_log",
         ),
         part="what the operating system or Python itself writes to stderr as a process ends is not formatted",
     ),

@@ -175,7 +175,7 @@ def test_t212_a_refusal_as_a_document_steers_no_terminal(hub: StubHub) -> None:
     assert json.loads(said)["problem"]["reason"] == STEERS
 
 
-def test_t225_no_word_from_elsewhere_begins_a_line_of_an_agents_log(capsys: pytest.CaptureFixture[str]) -> None:
+def test_t225_no_word_begins_a_line_of_an_agents_log(capsys: pytest.CaptureFixture[str]) -> None:
     say("draining: tea\r\n12:00:00 connected\x1b[2J")
     assert capsys.readouterr().err.splitlines()[1:] == []
     say("a\n\u2028b\x9b")
