@@ -80,6 +80,7 @@ from starloom.process.clock import HubClock, follow_dates
 from starloom.process.descriptors import raise_descriptors
 from starloom.process.ending import end_tasks
 from starloom.process.huge_pages import keep_gathered
+from starloom.process.log_lines import log_to_stderr
 from starloom.process.program import for_its_hub, in_its_folder, of_hub
 from starloom.process.settings import Settings, SettingsInvalid, default_home, load
 from starloom.store.blobs.artifacts import FileBlobs
@@ -636,9 +637,7 @@ def main() -> int:
         for fault in invalid.faults:
             print(f"starloom: {fault}", file=sys.stderr)
         return 2
-    logging.basicConfig(
-        level=settings.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s"
-    )
+    log_to_stderr(settings.log_level.upper())
     for noisy in ("httpx", "asyncio", "celery", "kombu", "amqp", "aiosqlite", "alembic", "uvicorn"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     try:

@@ -55,7 +55,7 @@ from starloom_agent.work import registry
 from starloom_agent.work.ledger import Ledger, LedgerFault
 from starloom_agent.work.runtime import Agent, Settings
 from starloom_agent.work.starting import begun_with_room
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.wording import escaped, quoted
 from starloom_protocol.tools.profiles import held_back_words, is_within
 from starloom_protocol.vocabulary import Courtesy, Profile
 
@@ -68,7 +68,7 @@ EXIT_READER_GONE = 141
 def say(text: str) -> None:
     """Write one line for the owner, with the time, to stderr. A log on a full disk ends nothing."""
     with contextlib.suppress(OSError):
-        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+        print(f"{time.strftime('%H:%M:%S')} {escaped(text)}", file=sys.stderr, flush=True)
 
 
 # -- run

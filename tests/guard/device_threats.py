@@ -609,4 +609,22 @@ DEVICE_THREATS = (
         "a notice is taken away by the owner of its schedule, or by a person who may approve; anybody else is refused",
         ("tests/guard/test_schedule_notices.py::test_t231_",),
     ),
+    Threat(
+        "T225",
+        "a device, a model or a program puts the end of a line or terminal commands into its words, and the log of the"
+        " hub has a line that nobody wrote, or steers the terminal of whoever reads it",
+        "a record of the hub, of a worker or of an agent is one line, and so is an error: other signs are written out",
+        (
+            "tests/guard/test_forged_log_lines.py::test_t225_no_word_of_a_device_begins_a_line_of_the_log",
+            "tests/process/test_log_lines.py",
+            "tests/guard/test_terminal_texts.py::test_t225_no_word_begins_a_line_of_an_agents_log",
+        ),
+        part="what the operating system or Python itself writes to stderr as a process ends is not formatted",
+    ),
+    Threat(
+        "T226",
+        "a token or a sign-in that is made while the role of its holder is narrowed keeps the rights that were taken",
+        "the core holds each new token to the role that its holder has when it is committed, not when it was asked for",
+        ("tests/guard/test_role_races.py::test_t226_",),
+    ),
 )

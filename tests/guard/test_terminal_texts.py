@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.cli import say
 from tests.cli.test_commands import StubHub, hub, starloom
 
 __all__ = ["hub"]
@@ -172,3 +173,10 @@ def test_t212_a_refusal_as_a_document_steers_no_terminal(hub: StubHub) -> None:
     said = starloom(hub, "device", "ls", "--json")[1]
     assert not [sign for sign in said if sign != "\n" and not sign.isprintable()]
     assert json.loads(said)["problem"]["reason"] == STEERS
+
+
+def test_t225_no_word_begins_a_line_of_an_agents_log(capsys: pytest.CaptureFixture[str]) -> None:
+    say("draining: tea\r\n12:00:00 connected\x1b[2J")
+    assert capsys.readouterr().err.splitlines()[1:] == []
+    say("a\n\u2028b\x9b")
+    assert capsys.readouterr().err[9:] == "a\\n\\u2028b\\x9b\n"

@@ -26,7 +26,6 @@ from sqlalchemy import Connection
 from starloom.client.exits import Exit
 from starloom.client.own_homes import MARK_FILE
 from starloom.client.problems import Problem, here, usage
-from starloom.client.terminal.escaping import escaped
 from starloom.core.rights.restored_rights import among, with_those_of
 from starloom.core.state.inputs import EndedRights, HistoryRestored
 from starloom.core.state.model import Shard
@@ -38,6 +37,7 @@ from starloom.store.sql.database import Database, open_database
 from starloom.store.sql.dump import HISTORY_ID_FILE, RESTORED_FILE, Dump, read_dump, write_dump
 from starloom.store.sql.history import begin_new_lives
 from starloom_protocol.stream.authors import ENGINE
+from starloom_protocol.text.wording import escaped
 
 T = TypeVar("T")
 FORMAT: Final = 1

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from starloom.process import heap
+from starloom.process.log_lines import log_to_stderr
 
 if __name__ == "__main__":
     heap.begin()
@@ -184,7 +185,7 @@ def _end_now() -> None:
 
 def main() -> None:
     """Run a worker until SIGTERM."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    log_to_stderr(logging.INFO)
     logging.getLogger("celery").setLevel(logging.WARNING)
     logging.getLogger("kombu").setLevel(logging.WARNING)
     logging.getLogger("httpx2").setLevel(logging.WARNING)

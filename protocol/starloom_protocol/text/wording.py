@@ -52,6 +52,13 @@ def quoted(value: object) -> str:
     return "'" + "".join(one if one.isprintable() else "?" for one in text) + "'"
 
 
+def escaped(text: str) -> str:
+    """Return a text as one line, in which a sign that ends it, or moves or colours a terminal, is written out."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
 def value_words(value: Any) -> str:
     """Return a JSON value in words: yes, no, nothing, a number or text as it is, else as JSON."""
     if value is None:

@@ -37,11 +37,12 @@ from starloom.client.routes import (
     post_enrollment_approve,
     post_enrollment_deny,
 )
-from starloom.client.terminal.escaping import escaped, tell
+from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom_protocol.stream.authors import name_of
 from starloom_protocol.text.presentation import effect_words
+from starloom_protocol.text.wording import escaped
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, DeviceLink, Reason, Role, TaskState
 
 if TYPE_CHECKING:

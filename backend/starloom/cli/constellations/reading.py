@@ -29,9 +29,9 @@ from starloom.client.routes import (
     get_recipe_runs,
     get_schedule_run,
 )
-from starloom.client.terminal.escaping import document_text, escaped, escaped_text
+from starloom.client.terminal.escaping import document_text, escaped_text
 from starloom.client.terminal.typed import say
-from starloom_protocol.text.wording import counted, quoted
+from starloom_protocol.text.wording import counted, escaped, quoted
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from starloom.cli.constellations.explaining import explained, ways_out
 from starloom.cli.constellations.reasons import alike
 from starloom.client.problems import Problem
 from starloom.client.routes import get_constellation_why
-from starloom.client.terminal.escaping import escaped
 from starloom.client.terminal.typed import say
+from starloom_protocol.text.wording import escaped
 from starloom_protocol.vocabulary import ConstellationState, Reason
 
 if TYPE_CHECKING:

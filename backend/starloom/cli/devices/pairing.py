@@ -22,10 +22,11 @@ from starloom.client.routes import (
     post_enrollment_deny,
     post_enrollments,
 )
-from starloom.client.terminal.escaping import escaped, tell
+from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.text.look_alikes import look_of
+from starloom_protocol.text.wording import escaped
 from starloom_protocol.vocabulary import Code, Profile
 
 if TYPE_CHECKING:

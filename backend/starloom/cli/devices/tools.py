@@ -10,8 +10,9 @@ import typer
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
 from starloom.client.routes import get_capabilities, get_device
-from starloom.client.terminal.escaping import escaped, tell
+from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
+from starloom_protocol.text.wording import escaped
 from starloom_protocol.tools.arguments import arguments_in, example_of
 from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical

@@ -12,11 +12,10 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.routes import get_audit
-from starloom.client.terminal.escaping import escaped
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.stream.events import KINDS, Category, EventKind
-from starloom_protocol.text.wording import counted, few
+from starloom_protocol.text.wording import counted, escaped, few
 
 if TYPE_CHECKING:
     from starloom_protocol.api.history import ActivityRow

@@ -28,10 +28,11 @@ from starloom.client.routes import (
     post_recipes,
     post_recipes_check,
 )
-from starloom.client.terminal.escaping import escaped, tell
+from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import parameters
 from starloom_protocol.api.recipes import ExampleTried, TrustRow
+from starloom_protocol.text.wording import escaped
 from starloom_protocol.values import canonical
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from starloom.cli.text.matrix import family_members, family_table, urgency
 from starloom.cli.text.task_names import named_in_line, named_in_text, task_name
-from starloom.client.terminal.escaping import escaped, escaped_text
+from starloom.client.terminal.escaping import escaped_text
 from starloom.client.terminal.fitting import Fitted
 from starloom.client.terminal.style import clock, shown_text, state_text
 from starloom.client.terminal.tables import cell, is_table, shown_as, value_table, without_rows
@@ -36,7 +36,7 @@ from starloom_protocol.stream.authors import is_person, name_of, shown_name, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
-from starloom_protocol.text.wording import counted, few, found_by, seconds, size_words
+from starloom_protocol.text.wording import counted, escaped, few, found_by, seconds, size_words
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import ConstellationState, Reason
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from starloom.client.terminal.escaping import escaped
-from starloom_protocol.text.wording import value_words
+from starloom_protocol.text.wording import escaped, value_words
 from starloom_protocol.values import canonical
 
 LINES_MOST: Final = 60

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from starloom.client.terminal.escaping import escaped
+from starloom_protocol.text.wording import escaped
 
 if TYPE_CHECKING:
     from starloom.client.answers import ModelCallJson, TranscriptJson

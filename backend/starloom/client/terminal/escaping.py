@@ -8,6 +8,8 @@ import json
 import sys
 from typing import Final
 
+from starloom_protocol.text.wording import escaped
+
 _SPELLED: Final = "starloom_spelled"
 
 
@@ -44,8 +46,3 @@ def escaped_text(text: str) -> str:
 def tell(line: str) -> None:
     """Print one line with texts of others; a sign that steers the terminal, or ends the line, is written out."""
     print(escaped(line))
-
-
-def escaped(text: str) -> str:
-    """Return a line of a model, a device or a file without a sign that moves or colours the terminal."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

@@ -9,10 +9,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from starloom.client.terminal.escaping import escaped, escaped_text
+from starloom.client.terminal.escaping import escaped_text
 from starloom.client.terminal.fitting import Fitted
 from starloom.client.terminal.style import clock
-from starloom_protocol.text.wording import size_words
+from starloom_protocol.text.wording import escaped, size_words
 
 ROWS_MOST = 30
 _COLUMNS_MOST = 10

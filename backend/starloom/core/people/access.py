@@ -22,6 +22,7 @@ from starloom.core.state.inputs import (
 )
 from starloom.core.state.orders import CloseToken
 from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom_protocol.records.access import Token
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
 
@@ -70,6 +71,21 @@ def on_role(work: Work, item: RoleGiven) -> None:
         work.order(CloseToken(token=name))
 
 
+def _check_holder(work: Work, token: Token) -> None:
+    """Refuse a token of nobody, or with more rights than its holder has now: a role may change while it is made.
+
+    Raises:
+        Refusal: `not_found` or `forbidden`.
+    """
+    known = work.shard.access.principals.get(token.principal)
+    if known is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no principal {token.principal}"))
+    if ROLE_RANK[token.role] > ROLE_RANK[known.role]:
+        hint = f"`starloom person role {known.name} {token.role}` gives that role. Or use a lower one."
+        reason = f"{known.name} is {known.role}, which is less than {token.role}"
+        raise Refusal(fault(Code.FORBIDDEN, reason, "", hint))
+
+
 def on_token(work: Work, item: TokenAdded) -> None:
     """Add a token of an existing principal, once for each idempotency key."""
     before = made_before(work, item.caller or item.token.principal, "token", item.idempotency)
@@ -83,8 +99,7 @@ def on_token(work: Work, item: TokenAdded) -> None:
             )
         )
     access = work.shard.access
-    if item.token.principal not in access.principals:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no principal {item.token.principal}"))
+    _check_holder(work, item.token)
     parent = access.tokens.get(item.token.parent)
     if item.token.parent and (parent is None or parent.revoked_ms):
         raise Refusal(fault(Code.BAD_TOKEN, "the token that issues this one has ended"))
@@ -137,6 +152,7 @@ def on_signin_used(work: Work, item: SignInUsed) -> None:
     if signin is None or signin.used_ms or signin.expires_ms <= work.at_ms:
         why = "is used" if signin is not None and signin.used_ms else "has expired"
         raise Refusal(fault(Code.BAD_TOKEN, f"the sign-in link {why}", "", "Run `starloom open` for a fresh link."))
+    _check_holder(work, item.token)
     puts: list[Put] = [
         ("signin", signin.id, replace(signin, used_ms=work.at_ms)),
         ("token", item.token.id, item.token),

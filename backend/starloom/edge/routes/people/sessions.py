@@ -48,7 +48,7 @@ from starloom_protocol.api.service import Items
 from starloom_protocol.records.entities import Principal, SignIn, Token
 from starloom_protocol.stream.authors import PRINCIPAL_NAME, author_of
 from starloom_protocol.text.rights import may_words
-from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
+from starloom_protocol.vocabulary import Code, PrincipalKind, Role
 
 INVITED_FOR_S = 24 * 3600
 """How long the link of another person is good: it travels by a message and is not read at once."""
@@ -337,7 +337,7 @@ class Sessions:
         """Return the future holder of a token: the caller, or a named one, who is noted if new.
 
         Raises:
-            Problem: only an owner gives tokens to others; the name is of another kind, or may have less.
+            Problem: only an owner gives tokens to others; the name is of another kind.
         """
         access = self._hub.access
         if not body.holder:
@@ -359,10 +359,6 @@ class Sessions:
             accepted(await self._hub.inbox.ask(added))
         if known.kind is not kind:
             raise Problem(Code.CONFLICT, f"{known.name} is a {known.kind}, not a {kind}", hint="Use another name.")
-        if ROLE_RANK[body.role] > ROLE_RANK[known.role]:
-            reason = f"{known.name} is {known.role}, which is less than {body.role}"
-            hint = f"`starloom person role {known.name} {body.role}` gives that role. Or use a lower one."
-            raise Problem(Code.FORBIDDEN, reason, hint=hint)
         return known
 
     async def revoke(self, request: Request, token: str) -> JsonReply[RevokedToken]:

@@ -1,0 +1,35 @@
+"""The log of a process on stderr: one record is one line, whatever its words say. Decides nothing about what is logged.
+
+Words of devices, models and other programs stand in records and in errors. A sign that ends a line or steers a terminal
+is written out, so that nobody else's words begin a line.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from logging import LogRecord
+
+from starloom_protocol.text.wording import escaped
+
+
+class LineFormatter(logging.Formatter):
+    """Writes a record as one line, and below it a traceback, whose error is one line too."""
+
+    def format(self, record: LogRecord) -> str:
+        bare = logging.makeLogRecord({**record.__dict__, "exc_info": None, "exc_text": None})
+        lines = [escaped(super().format(bare))]
+        if record.exc_info:
+            for part in traceback.format_exception(record.exc_info[1]):
+                # The place of a frame takes several lines, all of them indented; an error is one part.
+                found = part.strip("\n")
+                lines += map(escaped, found.splitlines() if found.startswith(" ") else [found])
+        return "\n".join(lines)
+
+
+def log_to_stderr(level: str | int) -> None:
+    """Have all records from this level on written to stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])
