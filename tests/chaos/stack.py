@@ -154,7 +154,7 @@ class Stack(Installation):
 
     def hub_frozen(self) -> AbstractContextManager[None]:
         """SIGSTOP the hub while the body runs."""
-        return _frozen(self.hub)
+        return frozen(self.hub)
 
     @contextmanager
     def worker_of_our_own(self) -> Iterator[Callable[[], None]]:
@@ -327,7 +327,7 @@ class Stack(Installation):
 
 
 @contextmanager
-def _frozen(process: psutil.Process) -> Iterator[None]:
+def frozen(process: psutil.Process) -> Iterator[None]:
     process.send_signal(signal.SIGSTOP)
     try:
         yield

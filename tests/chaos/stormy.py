@@ -12,8 +12,7 @@ import signal
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -24,7 +23,7 @@ from starloom_protocol.records.lab import FaultKind
 from tests.chaos.pair import HUBS, Pair
 from tests.chaos.postgres import Postgres
 from tests.chaos.skewed import DAY_S, Skewed
-from tests.chaos.stack import Stack
+from tests.chaos.stack import Stack, frozen
 from tests.chaos.storm_goals import StormGoals
 from tests.chaos.witness import Witness
 from tests.waiting import until
@@ -141,15 +140,6 @@ class Stormy(ABC):
             lasts_s /= 2
         time.sleep(lasts_s)
 
-    @contextmanager
-    def _stopped(self, process: psutil.Process) -> Iterator[None]:
-        process.send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.send_signal(signal.SIGCONT)
-
 
 class EmbeddedStack(Skewed, Stack):
     """`starloom up` as shipped; the dates of agents can be set."""
@@ -200,14 +190,14 @@ class Embedded(Stormy):
         self.stack.kill_redis()
 
     def redis_frozen(self) -> None:
-        with self._stopped(self.stack.redis):
+        with frozen(self.stack.redis):
             self._meanwhile()
 
     def worker_killed(self) -> None:
         self.stack.kill_worker()
 
     def worker_frozen(self) -> None:
-        with self._stopped(self.stack.worker):
+        with frozen(self.stack.worker):
             self._meanwhile()
 
     def redis_log_torn(self) -> None:
@@ -369,7 +359,7 @@ class TwoHubs(Stormy):
         self.pair.start_worker()
 
     def worker_frozen(self) -> None:
-        with self._stopped(self.pair.worker):
+        with frozen(self.pair.worker):
             self._meanwhile()
 
     def redis_killed(self) -> None:
@@ -378,7 +368,7 @@ class TwoHubs(Stormy):
         self.pair.start_redis()
 
     def redis_frozen(self) -> None:
-        with self._stopped(self.pair.redis):
+        with frozen(self.pair.redis):
             self._meanwhile()
 
     def redis_log_torn(self) -> None:

@@ -235,6 +235,15 @@ class World:
     def socket(self, path: str, headers: dict[str, str] | None = None) -> Ws:
         return Ws(self.app, path, {"host": f"127.0.0.1:{self.hub.settings.port}", **(headers or {})})
 
+    async def page(self, text: str) -> Ws:
+        """Return the live socket of a page that a token let in."""
+        async with self.client(text) as http:
+            ticket = (await http.post("/api/v1/live/tickets")).json()["ticket"]
+        socket = await self.socket("/api/v1/live").open()
+        await socket.send_json({"t": "ticket", "ticket": ticket})
+        assert (await socket.receive_json())["t"] == "ready"
+        return socket
+
     async def new_token(self, role: str, scopes: list[str] | None = None) -> tuple[str, str]:
         """Return (id, text) of a fresh token."""
         async with self.client() as http:

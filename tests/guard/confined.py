@@ -9,16 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from starloom_agent.sandbox import levels
 from starloom_agent.toolkit.messages import CallSpec, Ended
 from starloom_agent.work import registry
 from tests.device_agents.played_call import Call, Loop
+from tests.device_agents.sandbox.tried import SANDBOX
 from tests.device_agents.wire.test_artifacts import KEY, Store, handler
 from tests.guard.links import Place
 from tests.served import Served
 
 TOOLS = {tool.name: tool for tool in registry.all_tools()}
-SANDBOX = levels.find()
 
 
 @contextmanager

@@ -16,11 +16,7 @@ async def signed_in_for_a_minute(world: World) -> str:
 
 async def test_t136_an_open_socket_shows_nothing_after_the_sign_in_has_expired(world: World) -> None:
     made = await world.submit(chain("t.one"))
-    async with world.client(await signed_in_for_a_minute(world)) as http:
-        ticket = (await http.post("/api/v1/live/tickets")).json()["ticket"]
-    socket = await world.socket("/api/v1/live").open()
-    await socket.send_json({"t": "ticket", "ticket": ticket})
-    assert (await socket.receive_json())["t"] == "ready"
+    socket = await world.page(await signed_in_for_a_minute(world))
     await world.clock.advance(61_000)
     await socket.send_json({"t": "subscribe", "stream": made["id"]})
     said = await asyncio.wait_for(socket.until_closed(), 10)

@@ -11,37 +11,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent.home.directory import AgentHome, Joined
-from starloom_agent.policy.commands import CommandRule
-from starloom_agent.policy.file import write_policy
-from starloom_agent.policy.policy import Policy
 from starloom_agent.work.core import WAITING_CHARS_MOST, WAITING_MOST
-from starloom_protocol.vocabulary import Code, Outcome, Profile
+from starloom_protocol.vocabulary import Code, Outcome
 from starloom_protocol.wire.frames import Dispatch, Ping, Pong, ResultFrame
-from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
-from tests.device_agents.work.conftest import Bench, shell
+from tests.device_agents.stand_in import dispatch, lease
+from tests.device_agents.work.conftest import Bench, a_bench, shell
 
 FLOOD = 10_000
 
 
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    hub = HubStandIn()
-    await hub.start()
-    home = AgentHome(tmp_path / "home")
-    home.make()
-    rule = CommandRule.of(["sh", "-c", {"word": "(?s).*"}], effects=["read", "write"])
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    granted = (str(folder),)
-    write_policy(home.policy, Policy(profile=Profile.OPERATE, read=granted, write=granted, commands=(rule,)))
-    home.join(Joined(hub=hub.url, hub_key=HUB_KEY, name="test"))
-    made = Bench(hub, home)
-    made.start(reconnect_most_s=0.05)
-    await hub.connected()
-    yield made
-    await made.stop()
-    await hub.stop()
+    async with a_bench(tmp_path) as made:
+        made.start(reconnect_most_s=0.05)
+        await made.hub.connected()
+        yield made
 
 
 async def answers(bench: Bench) -> None:

@@ -23,12 +23,7 @@ ODD = [
 
 async def opened(world: World) -> Ws:
     _, text = await world.new_token("viewer")
-    async with world.client(text) as http:
-        ticket = (await http.post("/api/v1/live/tickets")).json()["ticket"]
-    socket = await world.socket("/api/v1/live").open()
-    await socket.send_json({"t": "ticket", "ticket": ticket})
-    assert (await socket.receive_json())["t"] == "ready"
-    return socket
+    return await world.page(text)
 
 
 @pytest.mark.parametrize("odd", ODD, ids=ascii)

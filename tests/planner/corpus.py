@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,7 @@ class Corpus:
     requests: tuple[Request, ...] = field(default=())
 
 
+@cache
 def read_corpus(folder: Path = FOLDER) -> Corpus:
     """Return all fleets, and the requests of a folder."""
     described = _load(FOLDER / "fleets.yaml")

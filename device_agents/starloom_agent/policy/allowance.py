@@ -50,6 +50,7 @@ class Allowance:
         self._mark: tuple[int, int] | None = None
         self._read = False
         self._fault = ""
+        self._offered: tuple[Policy, str] | None = None
         self.refusal: Callable[[], str] = lambda: ""
         """Why this device takes no new work now, whatever it is; empty if it does."""
 
@@ -78,11 +79,15 @@ class Allowance:
             self._fault = POLICY_NOT_IN_FORCE
             self._say(f"{fault}; until it is mended this device allows only to observe")
             self.policy = Policy()
-        return (self.policy, self._fault) != before
+        now = self.policy, self._fault
+        if now == self._offered:
+            note_offered(self._home, mark)  # a grant that was given before would wait for an offer that is not made
+        return now != before
 
     def offer(self) -> OfferFrame:
         """Return the offer of the present moment, and note which policy it is of; probes the tools."""
         note_offered(self._home, self._mark)
+        self._offered = self.policy, self._fault
         return make_offer(
             self._tools,
             self.policy,

@@ -47,6 +47,34 @@ def test_a_grant_ends_once_the_running_agent_has_offered_it(home: AgentHome) -> 
         assert granted.result(PATIENCE_S) == 0
 
 
+def test_a_grant_that_was_given_before_ends_at_the_next_look(
+    home: AgentHome, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = ["grant", "net:reach", "example.org", "--home", str(home.root)]
+    assert main(again) == 0
+    allowance = an_allowance(home)
+    connected(home, ONLINE)
+    with hold_home(home), ThreadPoolExecutor(1) as pool:
+        granted = pool.submit(main, again)
+        until(lambda: granted.done() or allowance.read_again(), "the command has ended")
+        assert granted.result() == 0
+    assert "has not told its hub" not in capsys.readouterr().out
+
+
+def test_a_change_that_was_not_offered_is_still_waited_for(home: AgentHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offered, "WITHIN_S", -1.0)
+    allowance = an_allowance(home)
+    connected(home, ONLINE)
+    with hold_home(home):
+        home.policy.write_text('profile = "files"\n')
+        assert allowance.read_again()
+        home.policy.write_text('profile = "files"\n# the same\n')
+        assert not allowance.read_again()
+        assert not offered.until_offered(home)
+        allowance.offer()
+        assert offered.until_offered(home)
+
+
 @pytest.mark.parametrize("state", ["connecting", ONLINE])
 def test_nobody_waits_for_an_agent_that_does_not_run_or_is_not_connected(
     home: AgentHome, state: str, monkeypatch: pytest.MonkeyPatch

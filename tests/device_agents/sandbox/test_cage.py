@@ -17,10 +17,10 @@ import pytest
 
 from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox import levels, usage
-from starloom_agent.sandbox.cage import Cage, Layer
+from starloom_agent.sandbox.cage import Cage
+from tests.device_agents.sandbox.tried import HELD
 from tests.waiting import PATIENCE_S
 
-HELD = [layer for layer in Layer if not levels.trial(layer)]
 WITHIN_S = PATIENCE_S
 MARK = "starloom-cage-test"
 

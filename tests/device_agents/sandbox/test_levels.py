@@ -19,11 +19,11 @@ from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.tools.programs import python
 from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, Profile
+from tests.device_agents.sandbox.tried import HELD
 
 (PYTHON,) = python.TOOLS
 WORK = Policy(profile=Profile.WORK)
 CAGED = Sandbox(Layer.LANDLOCK)
-HELD = [layer for layer in Layer if not levels.trial(layer)]
 # Open to every program of this machine that is in no cage, whatever its kernel was built with.
 OPEN_CALLS = ("makes memory that no limit sees", "takes descriptors of processes", "traces processes")
 

@@ -14,7 +14,6 @@ from starloom_agent.home.directory import AgentHome, Joined
 from starloom_agent.home.identity import load_or_make
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy
-from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.wire.connection import Address
 from starloom_agent.work import registry
@@ -22,9 +21,9 @@ from starloom_agent.work.ledger import Ledger
 from starloom_agent.work.runtime import Agent, Settings
 from starloom_protocol.vocabulary import Code, Outcome, Profile
 from starloom_protocol.wire.frames import Alive, OfferFrame, ResultFrame
+from tests.device_agents.sandbox.tried import SANDBOX
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
 
-SANDBOX = levels.find()
 BOMBS = {
     "memory": "x = b'x' * (8 << 30)",
     "processes": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,8 +80,9 @@ class Bench:
             ledger.close()
 
 
-@pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+@asynccontextmanager
+async def a_bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    """A bench whose agents may work in one folder and start any line of the shell; none is started yet."""
     hub = HubStandIn()
     await hub.start()
     home = AgentHome(tmp_path / "home")
@@ -97,3 +99,9 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     yield made
     await made.stop()
     await hub.stop()
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with a_bench(tmp_path) as made:
+        yield made

@@ -16,19 +16,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools.programs import git as git_tools
 from starloom_agent.tools.programs.git import TOOLS
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
+from tests.device_agents.sandbox.tried import SANDBOX
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.results import faults
 from tests.served import Quiet, Served
 from tests.waiting import PATIENCE_S
 
-SANDBOX = levels.find()
 Git = Callable[..., Any]
 
 

@@ -154,11 +154,7 @@ async def test_tokens_are_listed_without_their_secret_and_with_their_last_use(wo
 
 async def test_a_revoked_token_stops_at_once_and_its_live_socket_is_cut(world: World) -> None:
     identity, text = await world.new_token("viewer")
-    async with world.client(text) as http:
-        ticket = (await http.post("/api/v1/live/tickets")).json()["ticket"]
-    socket = await world.socket("/api/v1/live").open()
-    await socket.send_json({"t": "ticket", "ticket": ticket})
-    assert (await socket.receive_json())["t"] == "ready"
+    socket = await world.page(text)
     async with world.client() as http:
         assert (await http.delete(f"/api/v1/tokens/{identity}")).status_code == 200
     last = await socket.until_closed()
