@@ -141,15 +141,16 @@ class Finds(Record, frozen=True, kw_only=True):
 
 
 class Moment(Record, frozen=True, kw_only=True):
-    """The time before which a task does not begin: the pointer `output` into the result of `source`.
+    """The time before which a task does not begin: `at`, or the pointer `output` into the result of `source`.
 
     A time without an offset is one of `zone`. One later than `within_s` from now fails the task; one that has passed
     lets it begin at once, or fails it (`past`: go, fail).
     """
 
+    at: str = ""
     output: str = ""
     past: str = "go"
-    source: str
+    source: str = ""
     within_s: int
     zone: str = ""
 

@@ -67,6 +67,19 @@ def test_a_task_begins_at_the_time_that_a_result_names() -> None:
     one.folded_equals_state()
 
 
+def test_a_task_begins_at_the_time_that_is_written() -> None:
+    one = WatchedDriver("one", slots=2)
+    one.now_ms = 1_790_000_000_000
+    at = {"at": text_of(one.now_ms + 60_000)}
+    one.submit(made(NOTE, {"id": "w", "tool": "t.pure", "not_before": at}))
+    assert begun(one) == ["note"]
+    assert "waits for its time" in explain(one.shard, "c1", "w").sentence
+    one.restart()
+    one.fire(moments(one)[-1])
+    assert begun(one) == ["w"]
+    one.folded_equals_state()
+
+
 def test_a_time_that_has_passed_begins_at_once_or_fails_as_the_plan_says() -> None:
     assert begun(noted(lambda now: text_of(now - 60_000))) == ["w"]
     one = noted(lambda now: text_of(now - 60_000), past="fail")

@@ -576,7 +576,7 @@ def data_edges(spec: TaskSpec, number: int) -> list[Dependency]:
     """Return the data dependencies that a spec implies: its inputs, and the list of its family."""
     edges = [_data_edge(item, spec.id, number) for item in spec.inputs if not item.topic]
     for name, read in ((MOMENT, spec.not_before), (SHOWN, spec.shows)):
-        if read is not None:
+        if read is not None and read.source:
             edges.append(Dependency(changed_in=number, gate=Gate.DATA, input=name, source=read.source, target=spec.id))
     if spec.for_each is not None and spec.for_each.source is not None:
         edges.append(

@@ -477,7 +477,11 @@ def _of_hub(
 
 def _time_words(spec: TaskSpec) -> str:
     moment = spec.not_before
-    return f"; it begins at the time that {moment.source}{moment.output} names" if moment is not None else ""
+    if moment is None:
+        return ""
+    if moment.at:
+        return f"; it begins at {moment.at} {moment.zone}".rstrip()
+    return f"; it begins at the time that {moment.source}{moment.output} names"
 
 
 def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:

@@ -12,6 +12,8 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from starloom_protocol.plan.language.models import SECONDS_MAX
+from starloom_protocol.plan.lowering.patterns.moments import WITHIN_S
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import (
     Dependency,
@@ -28,7 +30,6 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Approval, Gate, Need
 
-_WEEK_S: Final = 7 * 24 * 3600
 _PLAIN_POLICY: Final = Policy()
 Doc = dict[str, Any]
 
@@ -178,10 +179,11 @@ def _times(spec: TaskSpec) -> Doc:
     if moment is not None:
         made["not_before"] = _short(
             {
+                "at": moment.at,
                 "from": moment.source,
                 "output": moment.output,
                 "zone": moment.zone,
-                "within_s": None if moment.within_s == _WEEK_S else moment.within_s,
+                "within_s": None if moment.within_s == (SECONDS_MAX if moment.at else WITHIN_S) else moment.within_s,
                 "past": "fail" if moment.past == "fail" else None,
             }
         )

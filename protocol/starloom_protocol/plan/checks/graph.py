@@ -107,7 +107,7 @@ class Graph:
             if spec.inputs or name in roots:
                 spec = self._linked(placed, roots.get(name))
                 data.extend(data_gates(spec))
-            if spec.not_before is not None:
+            if spec.not_before is not None and spec.not_before.source:
                 self._moment(spec.not_before, name, joined(placed.place, "not_before", "from"))
             if spec.shows is not None:
                 where = joined(placed.place, "shows", "from")

@@ -64,7 +64,7 @@ class Scope:
             same = self.meant(each.same) if each.same is not None else None
             each = msgspec.structs.replace(each, source=source, same=same)
         moment = spec.not_before
-        if moment is not None:
+        if moment is not None and moment.source:
             moment = msgspec.structs.replace(moment, source=self.meant(moment.source))
         shows = spec.shows
         if shows is not None:

@@ -60,7 +60,7 @@ _OPERATORS: Final = {
 }
 _MAPS: Final = {
     "repeat": "Write `repeat: {max: N, until: {output, op, value}}`. " + _TIMES,
-    "not_before": "Write `not_before: {from: TASK, output: /pointer}`.",
+    "not_before": "Write `not_before: {at: 2026-11-26 12:30, zone: UTC}` or `{from: TASK, output: /pointer}`.",
     "reuse": "Write `reuse: {}`, or `reuse: {fresh_s: 86400, key: {each: /sha256}}`.",
     "shows": "Write `shows: {from: TASK, output: /pointer}`.",
 }

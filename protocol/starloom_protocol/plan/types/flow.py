@@ -156,7 +156,7 @@ class Flow:
         # The pointer of a choice is that of its vote, where it is judged.
         if spec.shows is not None and spec.judge is None:
             self._pointed(spec.shows.source, spec.shows.output, joined(place, "shows", "output"))
-        if spec.not_before is not None:
+        if spec.not_before is not None and spec.not_before.source:
             self._names_time(spec.not_before, joined(place, "not_before", "output"))
         if each is not None and each.repeat is not None:
             self._turns(spec, each.repeat, joined(place, "repeat"))

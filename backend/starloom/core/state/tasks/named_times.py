@@ -1,24 +1,18 @@
-"""The time that a result names for a task: read, bounded, in milliseconds of hub time.
+"""The time that a plan or a result names for a task: read, bounded, in milliseconds of hub time.
 
 A result is text of a stranger: only one form of a time is taken, and one later than the plan allows is none.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
-from typing import Final
-from zoneinfo import ZoneInfo
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import fact, successes
 from starloom.core.state.tasks.turns import begins_ms
 from starloom_protocol.records.specs import Moment
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.times import time_ms
 from starloom_protocol.values import MISSING
-
-_CHARS_MOST: Final = 64
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,6})?)?\s?(Z|[+-]\d\d:?\d\d)?")
 
 
 class NoMoment(Exception):
@@ -31,14 +25,18 @@ def has_moment(constellation: Constellation, task: str) -> bool:
 
 
 def named_ms(constellation: Constellation, moment: Moment, now_ms: int) -> int:
-    """Return the time that a result names, in milliseconds of hub time.
+    """Return the time that the plan or a result names, in milliseconds of hub time.
 
     Raises:
         NoMoment: it names none, one later than allowed, or a past one where that fails.
     """
-    made = successes(constellation, moment.source)
-    found = fact(constellation, made[-1], moment.output) if made else MISSING
-    where = f"{moment.output or 'the result'} of {moment.source}"
+    if moment.at:
+        found: object = moment.at
+        where = "the time of the plan"
+    else:
+        made = successes(constellation, moment.source)
+        found = fact(constellation, made[-1], moment.output) if made else MISSING
+        where = f"{moment.output or 'the result'} of {moment.source}"
     at_ms = _read(found, moment, where)
     if at_ms > now_ms + moment.within_s * 1000:
         raise NoMoment(f"{where} is {_said(at_ms)}, which is more than {moment.within_s} s ahead")
@@ -56,18 +54,10 @@ def _read(found: object, moment: Moment, where: str) -> int:
         return int(found * 1000)
     if not isinstance(found, str):
         raise NoMoment(f"{where} is no time")
-    text = found.strip() if len(found) <= 4 * _CHARS_MOST else ""
-    if len(text) > _CHARS_MOST or not _TIME.fullmatch(text):
-        raise NoMoment(f"{where} is {quoted(found[:_CHARS_MOST])}, which is no time such as 2026-11-26 12:30")
     try:
-        at = datetime.fromisoformat(re.sub(r"\s(?=Z|[+-])", "", text).replace(",", "."))
-        if at.tzinfo is None and moment.zone:
-            at = at.replace(tzinfo=ZoneInfo(moment.zone))
-        if at.tzinfo is None:
-            raise NoMoment(f"{where} is {quoted(text)}, which has no offset, and the plan names no zone")
-        return int(at.timestamp() * 1000)
-    except (OverflowError, ValueError) as error:
-        raise NoMoment(f"{where} is {quoted(text)}, which is no time of the calendar") from error
+        return time_ms(found, moment.zone)
+    except ValueError as error:
+        raise NoMoment(f"{where} is {error}") from error
 
 
 def _said(at_ms: int) -> str:

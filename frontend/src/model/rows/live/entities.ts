@@ -7,6 +7,7 @@ import type { Dependency, Head, Judge, RuleRecord, Selector, SentenceSpec, TaskS
 import { type Fields, isFields, type Json, trimmed } from "../document.ts";
 
 const WEEK_S = 7 * 24 * 3600;
+const MONTH_S = 30 * 24 * 3600;
 
 type Condition = { op: string; output: string; value?: string | null };
 
@@ -82,10 +83,11 @@ function reuseDoc(reuse: TaskSpec["reuse"]): Fields | undefined {
 function momentDoc(moment: TaskSpec["not_before"]): Fields | undefined {
   if (!moment) return undefined;
   return trimmed({
-    from: moment.source,
+    at: moment.at || undefined,
+    from: moment.source || undefined,
     output: moment.output || undefined,
     zone: moment.zone || undefined,
-    within_s: moment.within_s === WEEK_S ? undefined : moment.within_s,
+    within_s: moment.within_s === (moment.at ? MONTH_S : WEEK_S) ? undefined : moment.within_s,
     past: moment.past === "fail" ? "fail" : undefined,
   });
 }

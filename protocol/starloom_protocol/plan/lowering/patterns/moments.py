@@ -1,6 +1,6 @@
-"""`not_before` on a task: a time, read from the result of another task, before which it does not begin.
+"""`not_before` on a task: a time, written or read from the result of another task, before which it does not begin.
 
-Owns the form of `not_before` and its limits. The time itself is judged by the core, when the result is there.
+Owns the form of `not_before` and its limits. The core judges how far ahead the time is, when the task could begin.
 """
 
 from __future__ import annotations
@@ -17,19 +17,22 @@ from starloom_protocol.plan.language.models import SECONDS_MAX, Doc, NodeId, Poi
 from starloom_protocol.plan.lowering.parts import Parts
 from starloom_protocol.plan.lowering.records import record
 from starloom_protocol.records.specs import Moment
+from starloom_protocol.text.times import CHARS_MOST, time_ms
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
 
 WITHIN_S: Final = 7 * 24 * 3600
 """A moment further away is more often a wrong year than a plan."""
 PASTS: Final = ("go", "fail")
+_AT_HINT: Final = "For example {at: 2026-11-26 12:30, zone: Europe/Vienna}."
 
 
 class MomentDoc(Doc):
-    source: NodeId = Field(alias="from")
+    at: Annotated[str, Field(min_length=1, max_length=CHARS_MOST)] | None = None
+    source: NodeId | None = Field(default=None, alias="from")
     output: Pointer = ""
     zone: Annotated[str, Field(min_length=1, max_length=64)] | None = None
-    within_s: Annotated[int, Field(ge=1, le=SECONDS_MAX)] = WITHIN_S
+    within_s: Annotated[int, Field(ge=1, le=SECONDS_MAX)] | None = None
     past: Annotated[str, Field(max_length=16)] = "go"
 
 
@@ -64,6 +67,22 @@ def moment_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> M
     if doc.zone is not None and doc.zone not in _zones():
         reason = f"there is no time zone {quoted(doc.zone)}"
         found.add(Code.PLAN_INVALID, joined(place, "zone"), reason, zone_hint(doc.zone) if found.may_suggest() else "")
+    elif doc.at is not None:
+        try:
+            time_ms(doc.at, doc.zone or "")
+        except ValueError as error:
+            found.add(Code.PLAN_INVALID, joined(place, "at"), f"`at` is {error}", _AT_HINT)
+    if (doc.at is None) == (doc.source is None) or (doc.at is not None and doc.output):
+        reason = "a time is written as `at`, or read `from` the `output` of a task"
+        found.add(Code.PLAN_INVALID, place, reason, f"Write one of them. {_AT_HINT}")
+    # A person who writes a date means it; one that is read may be a wrong year.
+    usual_s = WITHIN_S if doc.at is None else SECONDS_MAX
     return record(
-        Moment, output=doc.output, past=doc.past, source=doc.source, within_s=doc.within_s, zone=doc.zone or ""
+        Moment,
+        at=doc.at or "",
+        output=doc.output,
+        past=doc.past,
+        source=doc.source or "",
+        within_s=doc.within_s or usual_s,
+        zone=doc.zone or "",
     )

@@ -33,6 +33,13 @@ def test_a_moment_is_lowered_with_its_bound() -> None:
     )
 
 
+def test_a_time_that_is_written_waits_for_no_task() -> None:
+    written = {"at": "2026-11-29 02:00", "zone": "Europe/Berlin"}
+    plan = check({"id": "w", "tool": "notify", "not_before": written}).plan
+    assert plan.specs[0].not_before == Moment(at="2026-11-29 02:00", within_s=2_592_000, zone="Europe/Berlin")
+    assert plan.dependencies == []
+
+
 def test_a_name_within_a_plan_is_the_nearest() -> None:
     inner = {"tasks": [READ, {"id": "w", "tool": "notify", "not_before": FROM}]}
     plan = check({"id": "g", "plan": inner}).plan
@@ -42,7 +49,11 @@ def test_a_name_within_a_plan_is_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("fields", "place", "words"),
     [
-        ({"tool": "notify", "not_before": {"output": "/text"}}, "tasks[1].not_before.from", "missing"),
+        ({"tool": "notify", "not_before": {"output": "/text"}}, "tasks[1].not_before", "`at`"),
+        ({"tool": "notify", "not_before": {**FROM, "at": "2026-11-29 02:00"}}, "tasks[1].not_before", "`at`"),
+        ({"tool": "notify", "not_before": {"at": "at two"}}, "tasks[1].not_before.at", "no time such as"),
+        ({"tool": "notify", "not_before": {"at": "2026-02-30 02:00Z"}}, "tasks[1].not_before.at", "calendar"),
+        ({"tool": "notify", "not_before": {"at": "2026-11-29 02:00"}}, "tasks[1].not_before.at", "names no zone"),
         ({"tool": "notify", "not_before": {**FROM, "from": "nobody"}}, "tasks[1].not_before.from", "no task"),
         ({"tool": "notify", "not_before": {**FROM, "from": "w"}}, "tasks[1].not_before.from", "wait for each other"),
         ({"tool": "notify", "not_before": {**FROM, "zone": "Europe/Berlni"}}, "tasks[1].not_before.zone", "time zone"),
