@@ -181,11 +181,12 @@ class ModelUseJson(TypedDict):
 
 
 class MomentJson(TypedDict):
-    """The time before which a task does not begin: the pointer `output` into the result of `source`."""
+    """The time before which a task does not begin: `at`, or the pointer `output` into the result of `source`."""
 
+    at: NotRequired[str]
     output: NotRequired[str]
     past: NotRequired[str]
-    source: str
+    source: NotRequired[str]
     within_s: int
     zone: NotRequired[str]
 

@@ -4334,17 +4334,20 @@ export interface components {
         };
         /**
          * Moment
-         * @description The time before which a task does not begin: the pointer `output` into the result of `source`.
+         * @description The time before which a task does not begin: `at`, or the pointer `output` into the result of `source`.
          *
          *     A time without an offset is one of `zone`. One later than `within_s` from now fails the task; one that has passed
          *     lets it begin at once, or fails it (`past`: go, fail).
          */
         Moment: {
             /** @default  */
+            at?: string;
+            /** @default  */
             output?: string;
             /** @default go */
             past?: string;
-            source: string;
+            /** @default  */
+            source?: string;
             within_s: number;
             /** @default  */
             zone?: string;

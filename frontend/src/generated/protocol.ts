@@ -589,11 +589,12 @@ export interface Finds {
   topic: string;
 }
 
-/** The time before which a task does not begin: the pointer `output` into the result of `source`. */
+/** The time before which a task does not begin: `at`, or the pointer `output` into the result of `source`. */
 export interface Moment {
+  at?: string;
   output?: string;
   past?: string;
-  source: string;
+  source?: string;
   within_s: number;
   zone?: string;
 }
