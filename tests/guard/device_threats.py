@@ -606,7 +606,7 @@ DEVICE_THREATS = (
         "T231",
         "a person with few rights marks the notice of a schedule as seen, so that those whom it tells of trouble never"
         " read it, or removes a schedule that somebody else approved",
-        "a notice is seen by each person alone; an approved schedule is removed or taken over by its owner or by a person"
+        "each person marks a notice alone; an approved schedule is removed or taken over by its owner or by a person"
         " who may approve",
         ("tests/guard/test_schedule_notices.py::test_t231_",),
     ),

@@ -2,48 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import httpx
 import pytest
-from msgspec.structs import replace
 
-from starloom.core.state.apply import load
-from starloom_protocol.records.schedules import Notice
-from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Role
-from tests.edge.world import World
+from starloom_protocol.wire.frames import Dispatch
+from tests.edge.routes.requests.test_schedules import make, turn_to
+from tests.edge.world import World, settle
 from tests.guard.test_rights import READ, V1, plan
 from tests.guard.test_schedules import CLOCK, WRITE, S, joined, kept
 
 pytestmark = pytest.mark.short
 
 
+async def _eva(owner: httpx.AsyncClient, role: Role, *scopes: str) -> str:
+    """Return the token of another person with a part of a role."""
+    made = await owner.post(f"{V1}/tokens", json={"for": "eva", "kind": "person", "role": role, "scopes": scopes})
+    assert made.status_code == 201, made.text
+    return str(made.json()["token"])
+
+
 async def test_t231_each_person_marks_a_notice_for_themselves_alone(world: World) -> None:
-    await joined(world)
-    _, narrow = await world.new_token(Role.VIEWER, ["read"], name="eva")
-    async with world.client() as owner, world.client(narrow) as other:
-        schedule = await kept(owner, {**CLOCK, "plan": plan(READ)})
-        fleet = world.engine.shard.fleet
-        told = replace(fleet.schedules[schedule], notice=Notice(at_ms=1, count=2, text="It failed."))
-        load(world.engine.shard, FLEET, 0, {f"schedule/{schedule}": told})
+    agent = await world.join("one")
+    await agent.connect(world)
+    made = await make(world, name="Hourly", notify="always")
+    path = f"{S}/{made['id']}"
+    async with world.client() as owner, world.client(await _eva(owner, Role.VIEWER, "read")) as other:
 
-        async def news(http: httpx.AsyncClient) -> Any:
-            return (await http.get(f"{S}/{schedule}")).json()["notice"]
+        async def fire(moment: int) -> None:
+            await turn_to(world, made["next"][moment])
+            await agent.done(await agent.next(Dispatch), "1")
+            await settle()
 
-        seen = await other.post(f"{V1}/schedule-notices/seen", json={"schedules": [schedule]})
+        async def news() -> list[int]:
+            """Return the number of notices that is shown to the other person, and to the owner."""
+            notices = [(await http.get(path)).json()["notice"] for http in (other, owner)]
+            return [notice["count"] if notice else 0 for notice in notices]
+
+        for moment in (0, 1):
+            await fire(moment)
+        assert await news() == [2, 2]
+        seen = await other.post(f"{V1}/schedule-notices/seen", json={"schedules": [made["id"]]})
         assert seen.status_code == 200, seen.text
-        assert await news(other) is None
-        assert (await news(owner))["count"] == 2, "one press takes it from nobody else"
-        again = replace(fleet.schedules[schedule].notice, count=3, text="It failed again.")
-        load(world.engine.shard, FLEET, 0, {f"schedule/{schedule}": replace(told, notice=again)})
-        assert [(await news(http))["count"] for http in (other, owner)] == [1, 3]
+        assert await news() == [0, 2], "one press takes it from nobody else"
+        await fire(2)
+        assert await news() == [1, 3]
+    assert agent.ws is not None
+    await agent.ws.leave()
 
 
-async def test_t231_an_approved_schedule_is_ended_by_its_owner_or_an_approver(world: World) -> None:
+async def test_t231_others_end_no_approved_schedule(world: World) -> None:
     await joined(world)
-    _, narrow = await world.new_token(Role.OPERATOR, ["read", "run"], name="eva")
-    async with world.client() as owner, world.client(narrow) as other:
+    async with world.client() as owner, world.client(await _eva(owner, Role.OPERATOR, "read", "run")) as other:
         asked = {**CLOCK, "plan": plan(WRITE)}
         hashed = (await owner.post(f"{V1}/schedules", json=asked)).json()["plan_hash"]
         schedule = await kept(owner, {**asked, "plan_hash": hashed})

@@ -344,7 +344,7 @@ def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation
 def noticed(
     schedule: Schedule, text: str, at_ms: int, constellation: str | None = None, unseen: Unseen | None = None
 ) -> Schedule:
-    """Return the schedule with a notice. It is counted on, so that each person is shown the number of those not seen."""
+    """Return the schedule with a notice, counted on: each person is shown the number of those not seen."""
     before = schedule.notice
     count, seen = (before.count, before.seen) if before is not None else (0, {})
     shown = text if len(text) <= 500 else text[:499] + "…"
@@ -711,7 +711,9 @@ def _check_may_undo_consent(work: Work, schedule: Schedule, caller: str, *, appr
     if caller == schedule.owner and not is_model(work.by):
         return
     reason = f"{name_of(schedule.consent.by)} approved {schedule.name}, which {name_of(schedule.author)} owns"
-    hint = f"Ask its owner, or a person who may approve. Pausing it needs neither: starloom schedule pause {schedule.id}"
+    hint = (
+        f"Ask its owner, or a person who may approve. Pausing it needs neither: starloom schedule pause {schedule.id}"
+    )
     raise Refusal(fault(Code.FORBIDDEN, reason, "action", hint))
 
 

@@ -50,9 +50,7 @@ def _ahead(schedule: Schedule) -> list[int]:
     return [schedule.due_ms]
 
 
-def schedule_shape(
-    schedule: Schedule, devices: Mapping[str, Device], asking: list[str], reader: str
-) -> ScheduleRow:
+def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: list[str], reader: str) -> ScheduleRow:
     """Return a schedule as the API shows it to the principal `reader`; `next` are five firings in its own zone.
 
     `asking` are those of its firings under way whose plan waits for an approval.
