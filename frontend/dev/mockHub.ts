@@ -271,11 +271,6 @@ export class MockHub {
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
     if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
-    if (path.startsWith("/schedules/") && path.endsWith("/seen")) {
-      const key = `schedule/${path.split("/")[2]}`;
-      this.publish("fleet", "schedule_seen", { [key]: { ...this.entities("fleet").get(key), notice: null } });
-      return { body: {}, status: 200 };
-    }
     if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
     if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };
     if (path.startsWith("/secrets/") && method === "DELETE") return { body: null, status: 204 };

@@ -74,13 +74,15 @@ class Clockwork(Driver):
         return self.shard.fleet.schedules[name]
 
     def order(self, action: str, name: str = "s-one", **fields: Any) -> Answer:
-        return self.do(i.ScheduleControlled(action=action, by="person:ann", id=self.ident(), schedule=name, **fields))
+        given: dict[str, Any] = {"by": "person:ann", "owner": "p-ann"} | fields
+        return self.do(i.ScheduleControlled(action=action, id=self.ident(), schedule=name, **given))
 
     def news(self) -> str:
-        """Return the news of the schedule, which is then seen."""
+        """Return the news of the schedule, which its owner has then seen."""
         notice = self.schedule().notice
+        told = notice.text if notice is not None and notice.news_for("p-ann") else ""
         self.order("seen")
-        return notice.text if notice is not None else ""
+        return told
 
     def alarm(self) -> bool:
         last = self.schedule().last

@@ -604,9 +604,10 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T231",
-        "a person with few rights marks the notice of somebody else's schedule as seen, and the one whom it tells of"
-        " trouble never reads it",
-        "a notice is taken away by the owner of its schedule, or by a person who may approve; anybody else is refused",
+        "a person with few rights marks the notice of a schedule as seen, so that those whom it tells of trouble never"
+        " read it, or removes a schedule that somebody else approved",
+        "each person marks a notice alone; an approved schedule is removed or taken over by its owner or by a person"
+        " who may approve",
         ("tests/guard/test_schedule_notices.py::test_t231_",),
     ),
     Threat(

@@ -30,8 +30,8 @@ async def _machine(world: World, kind: str) -> dict[str, str]:
     return {"authorization": f"Bearer {answer.json()['token']}"}
 
 
-async def _noticed(world: World) -> dict[str, str]:
-    """Make the three things that have a notice; return the path that clears each."""
+async def _noticed(world: World) -> dict[str, dict[str, list[str]]]:
+    """Make the three things that have a notice; return the path that clears each, with its body."""
     device = (await world.join("srv")).id
     asked = {"cron": "0 * * * *", "zone": "UTC", "plan": plan({"id": "look", "tool": "t.one"})}
     async with world.client() as http:
@@ -43,16 +43,17 @@ async def _noticed(world: World) -> dict[str, str]:
     put(world.engine.shard, fleet, "device", device, replace(fleet.devices[device], remembers="an attempt"))
     put(world.engine.shard, fleet, "recipe_runs", "noting", RecipeRuns(name="noting", told=2))
     return {
-        "schedule": f"{V1}/schedules/{schedule}/seen",
-        "device": f"{V1}/devices/{device}/seen",
-        "recipe": f"{V1}/recipes/noting/seen",
+        f"{V1}/schedule-notices/seen": {"schedules": [schedule]},
+        f"{V1}/devices/{device}/seen": {},
+        f"{V1}/recipes/noting/seen": {},
     }
 
 
 def _notices(world: World) -> list[Any]:
     fleet = world.engine.shard.fleet
     (schedule,), (device,) = fleet.schedules.values(), fleet.devices.values()
-    return [schedule.notice is not None, device.remembers != "", fleet.recipe_runs["noting"].told != 0]
+    unread = schedule.notice is not None and not schedule.notice.seen
+    return [unread, device.remembers != "", fleet.recipe_runs["noting"].told != 0]
 
 
 @pytest.mark.parametrize("kind", MACHINES)
@@ -60,8 +61,8 @@ async def test_t128_no_machine_marks_the_notices_of_a_person_as_seen(world: Worl
     paths = await _noticed(world)
     async with world.client() as http:
         http.headers.update(await _machine(world, kind))
-        for path in paths.values():
-            refused = await http.post(path, json={})
+        for path, body in paths.items():
+            refused = await http.post(path, json=body)
             assert (refused.status_code, refused.json()["code"]) == (403, "forbidden"), refused.text
     await settle()
     assert _notices(world) == [True, True, True]
@@ -70,6 +71,6 @@ async def test_t128_no_machine_marks_the_notices_of_a_person_as_seen(world: Worl
 async def test_t128_a_person_marks_each_as_seen(world: World) -> None:
     paths = await _noticed(world)
     async with world.client() as http:
-        for path in paths.values():
-            assert (await http.post(path, json={})).status_code == 200
+        for path, body in paths.items():
+            assert (await http.post(path, json=body)).status_code == 200
     assert _notices(world) == [False, False, False]

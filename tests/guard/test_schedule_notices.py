@@ -1,43 +1,70 @@
-"""T231: a person with few rights reads away what a schedule has to tell somebody else."""
+"""T231: a person with few rights reads away what a schedule has to tell others, or removes what others approved."""
 
 from __future__ import annotations
 
 import httpx
 import pytest
-from msgspec.structs import replace
 
-from starloom.core.state.apply import load
-from starloom_protocol.records.schedules import Notice
-from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Role
-from tests.edge.world import World
+from starloom_protocol.wire.frames import Dispatch
+from tests.edge.routes.requests.test_schedules import make, turn_to
+from tests.edge.world import World, settle
 from tests.guard.test_rights import READ, V1, plan
-from tests.guard.test_schedules import CLOCK, S, joined, kept
+from tests.guard.test_schedules import CLOCK, WRITE, S, joined, kept
 
 pytestmark = pytest.mark.short
 
 
-@pytest.mark.parametrize("door", ["one", "several"])
-async def test_t231_a_notice_stays_until_its_owner_has_seen_it(world: World, door: str) -> None:
+async def _eva(owner: httpx.AsyncClient, role: Role, *scopes: str) -> str:
+    """Return the token of another person with a part of a role."""
+    made = await owner.post(f"{V1}/tokens", json={"for": "eva", "kind": "person", "role": role, "scopes": scopes})
+    assert made.status_code == 201, made.text
+    return str(made.json()["token"])
+
+
+async def test_t231_each_person_marks_a_notice_for_themselves_alone(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    made = await make(world, name="Hourly", notify="always")
+    path = f"{S}/{made['id']}"
+    async with world.client() as owner, world.client(await _eva(owner, Role.VIEWER, "read")) as other:
+
+        async def fire(moment: int) -> None:
+            await turn_to(world, made["next"][moment])
+            await agent.done(await agent.next(Dispatch), "1")
+            await settle()
+
+        async def news() -> list[int]:
+            """Return the number of notices that is shown to the other person, and to the owner."""
+            notices = [(await http.get(path)).json()["notice"] for http in (other, owner)]
+            return [notice["count"] if notice else 0 for notice in notices]
+
+        for moment in (0, 1):
+            await fire(moment)
+        assert await news() == [2, 2]
+        seen = await other.post(f"{V1}/schedule-notices/seen", json={"schedules": [made["id"]]})
+        assert seen.status_code == 200, seen.text
+        assert await news() == [0, 2], "one press takes it from nobody else"
+        await fire(2)
+        assert await news() == [1, 3]
+    assert agent.ws is not None
+    await agent.ws.leave()
+
+
+async def test_t231_others_end_no_approved_schedule(world: World) -> None:
     await joined(world)
-    _, narrow = await world.new_token(Role.OPERATOR, ["read", "run"])
-    async with world.client() as owner, world.client(narrow) as other:
-        schedule = await kept(owner, {**CLOCK, "plan": plan(READ)})
-        fleet = world.engine.shard.fleet
-        told = replace(fleet.schedules[schedule], owner="p-owner", notice=Notice(at_ms=1, count=1, text="It failed."))
-        load(world.engine.shard, FLEET, 0, {f"schedule/{schedule}": told})
-
-        async def seen(http: httpx.AsyncClient) -> httpx.Response:
-            path, body = (
-                (f"{S}/{schedule}/seen", {})
-                if door == "one"
-                else (f"{V1}/schedule-notices/seen", {"schedules": [schedule]})
-            )
-            return await http.post(path, json=body)
-
-        refused = await seen(other)
-        assert refused.json()["code"] == "forbidden", refused.text
-        assert fleet.schedules[schedule].notice is not None
-        allowed = await seen(owner)
-        assert allowed.status_code == 200, allowed.text
-        assert fleet.schedules[schedule].notice is None
+    async with world.client() as owner, world.client(await _eva(owner, Role.OPERATOR, "read", "run")) as other:
+        asked = {**CLOCK, "plan": plan(WRITE)}
+        hashed = (await owner.post(f"{V1}/schedules", json=asked)).json()["plan_hash"]
+        schedule = await kept(owner, {**asked, "plan_hash": hashed})
+        path = f"{S}/{schedule}"
+        for tried in (
+            await other.delete(path),
+            await other.patch(path, json={"notify": "never"}),
+            await other.patch(path, json={"deadline_s": 1}),
+        ):
+            assert (tried.status_code, tried.json()["code"]) == (403, "forbidden"), tried.text
+        assert (await other.post(f"{path}/pause", json={})).status_code == 200, "whoever may run work may stop it"
+        assert (await owner.delete(path)).status_code == 200
+        reads = await kept(owner, {**CLOCK, "plan": plan(READ)})
+        assert (await other.delete(f"{S}/{reads}")).status_code == 200, "nobody approved it"

@@ -1654,7 +1654,7 @@ export interface paths {
         put?: never;
         /**
          * Seen
-         * @description Mark the notices of several schedules as seen; if one of these schedules is unknown, none is marked.
+         * @description Mark notices of schedules as seen by the caller; if one of these schedules is unknown, none is marked.
          */
         post: operations["seen_api_v1_schedule_notices_seen_post"];
         delete?: never;
@@ -1712,7 +1712,7 @@ export interface paths {
         };
         /**
          * Page
-         * @description List all schedules, what needs a person first, then by when they fire next.
+         * @description List all schedules, those with news for the caller first, then by when they fire next.
          */
         get: operations["page_api_v1_schedules_get"];
         put?: never;
@@ -1736,7 +1736,7 @@ export interface paths {
         };
         /**
          * Show
-         * @description Show a schedule, its next five firings, and what was approved with it.
+         * @description Show a schedule, its next five firings, what was approved with it, and its news for the caller.
          */
         get: operations["show_api_v1_schedules__schedule__get"];
         put?: never;
@@ -1766,7 +1766,7 @@ export interface paths {
         put?: never;
         /**
          * Control
-         * @description Pause a schedule, resume it, run it once now, or mark its notice as seen.
+         * @description Pause a schedule, resume it, or run it once now.
          */
         post: operations["control_api_v1_schedules__schedule___action__post"];
         delete?: never;
@@ -4592,7 +4592,7 @@ export interface components {
         };
         /**
          * NoticeRow
-         * @description A notice to a person, and the number of notices that it stands for.
+         * @description The notices that the caller has not seen, by the newest, and their number.
          */
         NoticeRow: {
             at: string | null;
@@ -10393,7 +10393,7 @@ export interface operations {
             header?: never;
             path: {
                 schedule: string;
-                action: "pause" | "resume" | "run" | "seen";
+                action: "pause" | "resume" | "run";
             };
             cookie?: never;
         };

@@ -333,11 +333,12 @@ export interface Unseen {
   since_ms: number;
 }
 
-/** A notice of a schedule to a person; `count` is the number of notices it stands for, `text` that of the newest. */
+/** A notice of a schedule to people; `count` is the number of notices it stands for, `text` that of the newest. */
 export interface Notice {
   at_ms: number;
   constellation?: string | null;
   count?: number;
+  seen?: Record<string, number>;
   text: string;
   told?: boolean;
   unseen?: Unseen | null;
@@ -380,7 +381,7 @@ export interface Schedule {
   /** The newest firing that has ended. */
   last?: Firing | null;
   name: string;
-  /** The news for a person who has not seen it yet; null: there is none. */
+  /** The newest news, and who has seen it; null: there was none since it was made or resumed. */
   notice?: Notice | null;
   /** The ends of firings of which it gives a notice. */
   notify?: NotifyWhen;

@@ -11,7 +11,7 @@ export type Runs = Pick<NewSchedule, "request" | "recipe" | "params" | "from_con
 export type Terms = Required<
   Pick<NewSchedule, "cron" | "zone" | "name" | "overlap" | "catch_up" | "notify" | "notify_device">
 >;
-export type ScheduleAction = "pause" | "resume" | "run" | "seen";
+export type ScheduleAction = "pause" | "resume" | "run";
 
 export class Schedules {
   readonly rest: Rest;
@@ -30,7 +30,7 @@ export class Schedules {
     this.rest.patch("/schedules/{schedule}", { path: { schedule: id }, body });
   control = (id: string, action: ScheduleAction) =>
     this.rest.post("/schedules/{schedule}/{action}", { path: { schedule: id, action } });
-  /** Marks the notices of several schedules as seen, in one request. */
+  /** Marks the notices of schedules as seen by who asks, in one request. */
   seen = (schedules: string[]) => this.rest.post("/schedule-notices/seen", { body: { schedules } });
   remove = (id: string) => this.rest.delete("/schedules/{schedule}", { path: { schedule: id } });
 }

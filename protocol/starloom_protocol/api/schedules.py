@@ -20,7 +20,7 @@ class FiringRow(TypedDict):
 
 
 class NoticeRow(TypedDict):
-    """A notice to a person, and the number of notices that it stands for."""
+    """The notices that the caller has not seen, by the newest, and their number."""
 
     at: str | None
     constellation: str | None

@@ -44,17 +44,23 @@ class Unseen(Record, frozen=True, kw_only=True):
 
 
 class Notice(Record, frozen=True, kw_only=True):
-    """A notice of a schedule to a person; `count` is the number of notices it stands for, `text` that of the newest.
+    """A notice of a schedule to people; `count` is the number of notices it stands for, `text` that of the newest.
 
-    `told`: the schedule's own device was asked to show it. `unseen`: nothing failed but the notices of its firing.
+    `seen`: the people who have seen it, by id, each with the `count` of that moment. `told`: the schedule's own device
+    was asked to show it. `unseen`: nothing failed but the notices of its firing.
     """
 
     at_ms: int
     constellation: str | None = None
     count: int = 1
+    seen: dict[str, int] = {}
     text: str
     told: bool = False
     unseen: Unseen | None = None
+
+    def news_for(self, person: str) -> int:
+        """Return the number of its notices that a person has not seen."""
+        return self.count - self.seen.get(person, 0)
 
 
 class Firing(Record, frozen=True, kw_only=True):
@@ -104,7 +110,7 @@ class Schedule(Record, frozen=True, kw_only=True):
     """The newest firing that has ended."""
     name: str
     notice: Notice | None = None
-    """The news for a person who has not seen it yet; null: there is none."""
+    """The newest news, and who has seen it; null: there was none since it was made or resumed."""
     notify: NotifyWhen = NotifyWhen.FAILURE
     """The ends of firings of which it gives a notice."""
     notify_device: str | None = None

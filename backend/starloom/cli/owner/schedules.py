@@ -370,10 +370,7 @@ def seen(
         list[str], typer.Argument(metavar="SCHEDULE...", help="Their names or ids, as `schedule ls` has them.")
     ],
 ) -> None:
-    """Mark the notices of schedules as seen, all in one request."""
-    if len(schedules) == 1:
-        _told(run, run.client.post(post_schedule_action(schedules[0], "seen"), {}), "{name}: seen")
-        return
+    """Mark the notices of schedules as seen by you; other people still have them."""
     made = run.client.post(post_schedule_notices_seen(), {"schedules": schedules})
     if run.as_json:
         run.emit(made)

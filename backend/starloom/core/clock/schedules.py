@@ -344,10 +344,11 @@ def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation
 def noticed(
     schedule: Schedule, text: str, at_ms: int, constellation: str | None = None, unseen: Unseen | None = None
 ) -> Schedule:
-    """Return the schedule with a notice; unseen notices are counted."""
-    before = schedule.notice.count if schedule.notice is not None else 0
+    """Return the schedule with a notice, counted on: each person is shown the number of those not seen."""
+    before = schedule.notice
+    count, seen = (before.count, before.seen) if before is not None else (0, {})
     shown = text if len(text) <= 500 else text[:499] + "…"
-    notice = Notice(at_ms=at_ms, constellation=constellation, count=before + 1, text=shown, unseen=unseen)
+    notice = Notice(at_ms=at_ms, constellation=constellation, count=count + 1, seen=seen, text=shown, unseen=unseen)
     return replace(schedule, notice=notice)
 
 
@@ -471,6 +472,8 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
             work.answer({"id": known.id})
             return
         chosen = replace(chosen, author=known.author, owner=known.owner, token=known.token)
+    elif known is not None:
+        _check_may_undo_consent(work, known, chosen.owner, approves=item.approves)
     made = _made(chosen, known, consent, _bound_devices(work, item, known), work.at_ms)
     puts: list[Put] = [("schedule", made.id, made)]
     if text is not None:
@@ -653,7 +656,7 @@ def end_restored(work: Work, names: Iterable[str], why: str) -> None:
 
 
 def on_controlled(work: Work, item: ScheduleControlled) -> None:
-    """Pause, resume, run now, mark the notice as seen, or remove; refused where it does not apply."""
+    """Pause, resume, run now, mark the notice as seen by a person, or remove; refused where it does not apply."""
     schedule = work.shard.fleet.schedules.get(item.schedule)
     if schedule is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule}"))
@@ -668,10 +671,12 @@ def on_controlled(work: Work, item: ScheduleControlled) -> None:
             _run_now(work, schedule)
         case "seen":
             check_reader(work.by)
-            _check_reads_for_its_owner(work, schedule, item)
-            if schedule.notice is not None:
-                keep(work, replace(schedule, notice=None), EventKind.SCHEDULE_SEEN)
+            notice = schedule.notice
+            if notice is not None and notice.news_for(item.owner):
+                read = replace(notice, seen=notice.seen | {item.owner: notice.count})
+                keep(work, replace(schedule, notice=read), EventKind.SCHEDULE_SEEN)
         case "remove":
+            _check_may_undo_consent(work, schedule, item.owner, approves=item.approves)
             puts: list[Put] = [("schedule", schedule.id, None)]
             if schedule.id in work.shard.fleet.scheduled_plans:
                 puts.append(("scheduled_plan", schedule.id, None))
@@ -695,16 +700,21 @@ def _check_consent(work: Work, schedule: Schedule, item: ScheduleControlled) -> 
     raise Refusal(fault(Code.FORBIDDEN, reason, "action", f"Ask a person who may approve to {item.action} it."))
 
 
-def _check_reads_for_its_owner(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
-    """Refuse to take away a notice that another person has not read yet, unless the caller may approve.
+def _check_may_undo_consent(work: Work, schedule: Schedule, caller: str, *, approves: bool) -> None:
+    """Refuse to end or take over what somebody else approved to a caller who may not approve; to a model in any case.
 
     Raises:
         Refusal: `forbidden`.
     """
-    if item.owner == schedule.owner or _decides(work, approves=item.approves):
+    if schedule.consent is None or _decides(work, approves=approves):
         return
-    reason = f"{schedule.name} tells {name_of(schedule.author)}, who has not seen it yet"
-    raise Refusal(fault(Code.FORBIDDEN, reason, "action", "Only its owner, or a person who may approve, marks it."))
+    if caller == schedule.owner and not is_model(work.by):
+        return
+    reason = f"{name_of(schedule.consent.by)} approved {schedule.name}, which {name_of(schedule.author)} owns"
+    hint = (
+        f"Ask its owner, or a person who may approve. Pausing it needs neither: starloom schedule pause {schedule.id}"
+    )
+    raise Refusal(fault(Code.FORBIDDEN, reason, "action", hint))
 
 
 def _pause(work: Work, schedule: Schedule, reason: str, by: str | None = None) -> None:

@@ -210,7 +210,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("PATCH", V1 + "/schedules/{schedule}"): _run(_PLAN_BYTES),
     ("DELETE", V1 + "/schedules/{schedule}"): _run(),
     ("POST", V1 + "/schedules/{schedule}/{action}"): _run(),
-    ("POST", V1 + "/schedule-notices/seen"): _run(),
+    ("POST", V1 + "/schedule-notices/seen"): Row(Door.CALLER, _ALL, Scope.READ, SMALL, _PEOPLE),
     # the owner's model
     ("GET", V1 + "/model"): _ACCESS,
     ("POST", V1 + "/model/test"): _ACCESS,

@@ -2,6 +2,7 @@
 import { useContext, useMemo } from "react";
 import type { Part } from "../../model/words/words.ts";
 import { RightsContext, useMay, whyNotBy } from "../../ui/away.tsx";
+import { byCause } from "./causes.ts";
 import { useNeeds } from "./needs.ts";
 import { useWaiting } from "./waiting.ts";
 
@@ -26,6 +27,8 @@ export function useMine(): Mine {
   const whyNot = whyNotBy(rights, "approver");
   const questions = needs.count + waiting.asks.length;
   const all = needs.count + waiting.count;
-  const deeds = all - questions;
-  return { count: (whyNot ? 0 : questions) + (whyNotBy(rights, true) ? 0 : deeds), all, whyNot };
+  // Each person reads their own notices, whatever their rights.
+  const notices = byCause(waiting.notices).length;
+  const deeds = all - questions - notices;
+  return { count: (whyNot ? 0 : questions) + (whyNotBy(rights, true) ? 0 : deeds) + notices, all, whyNot };
 }

@@ -18,7 +18,7 @@ import type {
   WhyRow,
 } from "../../model/types.ts";
 import { FINAL } from "../../model/words/words.ts";
-import { useFleet } from "../workspace/context.ts";
+import { useFleet, useWorkspace } from "../workspace/context.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { byCause } from "./causes.ts";
 import { type Unplanned, unplannedOf } from "./unplanned.ts";
@@ -79,6 +79,17 @@ export function openAsks(fleet: StreamModel): Ask[] {
   return all.sort((one, other) => one.asked_ms - other.asked_ms);
 }
 
+/** The schedules with news that this person has not seen, the newest first; `count` of each is the number of these. */
+export function useNotices(): Schedule[] {
+  const person = useWorkspace().session?.principal.id ?? "";
+  const told = [...useFleet().kind<Schedule>("schedule").values()].flatMap((schedule) => {
+    const { notice } = schedule;
+    const count = (notice?.count ?? 1) - (notice?.seen?.[person] ?? 0);
+    return notice && count > 0 ? [{ ...schedule, notice: { ...notice, count } }] : [];
+  });
+  return told.sort((one, other) => other.notice.at_ms - one.notice.at_ms);
+}
+
 export interface Waiting {
   asks: Ask[];
   pairings: Enrollment[];
@@ -99,7 +110,7 @@ export function useWaiting(): Waiting {
   const read = useStore((state) => state.read);
   const asks = openAsks(fleet);
   const pairings = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
-  const notices = [...fleet.kind<Schedule>("schedule").values()].filter((schedule) => schedule.notice);
+  const notices = useNotices();
   const remembering = [...fleet.kind<Device>("device").values()].filter((device) => device.remembers);
   const work = stopped.length + unplanned.length;
   const count = asks.length + pairings.length + byCause(notices).length + remembering.length + work;

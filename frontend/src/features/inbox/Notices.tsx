@@ -1,11 +1,12 @@
 /**
- * What schedules have to tell, on Home and in the inbox, until it is seen. Live from the fleet's stream. Notices that
- * nobody could see for one cause are one row.
+ * What schedules have to tell, on Home and in the inbox, until this person has seen it. Live from the fleet's stream.
+ * Notices that nobody could see for one cause are one row.
  */
 import { useState } from "react";
 import { Link } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { byCause, type Cause, unseenTogether } from "../../app/waiting/causes.ts";
+import { useNotices } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { Schedules } from "../../link/schedules.ts";
 import { nameOfDevice } from "../../model/fleet/fleet.ts";
@@ -16,12 +17,6 @@ import { Button } from "../../ui/parts.tsx";
 
 /** The newest words of a cause that stand in its row; more of them are counted. */
 const TEXTS_MOST = 3;
-
-function useNotices(): Schedule[] {
-  const fleet = useFleet();
-  const told = [...fleet.kind<Schedule>("schedule").values()].filter((schedule) => schedule.notice);
-  return told.sort((one, other) => (other.notice?.at_ms ?? 0) - (one.notice?.at_ms ?? 0));
-}
 
 export function Notices() {
   const told = useNotices();
@@ -44,12 +39,11 @@ export function Notices() {
   );
 }
 
-/** Marks notices as seen, all in one request. */
+/** Marks notices as seen by this person, all in one request. */
 function SeenButton({ schedules, label }: { schedules: readonly Schedule[]; label: string }) {
-  const { hub, session } = useWorkspace();
+  const { hub } = useWorkspace();
   const { report } = useDoing();
   const [busy, setBusy] = useState(false);
-  const own = schedules.every(({ owner }) => owner === session?.principal.id);
   const seen = async () => {
     setBusy(true);
     try {
@@ -61,7 +55,7 @@ function SeenButton({ schedules, label }: { schedules: readonly Schedule[]; labe
     }
   };
   return (
-    <Button asks={own ? "run" : "approver"} disabled={busy} onClick={() => void seen()}>
+    <Button asks="anyone" disabled={busy} onClick={() => void seen()}>
       {label}
     </Button>
   );

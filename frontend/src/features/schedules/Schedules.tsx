@@ -92,6 +92,7 @@ const stampOf = (one: Schedule): string =>
     one.fired,
     one.skipped,
     one.notice?.at_ms,
+    ...Object.values(one.notice?.seen ?? {}),
     one.last?.ended_ms,
     ...Object.keys(one.running ?? {}),
   ].join(" ");
@@ -180,7 +181,7 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
       {row.notice && !row.stopped && (
         <span className="sub row wrap">
           <span>{row.notice.text}</span>
-          <Button asks="run" onClick={control("seen", "Seen")}>
+          <Button asks="anyone" onClick={() => act(() => api.seen([row.id]), "Seen")}>
             Seen
           </Button>
         </span>

@@ -124,7 +124,8 @@ async def test_a_firing_that_ends_is_shown_with_its_moment(world: World) -> None
     (shown,) = (await read(world, "/schedules"))["items"]
     assert (shown["last"]["state"], shown["last"]["due_at"]) == ("succeeded", made["next"][0])
     assert shown["notice"]["constellation"] == shown["last"]["constellation"]
-    assert (await post(world, "/schedules/Hourly/seen", {}))[1]["notice"] is None
+    _, seen = await post(world, "/schedule-notices/seen", {"schedules": ["Hourly"]})
+    assert seen["items"][0]["notice"] is None
     assert agent.ws is not None
     await agent.ws.leave()
 

@@ -50,8 +50,8 @@ def _ahead(schedule: Schedule) -> list[int]:
     return [schedule.due_ms]
 
 
-def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: list[str]) -> ScheduleRow:
-    """Return a schedule as the API shows it; `next` are its next five firings in its own zone.
+def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: list[str], reader: str) -> ScheduleRow:
+    """Return a schedule as the API shows it to the principal `reader`; `next` are five firings in its own zone.
 
     `asking` are those of its firings under way whose plan waits for an approval.
     """
@@ -88,11 +88,11 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: li
             "state": last.state,
         },
         "notice": None
-        if notice is None
+        if notice is None or not notice.news_for(reader)
         else {
             "at": entity_json.iso(notice.at_ms),
             "constellation": notice.constellation,
-            "count": notice.count,
+            "count": notice.news_for(reader),
             "text": notice.text,
         },
         "stopped": schedule.stopped,

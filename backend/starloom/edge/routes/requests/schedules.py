@@ -19,7 +19,7 @@ from tzlocal import get_localzone_name
 
 from starloom.core.answer.trends import sentence
 from starloom.core.state import inputs
-from starloom.edge.access.callers import Caller, Means
+from starloom.edge.access.callers import Means
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
@@ -47,7 +47,7 @@ from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Gate, Sharing
 
-Action = Literal["pause", "resume", "run", "seen"]
+Action = Literal["pause", "resume", "run"]
 _S = V1 + "/schedules"
 _Body = TypeVar("_Body", ClockAsked, NewSchedule, PatchSchedule)
 _plan_decoder = msgspec.json.Decoder(LoweredPlan)
@@ -90,17 +90,15 @@ class Schedules:
 
     # -- reading
 
-    async def page(self) -> JsonReply[Items[ScheduleRow]]:
-        """List all schedules, what needs a person first, then by when they fire next."""
-        found = sorted(
-            self._hub.fleet.schedules.values(),
-            key=lambda item: (item.notice is None, item.due_ms == 0, item.due_ms, item.name),
-        )
-        return json_reply({"items": [await self._shape(item) for item in found], "next": None})
+    async def page(self, request: Request) -> JsonReply[Items[ScheduleRow]]:
+        """List all schedules, those with news for the caller first, then by when they fire next."""
+        found = sorted(self._hub.fleet.schedules.values(), key=lambda item: (item.due_ms == 0, item.due_ms, item.name))
+        rows = [await self._shape(request, item) for item in found]
+        return json_reply({"items": sorted(rows, key=lambda row: row["notice"] is None), "next": None})
 
-    async def show(self, schedule: str) -> JsonReply[ScheduleRow]:
-        """Show a schedule, its next five firings, and what was approved with it."""
-        return json_reply(await self._shape(self._find(schedule)))
+    async def show(self, request: Request, schedule: str) -> JsonReply[ScheduleRow]:
+        """Show a schedule, its next five firings, what was approved with it, and its news for the caller."""
+        return json_reply(await self._shape(request, self._find(schedule)))
 
     async def preview(self, request: Request, body: ClockAsked) -> JsonReply[SchedulePreview]:
         """Show the next five firings of a clock, and the plan as it would run now; either may be left out."""
@@ -138,10 +136,10 @@ class Schedules:
             )
         return found
 
-    async def _shape(self, schedule: Schedule) -> ScheduleRow:
+    async def _shape(self, request: Request, schedule: Schedule) -> ScheduleRow:
         heads = [await self._hub.headlines.of(name) for name in schedule.running]
         asking = [found[0].id for found in heads if found and found[0].state is ConstellationState.AWAITING_APPROVAL]
-        return schedule_shape(schedule, self._hub.fleet.devices, asking)
+        return schedule_shape(schedule, self._hub.fleet.devices, asking, caller_of(request).principal)
 
     # -- writing
 
@@ -175,7 +173,7 @@ class Schedules:
                 token=_token(request),
                 zone=body.zone or hub_zone(),
             )
-            made = await self._save(caller, work, drawn, body.plan_hash)
+            made = await self._save(request, work, drawn, body.plan_hash)
             return json_reply(made, 201, {"Location": f"{_S}/{identity}"})
 
         return await self._repeats.once(request, make)
@@ -199,11 +197,12 @@ class Schedules:
             request=work.request,
             token=_token(request),
         )
-        return json_reply(await self._save(caller, work, drawn, body.plan_hash, change=True))
+        return json_reply(await self._save(request, work, drawn, body.plan_hash, change=True))
 
     async def _save(
-        self, caller: Caller, work: _Work, drawn: Schedule, approved_hash: str | None, *, change: bool = False
+        self, request: Request, work: _Work, drawn: Schedule, approved_hash: str | None, *, change: bool = False
     ) -> ScheduleRow:
+        caller = caller_of(request)
         saved = inputs.ScheduleSaved(
             approves=caller.approves,
             by=caller.by,
@@ -221,7 +220,7 @@ class Schedules:
             more = {"plan_hash": saved.plan.hash, "preview": self._shown(saved.plan, saved.by)}
             raise _refused(reply.faults, more)
         accepted(reply)
-        return await self._shape(self._hub.fleet.schedules[drawn.id])
+        return await self._shape(request, self._hub.fleet.schedules[drawn.id])
 
     def _shown(self, plan: LoweredPlan, by: str) -> PlanPreview:
         # A schedule asks as words do, however it is made: nobody is there at its firings.
@@ -230,17 +229,17 @@ class Schedules:
     async def control(
         self, request: Request, schedule: str, action: Action, body: Reasoned | None = None
     ) -> JsonReply[ScheduleRow]:
-        """Pause a schedule, resume it, run it once now, or mark its notice as seen."""
+        """Pause a schedule, resume it, or run it once now."""
         found = self._find(schedule)
         await self._control(request, found.id, action, body.reason if body else "")
-        return json_reply(await self._shape(self._hub.fleet.schedules.get(found.id, found)))
+        return json_reply(await self._shape(request, self._hub.fleet.schedules.get(found.id, found)))
 
     async def seen(self, request: Request, body: SeenNotices) -> JsonReply[Items[ScheduleRow]]:
-        """Mark the notices of several schedules as seen; if one of these schedules is unknown, none is marked."""
+        """Mark notices of schedules as seen by the caller; if one of these schedules is unknown, none is marked."""
         found = {item.id: item for item in map(self._find, body.schedules)}
         await asyncio.gather(*(self._control(request, identity, "seen", "") for identity in found))
         schedules = self._hub.fleet.schedules
-        rows = [await self._shape(schedules.get(identity, item)) for identity, item in found.items()]
+        rows = [await self._shape(request, schedules.get(identity, item)) for identity, item in found.items()]
         return json_reply({"items": rows, "next": None})
 
     async def remove(self, request: Request, schedule: str) -> JsonReply[RemovedSchedule]:
