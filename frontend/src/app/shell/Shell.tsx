@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { timeOfDay } from "../../model/words/words.ts";
 import { Acts } from "../../ui/Acts.tsx";
+import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Boundary } from "../../ui/Boundary.tsx";
 import { Brand, Icon, type IconName } from "../../ui/Icon.tsx";
 import { Button } from "../../ui/parts.tsx";
@@ -59,6 +60,8 @@ export function Shell(props: ShellProps) {
   const [path, go] = useLocation();
   const { say } = useDoing();
   const { session } = useWorkspace();
+  // Home says who may start work; no other place offers it to those who may not.
+  const starts = whyNotBy(session ?? UNKNOWN, "start") === null;
   const waiting = useMine().count;
   const [over, setOver] = useState<"palette" | "keys" | "places" | null>(null);
   const phone = usePhone();
@@ -76,7 +79,7 @@ export function Shell(props: ShellProps) {
     { keys: "Ctrl-K", does: "Search and do anything", run: () => setOver("palette"), always: true },
     { keys: "Ctrl-P", does: "Print all of this page", run: () => void printWhole() },
     { keys: "?", does: "Show all keys", run: () => setOver("keys") },
-    { keys: "n", does: "New request", run: () => go("/new") },
+    ...(starts ? [{ keys: "n", does: "New request", run: () => go("/new") }] : []),
     { keys: "/", does: "Filter; search where nothing can be filtered", run: filter },
     ...PLACES.filter((place) => place.keys).map((place) => ({
       keys: place.keys ?? "",
@@ -98,7 +101,7 @@ export function Shell(props: ShellProps) {
   const openPalette = () => setOver("palette");
   const entries = (): PaletteEntry[] => [
     ...(typeof props.entries === "function" ? props.entries() : (props.entries ?? [])),
-    { id: "new", group: "Go to", label: "New request", keys: "n", run: () => go("/new") },
+    ...(starts ? [{ id: "new", group: "Go to", label: "New request", keys: "n", run: () => go("/new") }] : []),
     ...[...PLACES, ...(session?.lab ? [LAB] : [])].map((place) => ({
       id: place.path,
       group: "Go to",
@@ -123,19 +126,21 @@ export function Shell(props: ShellProps) {
             <Brand />
             <span className="label">Starloom</span>
           </Link>
-          <Link
-            className="new"
-            href="/new"
-            title="New request"
-            aria-label="New request"
-            aria-current={path === "/new" ? "page" : undefined}
-          >
-            <Icon name="plus" big />
-            <span className="label">New request</span>
-            <kbd className="end" aria-hidden="true">
-              n
-            </kbd>
-          </Link>
+          {starts && (
+            <Link
+              className="new"
+              href="/new"
+              title="New request"
+              aria-label="New request"
+              aria-current={path === "/new" ? "page" : undefined}
+            >
+              <Icon name="plus" big />
+              <span className="label">New request</span>
+              <kbd className="end" aria-hidden="true">
+                n
+              </kbd>
+            </Link>
+          )}
           {PLACES.map((place) => (
             <Link
               key={place.path}
@@ -204,7 +209,7 @@ export function Shell(props: ShellProps) {
           {[PLACES[0], PLACES[1]].map(
             (place) => place && <BottomLink key={place.path} {...place} on={here(place.path)} />,
           )}
-          <BottomLink path="/new" label="New" icon="plus" on={path === "/new"} />
+          {starts && <BottomLink path="/new" label="New" icon="plus" on={path === "/new"} />}
           <BottomLink path="/devices" label="Fleet" icon="fleet" on={here("/devices")} />
           <button type="button" onClick={() => setOver("places")}>
             <Icon name="more" big />

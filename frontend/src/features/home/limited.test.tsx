@@ -1,5 +1,5 @@
 /** Home for somebody with few rights: it says who is needed, and offers nothing that the hub would refuse. */
-import { act, screen } from "@testing-library/react";
+import { act, cleanup, screen, waitFor } from "@testing-library/react";
 import { expect, it } from "vitest";
 import { openPage } from "../../../dev/openPage.tsx";
 import { CONSTELLATION } from "../../../dev/scenario.ts";
@@ -31,4 +31,14 @@ it("does not offer to stop everything to somebody who may only change devices", 
   const stop = await screen.findByRole("button", { name: "Stop everything" });
   expect(stop.getAttribute("aria-disabled")).toBe("true");
   expect(stop.title).toContain("“run”");
+});
+
+it("offers the way to a new request to nobody who may not start one", async () => {
+  const ways = () => screen.queryAllByRole("link", { name: /^New( request)?$/ }).length;
+  openPage("/devices", { role: "viewer" });
+  await screen.findByRole("button", { name: "Stop everything" });
+  await waitFor(() => expect(ways()).toBe(0));
+  cleanup();
+  openPage("/devices", { role: "operator" });
+  await waitFor(() => expect(ways()).toBe(2));
 });
