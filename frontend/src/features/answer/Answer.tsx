@@ -5,8 +5,10 @@
 
 import { lazy, Suspense } from "react";
 import { Link } from "wouter";
+import { useWorkspace } from "../../app/workspace/context.ts";
 import type { FileRef } from "../../model/answer/files.ts";
 import { type AnswerPart, changeIn, named, type PartKind, parsed } from "../../model/answer/parts.ts";
+import { taskNamed } from "../../model/fleet/fleet.ts";
 import { bytes, plural } from "../../model/words/words.ts";
 import { Boundary } from "../../ui/Boundary.tsx";
 import { Icon, type IconName } from "../../ui/Icon.tsx";
@@ -47,6 +49,7 @@ interface PartsProps {
 }
 
 export function AnswerChips({ constellation, parts, onOpen }: PartsProps) {
+  const { fleet } = useWorkspace();
   if (parts.length === 0) return null;
   const choices = named(parts);
   return (
@@ -59,7 +62,7 @@ export function AnswerChips({ constellation, parts, onOpen }: PartsProps) {
               type="button"
               className="chip out"
               onClick={() => onOpen(part.key)}
-              title={`${part.title}, from ${part.from}`}
+              title={`${part.title}, from ${taskNamed(fleet, part.from)}`}
             >
               <Icon name={ICONS[part.kind]} />
               <b className="cut">{labelOf(part)}</b>
@@ -139,15 +142,15 @@ export function PartSave({ part }: { part: AnswerPart }) {
 }
 
 export function PartView({ part }: { part: AnswerPart }) {
+  const { fleet } = useWorkspace();
+  const from = taskNamed(fleet, part.from);
   return (
     <>
       <Contents part={part} />
       <p className="small dim">
         {part.of > 0 &&
-          `${plural(part.shown, "result")} of ${part.from}${part.shown < part.of ? `; ${part.of - part.shown} more gave none, or are left out` : ""}. `}
-        {part.checked
-          ? `From ${part.from}, whose checks were all met.`
-          : `From ${part.from}, which has no check of its own.`}
+          `${plural(part.shown, "result")} of ${from}${part.shown < part.of ? `; ${part.of - part.shown} more gave none, or are left out` : ""}. `}
+        {part.checked ? `From ${from}, whose checks were all met.` : `From ${from}, which has no check of its own.`}
       </p>
     </>
   );
