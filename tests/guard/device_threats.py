@@ -628,4 +628,10 @@ DEVICE_THREATS = (
         "the core holds each new token to the role that its holder has when it is committed, not when it was asked for",
         ("tests/guard/test_role_races.py::test_t226_",),
     ),
+    Threat(
+        "T227",
+        "what somebody allowed for good goes on after their role has become too small to allow it",
+        "a role below approver ends the standing approvals of its holder; their calls ask again",
+        ("tests/guard/test_role_races.py::test_t227_",),
+    ),
 )

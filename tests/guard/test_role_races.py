@@ -1,4 +1,4 @@
-"""T226: a token is made while the role of its holder is narrowed, and keeps the role that the holder no longer has."""
+"""Roles that are narrowed: a token made meanwhile keeps no former role (T226), nor does a standing approval (T227)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import asyncio
 
 import pytest
 
+from starloom.core.state import inputs as i
+from starloom_protocol.records.entities import Principal
 from starloom_protocol.vocabulary import Role
+from tests.core.people.test_approvals import STATE, answer, fleet, risky
 from tests.edge.world import World
 from tests.guard.test_rights import V1
 
@@ -28,3 +31,18 @@ async def test_t226_no_token_outruns_the_narrowing_of_its_holder(world: World, t
     assert bob.role is Role.VIEWER
     held = [one.role for one in access.tokens.values() if one.principal == bob.id and access.is_valid(one.id)]
     assert held == []
+
+
+@pytest.mark.parametrize(("role", "asks"), [(Role.APPROVER, False), (Role.VIEWER, True)])
+def test_t227_a_standing_approval_ends_with_the_right_to_give_it(role: Role, asks: bool) -> None:
+    driver = fleet("one")
+    for name in ("ann", "bo"):
+        person = Principal(created_ms=1, id=name, name=name, role=Role.OWNER)
+        driver.do(i.PrincipalAdded(by="person:ann", id=driver.ident(), principal=person))
+    driver.submit(risky())
+    answer(driver, "always")
+    driver.do(i.RoleGiven(by="person:bo", id=driver.ident(), principal="ann", role=role))
+    assert (driver.shard.fleet.standing == {}) is asks
+    found = driver.submit(risky(hash="h2"), "c2")
+    assert (found.head.state is STATE.AWAITING_APPROVAL) is asks
+    driver.folded_equals_state()

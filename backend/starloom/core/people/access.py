@@ -23,6 +23,7 @@ from starloom.core.state.inputs import (
 from starloom.core.state.orders import CloseToken
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.access import Token
+from starloom_protocol.stream.authors import author_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
 
@@ -45,7 +46,9 @@ def on_principal(work: Work, item: PrincipalAdded) -> None:
 
 
 def on_role(work: Work, item: RoleGiven) -> None:
-    """Give a principal another role, and end its tokens that have more rights. Idempotent.
+    """Give a principal another role, end its tokens with more rights, and its standing approvals if it may not approve.
+
+    Idempotent.
 
     Raises:
         Refusal: there is no such principal, or no owner would be left.
@@ -69,6 +72,15 @@ def on_role(work: Work, item: RoleGiven) -> None:
     work.emit(access, EventKind.ROLE_GIVEN, known.id, puts, note=note)
     for name in ending:
         work.order(CloseToken(token=name))
+    if ROLE_RANK[item.role] < ROLE_RANK[Role.APPROVER]:
+        _end_approvals(work, author_of(known.kind, known.name), note)
+
+
+def _end_approvals(work: Work, by: str, note: str) -> None:
+    """End the standing approvals of somebody who may not approve any more: their calls ask again."""
+    fleet = work.shard.fleet
+    for one in [one for one in fleet.standing.values() if who(one.by) == by]:
+        work.emit(fleet, EventKind.STANDING_REVOKED, one.id, [("standing", one.id, None)], note=note)
 
 
 def _check_holder(work: Work, token: Token) -> None:
