@@ -28,6 +28,7 @@ proof: ## everything, also what takes hours: all tests, then every command that 
 	@$(MAKE) --no-print-directory sim SCHEDULES=$(or $(SCHEDULES),5000)
 	@$(MAKE) --no-print-directory sim SCHEDULES=$(or $(SCHEDULES),5000) MINDS=1
 	@$(MAKE) --no-print-directory fair-share
+	@$(MAKE) --no-print-directory fair-share REAL=1
 	@$(MAKE) --no-print-directory explore
 	@$(MAKE) --no-print-directory chaos FULL=1
 	@$(MAKE) --no-print-directory storm FOR=$(or $(FOR),60m) HUBS=2
@@ -60,8 +61,8 @@ sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500
 	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
 		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR)) $(if $(HUBS),--hubs $(HUBS)) $(if $(MINDS),--minds) $(if $(filter 0,$(KNOWN)),--forget)
 
-fair-share: environment-dev ## two people, twelve constellations, four devices in virtual time; SEEDS=1000
-	@exec $(HERE) -m tests.sim.fair_share --seeds $(or $(SEEDS),1000)
+fair-share: environment-dev ## two people, twelve constellations, four devices in virtual time; SEEDS=1000; REAL=1 (once, real processes)
+	@exec $(HERE) -m $(if $(REAL),tests.chaos.fair_share,tests.sim.fair_share --seeds $(or $(SEEDS),1000))
 
 explore: environment-dev ## every order of a small world; FAULTS=2 STATES=1000000
 	@exec $(HERE) -m tests.sim.explorer --faults $(or $(FAULTS),2) --states $(or $(STATES),1000000)

@@ -382,9 +382,11 @@ def bench(
                     pages.append(found)
                     figures[f"{kind}_{size}_{state}"] = found
                     print(f"{kind}_{size}_{state:6} {found}", flush=True)
-        for name in ("tti_s", "longest_task_ms", "longest_task_cpu_ms", "timeline_longest_task_ms", "timeline_cpu_ms"):
-            figures[name] = max((found.get(name, 0) for found in pages), default=0)
-        figures["dom_max"] = max((found.get("dom", 0) for found in pages), default=0)
+        worst = ("tti_s", "longest_task_ms", "longest_task_cpu_ms", "timeline_longest_task_ms", "timeline_cpu_ms")
+        for name in (name for name in worst if any(name in found for found in pages)):
+            figures[name] = max(found.get(name, 0) for found in pages)
+        if any("dom" in found for found in pages):
+            figures["dom_max"] = max(found.get("dom", 0) for found in pages)
         if judged:
             figures |= judge(page, last)
         figures["js_gz_kb"] = round(_weight(context, {url for url in requests if url.endswith(".js")}) / 1000)

@@ -1,4 +1,4 @@
-"""`python -m tests.chaos.fair_share`: the two people and twelve constellations of `tests.sim.fair_share`, for real.
+"""`make fair-share REAL=1`: the two people and twelve constellations of `tests.sim.fair_share`, for real.
 
 A hub, four agents with four slots each, programs that sleep for as long as their tasks take in virtual time, and two
 people who are signed in. Each small constellation runs alone first. Prints a line for each and ends with one line of
@@ -21,6 +21,7 @@ import httpx
 
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 from tests.chaos.stack import Stack, running
+from tests.chaos.work import plan
 from tests.sim.fair_share import DEVICES, TIMES_MOST, Asked, draw
 
 PROGRAM = "import sys, time\ntime.sleep(float(sys.argv[1]))\n"
@@ -36,8 +37,7 @@ def document(asked: Asked, command: list[str]) -> dict[str, Any]:
     ]
     inputs = [(spec.id, given.source) for spec in asked.made.specs for given in spec.inputs]
     links = [{"from": source, "to": target, "when": "success"} for target, source in inputs]
-    made = {"starloom": 1, "name": asked.name, "tasks": tasks, "policy": {"approval": "never"}}
-    return {"plan": made | ({"dependencies": links} if links else {})}
+    return {"plan": plan(asked.name, tasks) | {"dependencies": links}}
 
 
 def person(stack: Stack, name: str) -> httpx.Client:

@@ -29,9 +29,10 @@ def time_ms(text: str, zone: str) -> int:
         at = datetime.fromisoformat(re.sub(r"\s(?=Z|[+-])", "", said).replace(",", "."))
         if at.tzinfo is None and zone:
             at = at.replace(tzinfo=ZoneInfo(zone))
-        made = int(at.timestamp() * 1000)
+        # A time without a zone would be read in the zone of this machine, so that a replay elsewhere differs.
+        made = int(at.timestamp() * 1000) if at.tzinfo is not None else None
     except (OverflowError, ValueError) as error:
         raise ValueError(f"{quoted(said)}, which is no time of the calendar") from error
-    if at.tzinfo is None:
+    if made is None:
         raise ValueError(f"{quoted(said)}, which has no offset, and the plan names no zone")
     return made

@@ -1,7 +1,8 @@
 """Access: principals, tokens, sign-in links, and who was refused at a door.
 
-All are entities or events of `access`, so the log shows each revocation and each refusal. The rate of refusals is
-bounded where they are noticed (`access.rate_limits`).
+All are entities or events of `access`, so the log shows each revocation and each refusal. A role that is too small to
+approve ends the standing approvals of its holder, which are the fleet's. The rate of refusals is bounded where they are
+noticed (`access.rate_limits`).
 """
 
 from __future__ import annotations
