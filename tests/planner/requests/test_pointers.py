@@ -38,6 +38,7 @@ FLEET = fleet(device("ws-red"), device("archiv"), device("pixel", labels=["phone
         ("what has Papa been up to", "starloom activity --by Papa", "/activity"),
         ("is ws-red awake?", "ws-red is connected now", "/devices/d-ws-red"),
         ("is ws red on", "ws-red is connected now", "/devices/d-ws-red"),
+        ("is ws-red online right now?", "ws-red is connected now", "/devices/d-ws-red"),
         ("is my phone on", "pixel is connected now", "/devices/d-pixel"),
         ("where is my phone", "only that it is connected now", "/devices/d-pixel"),
         ("battery of pixel", "starloom device show pixel", "/devices/d-pixel"),

@@ -116,7 +116,7 @@ def manner_in(tokens: list[str]) -> str:
 
 
 def names_nothing(tokens: list[str]) -> str:
-    """Return the first token that no name of a thing has unquoted: a pronoun, a verb, a rank, a clipboard; empty if none.
+    """Return the first token that no name of a file has unquoted: a pronoun, a verb, a rank; empty if none.
 
     *First three pictures* is a choice among pictures, while *First pictures* may be a folder.
     """

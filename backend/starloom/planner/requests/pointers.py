@@ -105,7 +105,7 @@ def _online(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
     if device is None:
         return None
     now = "is connected now" if device.online else "is not connected now"
-    return Pointer(f"{device.name} {now}; `starloom devices` shows since when", (_page_of(device),))
+    return Pointer(f"the device {device.name} {now}; `starloom devices` shows since when", (_page_of(device),))
 
 
 def _whereabouts(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
@@ -164,7 +164,7 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
         _whole(
             r"(?:is|are) (?P<device>(?:the |my )?[\w. -]{1,40}?) "
             r"(?:online|offline|awake|asleep|on|off|up|down|connected|disconnected|alive|reachable|there)"
-            r"(?: (?:now|right now|today|again|yet|still|at the moment))?"
+            r"(?: (?:right|today|again|yet|still|at the moment))?"
         ),
         _online,
     ),
@@ -172,7 +172,7 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
         _whole(
             r"(?:who|what|which (?:of )?(?:my |our |the )?(?:devices?|machines?|computers?|phones?|servers?|ones?)) "
             r"(?:is|are) (?:online|offline|connected|disconnected|up|down|off|on|away|there|gone)"
-            r"(?: (?:now|right now|today|at the moment))?"
+            r"(?: (?:right|today|at the moment))?"
         ),
         _plain(
             "`starloom devices` shows which devices are connected, and the others with the time since when", _DEVICES
