@@ -117,7 +117,11 @@ describe("what only the tool's schema knows", () => {
     return found;
   };
   const earlier = [
-    { id: "find", at: 0, sample: { value: { left_out: [{ path: "b" }], count: 1, files: [{ path: "a" }] }, device: "laptop", atMs: 1 } },
+    {
+      id: "find",
+      at: 0,
+      sample: { value: { left_out: [{ path: "b" }], count: 1, files: [{ path: "a" }] }, device: "laptop", atMs: 1 },
+    },
   ];
 
   it("is what is missing, with an earlier value that fits", () => {

@@ -109,8 +109,7 @@ export function suitable(branches: readonly Branch[], field: { name: string; kin
           ? ["yes_no"]
           : ["list", "map"];
   const fitting = branches.filter(
-    (branch) =>
-      branch.pointer && !branch.inItem && wanted.includes(branch.kind) && !NOT_TAKEN.has(branch.name),
+    (branch) => branch.pointer && !branch.inItem && wanted.includes(branch.kind) && !NOT_TAKEN.has(branch.name),
   );
   const rank = (branch: Branch) => (branch.name === field.name ? 0 : branch.kind === "list" ? 1 : 2);
   return fitting.sort((a, b) => rank(a) - rank(b) || a.depth - b.depth);
