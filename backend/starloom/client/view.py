@@ -6,7 +6,7 @@ Pure: no HTTP, no printing. `words` and colours of states come from the vocabula
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starloom_protocol.records.entities import (
     Answer,
@@ -48,6 +48,7 @@ class View:
         self.seq = 0
         self._raw: dict[str, bytes] = {}
         self._decoded: dict[str, Record] = {}
+        self._each: dict[str, dict[str, Any]] = {}
         self._joined: dict[str, Reason] = {}
 
     def apply(self, events: Iterable[Event]) -> list[Event]:
@@ -58,6 +59,7 @@ class View:
             self.seq = max(self.seq, event.seq)
             for key in event.puts:
                 self._decoded.pop(key, None)
+                self._each.pop(key.partition("/")[0], None)
         return fresh
 
     def record(self, key: str, kind: type[R]) -> R | None:
@@ -70,11 +72,15 @@ class View:
             found = self._decoded[key] = decode_entity(key, raw)
         return found if isinstance(found, kind) else None
 
-    def each(self, kind: str, record: type[R]) -> dict[str, R]:
-        """Return all entities of a kind by the rest of their key."""
+    def each(self, kind: str, record: type[R]) -> Mapping[str, R]:
+        """Return all entities of a kind by the rest of their key; the same map until one of them changes."""
+        known: Mapping[str, R] | None = self._each.get(kind)
+        if known is not None:
+            return known
         prefix = kind + "/"
         found = {key[len(prefix) :]: self.record(key, record) for key in self._raw if key.startswith(prefix)}
-        return {name: entity for name, entity in found.items() if entity is not None}
+        made = self._each[kind] = {name: entity for name, entity in found.items() if entity is not None}
+        return made
 
     @property
     def head(self) -> Head | None:
@@ -94,15 +100,15 @@ class View:
         return self.state in FINAL_CONSTELLATION_STATES
 
     @property
-    def tasks(self) -> dict[str, TaskRecord]:
+    def tasks(self) -> Mapping[str, TaskRecord]:
         return self.each("task", TaskRecord)
 
     @property
-    def groups(self) -> dict[str, GroupRecord]:
+    def groups(self) -> Mapping[str, GroupRecord]:
         return self.each("group", GroupRecord)
 
     @property
-    def specs(self) -> dict[str, TaskSpec]:
+    def specs(self) -> Mapping[str, TaskSpec]:
         return self.each("spec", TaskSpec)
 
     @property

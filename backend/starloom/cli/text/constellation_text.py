@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from shlex import quote
@@ -41,6 +42,7 @@ from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import ConstellationState, Reason
 
 ROWS_MOST = 40
+_NUMBERS: Final = re.compile(r"(\d+)")
 FINDINGS_SHOWN_MOST = 20
 _EMPTY_NAMED: Final = 10
 ALLOW: Final = "allow"
@@ -351,7 +353,8 @@ class Changes:
 
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in name.replace("-", ".").split("."))
+    """Return a key that puts `read-2` and `read2` before `read-10` and `read10`."""
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBERS.split(name))
 
 
 ARGS_CHARS_MOST: Final = 80
