@@ -148,8 +148,8 @@ class Driver:
     def ident(self) -> str:
         return f"i{next(self.numbers)}"
 
-    def submit(self, made: LoweredPlan, name: str = "c1", **fields: Any) -> Constellation:
-        answer = self.do(i.RequestReceived(id=self.ident(), by="person:ann", constellation=name, plan=made, **fields))
+    def submit(self, made: LoweredPlan, name: str = "c1", *, by: str = "person:ann", **fields: Any) -> Constellation:
+        answer = self.do(i.RequestReceived(id=self.ident(), by=by, constellation=name, plan=made, **fields))
         assert not answer.faults, answer.faults
         return self.shard.constellations[name]
 

@@ -14,6 +14,7 @@ from starloom.core.rights.call_effects import (
     ASKING,
     EVERY,
     KnownEffects,
+    overwriting_words,
     specs_by_rules,
     ways_of,
     wide_trash,
@@ -184,6 +185,8 @@ def check_edit(
         wide = wide_trash(constellation.specs.values(), constellation.deps.values())
         trashing = [wide[spec.id] for spec in changed if spec.id in wide]
         reasons = [*guarded(fleet, constellation, before), *_asking(fleet, changed), *trashing]
+        if is_model(author):
+            reasons += [f"{spec.id} may {words}" for spec in changed if (words := overwriting_words(spec))]
         if constellation.head.policy.approval is Approval.ALWAYS or constellation.head.hold:
             reasons += wider_than_approved(fleet, constellation, before, flows)
         faults += [fault(Code.FORBIDDEN, reason, "operations", _NEEDS) for reason in dict.fromkeys(reasons)]
