@@ -66,10 +66,11 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
   ].filter(() => begun);
 
   return {
-    // The last ones go behind *More* first.
+    // The last ones go behind *More* first. While it runs no button takes the place of *Pause* or *Cancel*.
     buttons: [
-      retryAll && <ActionButton key="retry" action={retryAll} />,
+      final && retryAll && <ActionButton key="retry" action={retryAll} />,
       ...(final ? [] : actions.map((action) => <ActionButton key={action.id} action={action} />)),
+      !final && retryAll && <ActionButton key="retry" action={retryAll} />,
       !final && begun && (
         <Button key="edit" icon="edit" title="Edit the plan while it runs (e)" onClick={edit}>
           Edit plan
