@@ -5379,6 +5379,8 @@ export interface components {
         /**
          * RequestPreview
          * @description The plan that a request would run now; words without an exact match have no plan.
+         *
+         *     `may_not`: why whoever asks may not start it; `warnings` has it too.
          */
         RequestPreview: {
             asks_approval?: boolean;
@@ -5389,6 +5391,7 @@ export interface components {
             estimate_said?: string;
             faults?: components["schemas"]["PreviewFault"][];
             held?: string[];
+            may_not?: string;
             missing_grants?: components["schemas"]["GrantLine"][];
             name?: string;
             params?: unknown;

@@ -98,7 +98,7 @@ export function NewPage() {
                 : understood.places?.length
                   ? "Nothing needs to run: the answer is here."
                   : "No recipe fits these words: say it another way, or make a plan by hand in Build."
-              : null;
+              : shown.may_not || null;
 
   const launch = async () => {
     if (blocked || launching || !asked) return;
