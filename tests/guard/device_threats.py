@@ -611,6 +611,32 @@ DEVICE_THREATS = (
         ("tests/guard/test_schedule_notices.py::test_t231_",),
     ),
     Threat(
+        "T228",
+        "somebody who may run work, and not approve, retries approved work again and again or after a person cancelled"
+        " it, goes on with it after a person's pause, or steers it by a hint",
+        "a retry is judged by all that would run again; where that, or what is to come, asks a person, it needs the"
+        " right to approve, as do a resume and a hint",
+        ("tests/guard/test_repeated_controls.py::test_t228_",),
+        part="the retries of the plan's own policy were approved with it",
+    ),
+    Threat(
+        "T229",
+        "somebody who may run work, and not approve, fires, resumes as their own or removes a schedule whose plan never"
+        " asks",
+        "who saves such a schedule has the right to approve it, and that counts as its approval",
+        ("tests/guard/test_repeated_controls.py::test_t229_",),
+        part="one that an earlier release kept has that approval from its next change on",
+    ),
+    Threat(
+        "T232",
+        "somebody who may not approve puts other work behind the name of another person's recipe, or removes it; or a"
+        " person who may approve starts a recipe of theirs, and folders go into the trash unasked",
+        "a recipe is changed and removed by its owner or by somebody who may approve; what a recipe of anyone else"
+        " trashes is asked about",
+        ("tests/guard/test_recipes_of_others.py::test_t232_",),
+        part="a recipe that an earlier release kept counts as one of somebody who may approve",
+    ),
+    Threat(
         "T225",
         "a device, a model or a program puts the end of a line or terminal commands into its words, and the log of the"
         " hub has a line that nobody wrote, or steers the terminal of whoever reads it",

@@ -490,6 +490,7 @@ class RecipeRemoved(Input, frozen=True, kw_only=True, tag="recipe_removed"):
     """`anyway` also removes a recipe that schedules run."""
 
     anyway: bool = False
+    approves: bool = True
     name: str
     reason: str = ""
 
