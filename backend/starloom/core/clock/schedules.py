@@ -562,7 +562,7 @@ def _faults(work: Work, chosen: Schedule) -> list[Fault]:
 def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent | None:
     """Return the consent given with this save; None if nothing needs approval.
 
-    Whoever saves a plan that never asks has the right to approve it (`check_plan`), and does.
+    The author of a plan that never asks has the right to approve it (`check_plan`), and does so by saving it.
 
     Raises:
         Refusal: `needs_approval`, or `plan_hash_mismatch`.
