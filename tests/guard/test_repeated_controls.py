@@ -83,6 +83,16 @@ def test_t228_words_of_somebody_else_steer_no_approved_work(by: str) -> None:
     assert not driver.control("hint", "act", reason="be brief").faults
 
 
+@pytest.mark.parametrize("by", ["program:ci", "person:eva#t1", "assistant:ann"])
+def test_t228_nobody_reserves_what_they_may_not_edit(by: str) -> None:
+    """A draft that is renewed keeps everybody else from these tasks, the owner among them."""
+    driver = a_driver()
+    approved(driver)
+    draft = i.DraftOpened(approves=False, by=by, constellation="c1", id=driver.ident(), tasks=["act"], ttl_s=120)
+    assert [one.code for one in driver.do(draft).faults] == [Code.FORBIDDEN]
+    assert not driver.do(replace(draft, approves=True, id=driver.ident())).faults
+
+
 def test_t228_work_that_nobody_is_asked_about_is_retried_and_goes_on() -> None:
     driver = a_driver()
     driver.submit(plan(task("look"), task("write", tool="t.idem"), edge("look>write")))

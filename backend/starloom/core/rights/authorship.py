@@ -49,7 +49,7 @@ _OWN_PLAN = "Submit a plan of its own for it: a person approves it whole."
 _SECRET = "Ask a person to submit the plan, or to save it as a recipe; a recipe waits for a person and may name one."
 _SENTENCE = "Leave `sentence` out: the answer says what was done, and words of a model have cites."
 _ASK = "Leave `ask` out: whoever may answer is asked. A person who asks for this may name whom to ask."
-_GUARDED_ACTIONS = frozenset({"hint", "mark", "release", "resume", "retry_from", "skip"})
+_GUARDED_ACTIONS = frozenset({"draft", "hint", "mark", "release", "resume", "retry_from", "skip"})
 
 
 def check_plan(author: str, plan: LoweredPlan, *, approves: bool, controls: bool = False) -> None:
