@@ -613,7 +613,7 @@ DEVICE_THREATS = (
     Threat(
         "T228",
         "somebody who may run work, and not approve, retries approved work again and again or after a person cancelled"
-        " it, goes on with it after a person's pause, or steers it by a hint",
+        " it, goes on with it after a person's pause, steers it by a hint, or reserves its tasks so that nobody edits it",
         "a retry is judged by all that would run again; where that, or what is to come, asks a person, it needs the"
         " right to approve, as do a resume and a hint",
         ("tests/guard/test_repeated_controls.py::test_t228_",),
@@ -635,6 +635,28 @@ DEVICE_THREATS = (
         " trashes is asked about",
         ("tests/guard/test_recipes_of_others.py::test_t232_",),
         part="a recipe that an earlier release kept counts as one of somebody who may approve",
+    ),
+    Threat(
+        "T233",
+        "a text of a device in a table that somebody opens in a spreadsheet runs there: the spreadsheet parts cells by"
+        " semicolons or tabs, or knows signs of full width",
+        "a text that begins like a formula gets a quote before it, and a row with one of those signs is quoted whole",
+        ("tests/device_agents/tools/tables/test_data.py::test_t233_a_spreadsheet_of_any_language_finds_no_formula",),
+        part="CSV files of a device's own are saved as they are",
+    ),
+    Threat(
+        "T235",
+        "a device gives a file of an answer a name that no disk takes, and none of the files of the answer is saved",
+        "a name is cut to what every disk takes, with its ending",
+        ("tests/guard/test_saved_names.py::test_t235_",),
+    ),
+    Threat(
+        "T234",
+        "the reason of a failure, a grant or a value of a device goes on in a line that reads as the product's own,"
+        " with a command as the way out",
+        "a text with several lines goes on indented on the terminal; the way out begins its line",
+        ("tests/guard/test_terminal_texts.py::test_t234_",),
+        part="`logs` prints an output line by line",
     ),
     Threat(
         "T225",
