@@ -613,9 +613,9 @@ DEVICE_THREATS = (
     Threat(
         "T228",
         "somebody who may run work, and not approve, retries approved work again and again or after a person cancelled"
-        " it, goes on with it after a person's pause, steers it by a hint, or reserves its tasks so that nobody edits it",
+        " it, goes on with it after a person's pause, steers it by a hint, or keeps its tasks from those who may edit",
         "a retry is judged by all that would run again; where that, or what is to come, asks a person, it needs the"
-        " right to approve, as do a resume and a hint",
+        " right to approve, as do a resume, a hint and a draft",
         ("tests/guard/test_repeated_controls.py::test_t228_",),
         part="the retries of the plan's own policy were approved with it",
     ),
@@ -649,6 +649,14 @@ DEVICE_THREATS = (
         "a device gives a file of an answer a name that no disk takes, and none of the files of the answer is saved",
         "a name is cut to what every disk takes, with its ending",
         ("tests/guard/test_saved_names.py::test_t235_",),
+    ),
+    Threat(
+        "T236",
+        "an MCP server behaves until its owner has allowed its tools, and after a restart of the agent offers others"
+        " under the same names, or more of them, that count as harmless as the first",
+        "what it offered at the first start with its entry is kept; what is new or other since asks at each call",
+        ("tests/guard/test_exchanged_tools.py::test_t236_",),
+        part="a tool that its owner names in `mcp.toml` counts as declared there, and no listing tells what a server does",
     ),
     Threat(
         "T234",
