@@ -191,4 +191,5 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
         lines.extend([f"  perhaps: {title}", *(f"    {line}" for line in rest)])
     if problem.hint and not apart:
         lines.append(f"The way out: {problem.hint}")
-    say("\n".join(lines), sys.stderr)
+    for line in lines:
+        say(line, sys.stderr)

@@ -439,7 +439,8 @@ class Service:
         return self._home / "logs" / f"{name}.log"
 
     def _say(self, text: str) -> None:
-        say(text)
+        for line in text.split("\n"):
+            say(line)
 
     def _say_if_heard(self, text: str) -> None:
         with suppress(OSError):  # the terminal or the reader of a pipe may be gone, and every part has to end

@@ -610,7 +610,7 @@ def _tell_attention(run: Invocation, view: View) -> None:
     for name, question in view.open_questions.items():
         # The text not by `say`: a model may have written it, and no command in it is one to type.
         how = typed(how_to_answer(f"{view.constellation}:{name}", question))
-        print(f"  {escaped_text(question.text)}  ({escaped_text(how)})", file=sys.stderr)
+        print(f"  {escaped_text(question.text, indent=4)}  ({escaped_text(how)})", file=sys.stderr)
         if question.shown is not None:
             from starloom.cli.text.shown_text import shown_lines
             from starloom_protocol.values import parse

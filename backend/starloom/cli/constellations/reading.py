@@ -215,7 +215,7 @@ def _lines_of_task(
 ) -> list[str]:
     """Return why tasks do not move, their candidates and the way out; each fault of a tunnel (`behind`) once."""
     item = group.first
-    lines = named_in_text(group.sentence, names).splitlines()
+    lines = [named_in_text(group.sentence, names)]
     lines += [f"  {candidate['name']}: {candidate['reason']}" for candidate in item["candidates"]]
     for name in [name for name in behind if name in item["sentence"] or _is_among(name, item)]:
         told, way = behind.pop(name)

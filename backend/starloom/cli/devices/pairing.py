@@ -445,7 +445,8 @@ def tunnel_list(run: Invocation) -> None:
         told = f"{item['state']}{since}{agent}  {item.get('to', '')}  started {item.get('starts', 0)}x"
         tell(f"{item['name']:<20} {told}")
         if item["fault"]:
-            say(f"    {item['fault']}\n    the way out: {item['hint']}")
+            say(f"    {item['fault']}")
+            say(f"    the way out: {item['hint']}")
 
 
 def tunnel_remove(run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:

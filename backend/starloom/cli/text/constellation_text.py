@@ -147,7 +147,9 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     parts.extend(finding_lines(view, devices))
     parts.extend(goal_lines(view))
     for name, question in view.open_questions.items():
-        line = f"☞  {escaped_text(question.text)}  ({how_to_answer(f'{view.constellation}:{name}', question)})"
+        line = (
+            f"☞  {escaped_text(question.text, indent=4)}  ({how_to_answer(f'{view.constellation}:{name}', question)})"
+        )
         parts.append(Text(typed(line), style="magenta"))
     if head is not None and head.attention:
         parts.append(Text("needs attention: " + ", ".join(word.replace("_", " ") for word in head.attention)))
@@ -232,7 +234,7 @@ def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
             Text(f"Left out, because no cited result shows it: {escaped_text(said)}", "yellow")
             for said in answer.struck
         )
-    parts.append(Text(escaped_text(answer.sentence), style="" if answer.words else "bold"))
+    parts.append(Text(escaped_text(answer.sentence, indent=2), style="" if answer.words else "bold"))
     empty = [item for item in answer.items if _is_empty(item)]
     apart = empty if len(empty) > 1 else []
     parts.extend(_item_text(item, devices) for item in answer.items if item not in apart)
@@ -274,10 +276,10 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
             heading, f"\n  {escaped(str(value.get('name', '')))} {size_words(int(value.get('bytes', 0)))}"
         )
     if isinstance(value, str):
-        return Text.assemble(heading, "\n  " + escaped_text(value))
+        return Text.assemble(heading, "\n  " + escaped_text(value, indent=2))
     if isinstance(value, dict) and value:
         return Group(heading, *_parts(value))
-    return Text.assemble(heading, "\n  " + escaped_text(item.value))
+    return Text.assemble(heading, "\n  " + escaped_text(item.value, indent=2))
 
 
 def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
@@ -287,7 +289,7 @@ def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
             yield Text(f"  {escaped(name)}:")
             yield value_table(part)
         else:
-            said = "none" if part in ([], {}) else escaped_text(cell(part, shown_as(name)))
+            said = "none" if part in ([], {}) else escaped_text(cell(part, shown_as(name)), indent=4)
             yield Text(f"  {escaped(name)}: {said}")
 
 

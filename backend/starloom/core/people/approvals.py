@@ -36,7 +36,7 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.consent import beyond, consent_to, may_run_on, moved_names, named_devices
 from starloom.core.rights.envelope import envelope_words
 from starloom.core.rights.first_folders import first_folders
-from starloom.core.rights.reserved import is_kept_by_model
+from starloom.core.rights.reserved import is_kept_unapproved
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
@@ -222,9 +222,9 @@ def _wide(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Contai
     """Return the tasks that need approval for all that they may trash.
 
     Who may answer and starts a recipe knows what it trashes, as a person keeps it. The values of another one, and a
-    recipe that a model kept, were read by none.
+    recipe that a model or somebody without that right kept, were read by none.
     """
-    if plan.recipe is not None and is_free(by, approves=approves) and not is_kept_by_model(fleet, plan.recipe):
+    if plan.recipe is not None and is_free(by, approves=approves) and not is_kept_unapproved(fleet, plan.recipe):
         return ()
     return wide_trash([*plan.specs, *specs_by_rules(plan.rules, plan.specs)], plan.dependencies)
 
