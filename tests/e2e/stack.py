@@ -206,7 +206,7 @@ class Stack(Installation):
         for allowed in now.allowed - before.allowed:
             self.client.delete(f"/standing-approvals/{allowed}")
         for gate in self.gates.glob("*.gate"):
-            gate.unlink()  # a second try of a test would find its gates open
+            gate.unlink()  # a test in another width finds its gates closed
 
     # -- plans whose tasks end when a test says so
 
