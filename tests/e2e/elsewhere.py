@@ -14,6 +14,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.waiting import SLOWER
+
 
 @contextmanager
 def elsewhere() -> Iterator[Path]:
@@ -26,7 +28,7 @@ def elsewhere() -> Iterator[Path]:
             text = pid.read_text().strip()
             if text and psutil.pid_exists(int(text)):
                 os.kill(int(text), signal.SIGTERM)
-                psutil.Process(int(text)).wait(15)
+                psutil.Process(int(text)).wait(15 * SLOWER)
         shutil.rmtree(home, ignore_errors=True)
 
 
