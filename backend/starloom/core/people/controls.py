@@ -54,6 +54,7 @@ from starloom_protocol.vocabulary import (
     Attention,
     Code,
     ConstellationState,
+    EffectSeen,
     GroupState,
     Reason,
     TaskState,
@@ -587,8 +588,9 @@ def _being_undone(constellation: Constellation) -> Iterator[tuple[str, str]]:
 
 def may_have_run(attempt: Attempt) -> bool:
     """Tell whether an attempt may have had an effect that must not be repeated."""
-    begun = attempt.end not in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
-    return begun and attempt.repeatability not in REPEATABLE
+    if attempt.repeatability in REPEATABLE or attempt.end in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED):
+        return False
+    return attempt.end is AttemptEnd.OK or attempt.effect is not EffectSeen.NONE
 
 
 def confirmed_by_retry(constellation: Constellation, task: str) -> list[str]:
