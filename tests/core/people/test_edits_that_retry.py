@@ -11,7 +11,7 @@ from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import EditOperation, UpdateTask
 from starloom_protocol.records.entities import Choice, ForEach
 from starloom_protocol.vocabulary import Code, Need, Outcome
-from tests.builders import MAYBE, Driver, plan, task
+from tests.builders import Driver, plan, task
 from tests.core.watched import WatchedDriver
 
 
@@ -53,7 +53,7 @@ def failed(tool: str = "t.pure") -> WatchedDriver:
         if dispatch.at.task == "g.1":
             driver.result(dispatch, 1)
         else:
-            driver.result(dispatch, outcome=Outcome.ERROR, code=Code.EXIT_CODE, effect=MAYBE)
+            driver.result(dispatch, outcome=Outcome.ERROR, code=Code.EXIT_CODE)
     assert driver.shard.constellations["c1"].head.state == "failed"
     return driver
 
