@@ -360,7 +360,9 @@ def _gone(items: list[DeviceRow], device: str) -> DeviceRow:
     raise usage(f"no device that is gone is called {device}; there are: {names}", "See `starloom devices --all`.")
 
 
-def rename(run: Invocation, device: DeviceArgument, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+def rename(
+    run: Invocation, device: DeviceArgument, name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")]
+) -> None:
     """Rename a device."""
     found = resolve(run, device)
     made = run.client.patch(patch_device(found["id"]), {"name": name})
