@@ -369,9 +369,7 @@ def _is_plan(subject: str) -> bool:
 
 def list_constellations(
     run: Invocation,
-    state: Annotated[
-        str | None, typer.Option("--state", help="Only those in this state: active, failed ...")
-    ] = None,
+    state: Annotated[str | None, typer.Option("--state", help="Only those in this state: active, failed ...")] = None,
     text: Annotated[str | None, typer.Option("--q", help="Only those whose name or words contain this.")] = None,
     device: Annotated[str | None, typer.Option("--device", help="Only those that used this device.")] = None,
     of: Annotated[str | None, typer.Option("--of", help="Only those that a person of this name asked for.")] = None,
