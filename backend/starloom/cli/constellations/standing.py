@@ -76,7 +76,7 @@ def tell_accepted(run: Invocation, made: Created) -> None:
 def _standing(client: Client, made: Created) -> tuple[Standing, bool]:
     """Return a new constellation as it stands, and whether the token may read it.
 
-    It has its state, its open questions, and why its tasks do not begin. It is accepted whatever becomes of this look: where the hub cannot answer, it stands as it was made.
+    It is accepted whatever becomes of this look: where the hub cannot answer, it stands as it was made.
     """
     try:
         found = _planned(client, made["id"])
