@@ -181,8 +181,8 @@ class Driver:
         )
         return self.do(i.ResultReported(id=self.ident(), by=f"device:{sender}", device=sender, frame=frame))
 
-    def receipt(self, dispatch: SendDispatch) -> Answer:
-        frame = Receipt(at=dispatch.at, report=1)
+    def receipt(self, dispatch: SendDispatch, **fields: Any) -> Answer:
+        frame = Receipt(at=dispatch.at, report=1, **fields)
         return self.do(
             i.ReceiptReported(id=self.ident(), by=f"device:{dispatch.device}", device=dispatch.device, frame=frame)
         )

@@ -295,7 +295,7 @@ class Service:
         finally:
             client.close()
         if sample is not None:
-            self._say(f"\nWatch it live (the link signs you in once):\n  {link}\n")
+            self._say(f"\nSee it on the page (the link signs you in once):\n  {link}\n")
             told.desktop_is(desktop)
             return sample
         self._say(_welcome(self._settings, link, lan))

@@ -40,6 +40,18 @@ def test_devices_that_are_gone_are_counted_and_not_listed(stub: StubHub) -> None
     assert (" left " in lines["server"], " revoked " in lines["pixel"], "are gone" in said) == (True, True, False)
 
 
+def test_a_device_whose_agent_was_stopped_is_no_busy_one(stub: StubHub) -> None:
+    tool = {"name": "fs.list"}
+    rows = [
+        row("still", link="offline", slots=0, tools=[tool]),
+        row("lost", link="offline", slots=4, tools=[tool]),
+        row("new", link="offline", slots=0),
+    ]
+    stub.answers["GET", "/devices"] = (200, {"items": rows, "next": None})
+    lines = [line.split()[:3] for line in starloom(stub, "devices")[1].splitlines()[1:4]]
+    assert lines == [["still", "stopped", "-"], ["lost", "offline", "-"], ["new", "offline", "-"]]
+
+
 def test_a_computer_that_kept_the_hub_before_is_told(stub: StubHub) -> None:
     computers = {"d-new": True, "d-old": False, "d-toy": False, "d-here": False, "d-gone": False}
     rows: list[Any] = [

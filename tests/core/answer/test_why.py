@@ -439,7 +439,7 @@ def test_a_retry_names_the_work_that_may_not_be_repeated() -> None:
     (sent,) = driver.take()
     driver.started(sent)
     driver.control("cancel", "slow")
-    driver.receipt(sent)
+    driver.receipt(sent, effect=MAYBE)
     assert why(driver, "slow").confirm == ["slow"]
     assert why(driver, "note").actions == ["starloom retry slow c1 --confirm slow"]
     assert not driver.control("retry", "slow", confirm=["slow"]).faults

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from starloom_protocol.stream.feed import Event
 
 ParamOption = Annotated[
-    list[str] | None, typer.Option("--param", "-p", help="k=v, or k:=JSON for anything but a word.")
+    list[str] | None, typer.Option("--param", "-p", help="A value of the recipe; NAME:=JSON for anything but a word.")
 ]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end; the exit code is the result.")]
 AnywayOption = Annotated[
@@ -193,7 +193,7 @@ def submit(
     share: Annotated[
         Sharing | None, typer.Option("--share", help="Show a model no more of results than this, for this request.")
     ] = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="k=v, to find it again.")] = None,
+    label: Annotated[list[str] | None, typer.Option("--label", metavar="NAME=VALUE", help="To find it again.")] = None,
     anyway: AnywayOption = False,
 ) -> None:
     """Submit a request: words, a plan, or a recipe."""
@@ -369,7 +369,7 @@ def _is_plan(subject: str) -> bool:
 
 def list_constellations(
     run: Invocation,
-    state: Annotated[str | None, typer.Option("--state", help="Only those in this state.")] = None,
+    state: Annotated[str | None, typer.Option("--state", help="Only those in this state: active, failed ...")] = None,
     text: Annotated[str | None, typer.Option("--q", help="Only those whose name or words contain this.")] = None,
     device: Annotated[str | None, typer.Option("--device", help="Only those that used this device.")] = None,
     of: Annotated[str | None, typer.Option("--of", help="Only those that a person of this name asked for.")] = None,

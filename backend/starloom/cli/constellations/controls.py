@@ -401,7 +401,7 @@ def priority(
     run: Invocation,
     identity: Annotated[str, typer.Argument(metavar="ID", help="The constellation's id.")],
     priority: Annotated[
-        Priority, typer.Argument(metavar="low|normal|high", help="Before or after your other constellations.")
+        Priority, typer.Argument(metavar="PRIORITY", help="low, normal or high: after or before your others.")
     ],
     reason: ReasonOption = "",
 ) -> None:

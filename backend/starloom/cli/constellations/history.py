@@ -225,7 +225,11 @@ def _print_replay(chosen: str, found: Replayed) -> None:
     )
 
 
-def blame(run: Invocation, task: Annotated[str, typer.Argument(metavar="TASK")], identity: IdArgument = None) -> None:
+def blame(
+    run: Invocation,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="A task's id.")],
+    identity: IdArgument = None,
+) -> None:
     """List the versions of the plan that made a task and its dependencies as they are: who, when, why."""
     chosen = run.newest(identity)
     found = run.client.get(get_constellation_blame(chosen, task=task))

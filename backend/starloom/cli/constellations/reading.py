@@ -322,8 +322,8 @@ def report(
 
 def diff(
     run: Invocation,
-    first: Annotated[int, typer.Argument(metavar="V1")],
-    second: Annotated[int, typer.Argument(metavar="V2")],
+    first: Annotated[int, typer.Argument(metavar="V1", help="The earlier version.")],
+    second: Annotated[int, typer.Argument(metavar="V2", help="The later one.")],
     identity: IdArgument = None,
 ) -> None:
     """Show the changes between two versions of a plan, their authors and reasons."""

@@ -85,6 +85,8 @@ def _link(item: DeviceState) -> str:
         return "left" if item["left"] else "revoked"
     if item["link"] == DeviceLink.OFFLINE and item.get("refused"):
         return "refused"
+    if item["link"] == DeviceLink.OFFLINE and item["tools"] and not item["slots"]:
+        return "stopped"  # its agent took its slots back before it ended
     asleep = item["link"] == DeviceLink.SUSPENDED or (item["os"] == TAB_OS and item["link"] != DeviceLink.ONLINE)
     return "asleep" if asleep else str(item["link"])
 
@@ -114,7 +116,8 @@ def _print_devices(items: list[DeviceRow], computers: dict[str, bool]) -> None:
         link += ", disk full" if link == "online" and _full_disk(item) is not None else ""
         link += ", no new work" if link == "online" and no_work_words(item["condition"]) else ""
         count = str(len(item["tools"]))
-        table.add_row(item["name"] + chip, link, item["load"], item["os"], item["profile"], count, item["id"])
+        load = item["load"] if item["link"] == DeviceLink.ONLINE else "-"
+        table.add_row(item["name"] + chip, link, load, item["os"], item["profile"], count, item["id"])
     console().print(Fitted(table, spared=("id", "tools", "os", "profile")))
     for item in items:
         for line in kept_before_lines(item, computers):
@@ -360,7 +363,9 @@ def _gone(items: list[DeviceRow], device: str) -> DeviceRow:
     raise usage(f"no device that is gone is called {device}; there are: {names}", "See `starloom devices --all`.")
 
 
-def rename(run: Invocation, device: DeviceArgument, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+def rename(
+    run: Invocation, device: DeviceArgument, name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")]
+) -> None:
     """Rename a device."""
     found = resolve(run, device)
     made = run.client.patch(patch_device(found["id"]), {"name": name})

@@ -449,7 +449,9 @@ def tunnel_list(run: Invocation) -> None:
             say(f"    the way out: {item['hint']}")
 
 
-def tunnel_remove(run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+def tunnel_remove(
+    run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME", help="As `starloom tunnel ls` lists it.")]
+) -> None:
     """Remove a tunnel; the device stays in the fleet, out of reach."""
     from starloom.host.servers import tunnels
 

@@ -54,12 +54,15 @@ from starloom_protocol.vocabulary import (
     Attention,
     Code,
     ConstellationState,
+    EffectSeen,
     GroupState,
     Reason,
     TaskState,
 )
 
 _AGENTS = "agent."
+_STOPPED = frozenset({AttemptEnd.REVOKED, AttemptEnd.TIMEOUT})
+"""Ends by which a device reports whether a call had reached the point from which it may change something."""
 DEADLINE = "deadline"
 """The `cancelled_by` of a constellation that its deadline ended."""
 _STATE = ConstellationState
@@ -588,8 +591,9 @@ def _being_undone(constellation: Constellation) -> Iterator[tuple[str, str]]:
 
 def may_have_run(attempt: Attempt) -> bool:
     """Tell whether an attempt may have had an effect that must not be repeated."""
-    begun = attempt.end not in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
-    return begun and attempt.repeatability not in REPEATABLE
+    if attempt.repeatability in REPEATABLE or attempt.end in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED):
+        return False
+    return attempt.end not in _STOPPED or attempt.effect is not EffectSeen.NONE
 
 
 def confirmed_by_retry(constellation: Constellation, task: str) -> list[str]:

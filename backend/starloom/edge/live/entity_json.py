@@ -479,7 +479,7 @@ def _load(device: Device, offer: Offer | None, running: int) -> str:
         return "quarantined"
     if device.draining:
         return "draining"
-    return "busy" if offer is not None and running >= offer.slots else "free"
+    return "busy" if offer is not None and running >= max(offer.slots, 1) else "free"
 
 
 def tools_shape(offer: Offer | None) -> list[ToolRow]:
