@@ -6756,6 +6756,8 @@ export interface components {
          */
         WhyAll: {
             attention: components["schemas"]["AttentionRow"][];
+            /** @description The tasks that brought files to failed ones: retry-from of these reads them again. */
+            brought_by?: string[];
             items: components["schemas"]["WhyRow"][];
             more: number;
             /** @description All its open questions, the oldest first. */

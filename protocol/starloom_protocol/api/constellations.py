@@ -367,6 +367,8 @@ class WhyAll(TypedDict):
     questions: list[AskedRow]
     """All its open questions, the oldest first."""
     items: list[WhyRow]
+    brought_by: NotRequired[list[str]]
+    """The tasks that brought files to failed ones: retry-from of these reads them again."""
     more: int
 
 

@@ -168,7 +168,7 @@ def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], actions: l
     ("outcome", "code", "actions"),
     [
         (Outcome.REFUSED, Code.POLICY_REFUSED, ["retry"]),
-        (Outcome.ERROR, Code.FILE_NOT_FOUND, ["retry", "starloom edit c1 --editor --retry a"]),
+        (Outcome.ERROR, Code.FILE_NOT_FOUND, ["starloom edit c1 --editor --retry a", "retry"]),
         (Outcome.REFUSED, Code.TOOL_UNAVAILABLE, ["retry"]),
         (Outcome.ERROR, Code.EXIT_CODE, ["retry", "mark"]),
     ],
@@ -588,7 +588,7 @@ def test_a_failed_task_whose_file_was_brought_names_where_it_is_read_again() -> 
     assert found.sentence.startswith("parse (buoy-98.csv) failed: the program ended with 1: KeyError: 'depth'. ")
     assert f"Its file was read from pi at {at}, and a retry gets that again" in found.sentence
     assert found.actions[:2] == ["retry", "starloom retry-from send c1"]
-    assert found.brought_by == ["send"]
+    assert found.brought_by == explain_all(driver.shard, "c1", {})["brought_by"] == ["send"]
     made = driver.shard.constellations["c1"]
     told = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
     assert "First cause: parse (buoy-98.csv) - the program ended with 1: KeyError: 'depth'" in told

@@ -478,7 +478,7 @@ def _held(run: Invocation, view: View) -> list[str]:
         return []
     reasons: dict[str, Reason] = {}
     found = run.client.get(get_constellation_why(view.constellation))
-    sentences = list(filter(None, [found.get("waits")]))
+    sentences = [str(waits)] if (waits := found.get("waits")) else []
     for item in explained(found):
         task, reason = item["task"], item["reason"]
         if task is None or reason is None or item["state"] != TaskState.READY:

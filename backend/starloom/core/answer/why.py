@@ -742,7 +742,8 @@ def _failed(
     ways[1:1] = again
     can_retry = "retry" in controls.possible(constellation, task)
     if record.code is Code.FILE_NOT_FOUND and can_retry and constellation.specs[task].group is None:
-        ways.insert(1, f"starloom edit {constellation.name} --editor --retry {quote(task)}")
+        # A retry of the same path helps only somebody who has put the file there.
+        ways.insert(0, f"starloom edit {constellation.name} --editor --retry {quote(task)}")
     if record.code is Code.TIMED_OUT and can_retry:
         longer_s = 2 * constellation.specs[task].timeouts.start_to_close_s
         ways.insert(0, f"{controls.retry_line(constellation, task)} --timeout {longer_s}s")

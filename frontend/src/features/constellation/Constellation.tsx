@@ -44,7 +44,7 @@ function Screen({ head, model, place }: { head: Head; model: StreamModel; place:
   const run = useRun(head, model, place, versions);
   const stops = useStops(run);
   useFeedPast(place.id, model, run.lens === "graph" || place.task !== null);
-  const { buttons, dialogs, keys, entries } = useDeeds(run, place, versions);
+  const { buttons, dialogs, keys, entries } = useDeeds(run, place, versions, stops?.brought_by ?? []);
   const [menu, setMenu] = useState<{ task: string; at: { x: number; y: number } } | null>(null);
   const onMenu = useCallback<OpenMenu>((of, at) => setMenu({ task: of, at }), []);
   const printing = usePrinting();

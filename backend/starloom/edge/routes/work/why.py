@@ -13,7 +13,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from starloom.core.answer import story
+from starloom.core.answer import brought_files, story
 from starloom.core.answer.open_questions import OpenQuestion, open_questions
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement import off_devices
@@ -22,7 +22,7 @@ from starloom.core.placement.selection import is_named
 from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues import queueable
-from starloom.core.state.tasks.roles import called
+from starloom.core.state.tasks.roles import called, has_successor
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.fleet.browser_agent import open_again
@@ -166,8 +166,15 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
         "attention": [{"reason": reason, "sentence": _attention(shard, found, reason)} for reason in head.attention],
         "questions": [_asked(constellation, question) for question in open_questions(found)],
         "items": items,
+        "brought_by": _brought_by(found),
         "more": left_out,
     }
+
+
+def _brought_by(found: Constellation) -> list[str]:
+    """Return the tasks that brought files to failed ones, and can read these again."""
+    failed = (task for task in story.failed_first(found) if not has_successor(found, task))
+    return list(dict.fromkeys(one.task for task in failed for one in brought_files.to_read_again(found, task)))
 
 
 def _failures(shard: Shard, constellation: str) -> list[WhyRow]:

@@ -8,14 +8,14 @@ import type { Reason, WhyAll, WhyRow } from "../../../model/types.ts";
 import type { Run } from "./useRun.ts";
 
 /**
- * What the hub says about the tasks that stand still, read while their constellation asks for attention or none of
- * its tasks is at work. No event has
+ * What the hub says about the tasks that stand still, read while their constellation asks for attention, none of
+ * its tasks is at work, or one has failed. No event has
  * the reason of a task that no device may take, so the board is given it here: the page decides nothing about devices.
  */
-export function useStops({ head, model, fleet, idle }: Run): WhyAll | null {
+export function useStops({ head, model, fleet, idle, failed }: Run): WhyAll | null {
   const { hub } = useWorkspace();
   const attention = head.attention ?? [];
-  const key = attention.length || idle ? `stuck/${head.id}/${attention.join()}` : null;
+  const key = attention.length || idle || failed.length ? `stuck/${head.id}/${attention.join()}` : null;
   const why = useResource(key, (signal) => hub.whyAll(head.id, signal), ["constellations", "tasks", "devices"], 2000);
   const found = key === null ? null : why.value;
   useEffect(() => boardOf(model, fleet).join(reasonsOf(found?.items ?? [])), [found, model, fleet]);

@@ -1,7 +1,7 @@
 /** The retry of what failed is named as people name the task. */
 import { expect, it, vi } from "vitest";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
-import { retryFailed } from "./whole.ts";
+import { readAgain, retryFailed } from "./whole.ts";
 
 type Args = Parameters<typeof retryFailed>;
 const HUB = { taskControl: async () => undefined } as unknown as Args[0];
@@ -26,4 +26,15 @@ it("asks the hub once, however many failed", async () => {
     failed.map(({ id }) => id),
     ["read.1"],
   );
+});
+
+it("reads the files of what failed again from each task that brought them", async () => {
+  const taskControl = vi.fn(async () => undefined);
+  const hub = { taskControl } as unknown as Args[0];
+  expect(readAgain(hub, HEAD, [])).toBeNull();
+  await readAgain(hub, HEAD, ["send.1", "send.2"])?.run(["send.2"]);
+  expect(taskControl.mock.calls).toEqual([
+    ["c-1", "send.1", "retry-from", { confirm: ["send.2"] }],
+    ["c-1", "send.2", "retry-from", { confirm: ["send.2"] }],
+  ]);
 });

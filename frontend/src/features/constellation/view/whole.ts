@@ -1,6 +1,8 @@
-/** The retry of each failure of a constellation at once. */
-import type { taskActions } from "../../../app/actions/actions.ts";
+/** The retries of each failure of a constellation at once: with the files that it had, or with these read again. */
+import type { Action, taskActions } from "../../../app/actions/actions.ts";
+import type { Hub } from "../../../link/endpoints.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
+import type { Head } from "../../../model/types.ts";
 
 export function retryFailed(
   hub: Parameters<typeof taskActions>[0],
@@ -20,5 +22,20 @@ export function retryFailed(
         failed.map(({ id }) => id),
         confirm,
       ),
+  };
+}
+
+/** Retries from the tasks that brought files to what failed, so that it gets these as they are now. */
+export function readAgain(hub: Hub, constellation: Pick<Head, "id">, broughtBy: readonly string[]): Action | null {
+  if (broughtBy.length === 0) return null;
+  return {
+    id: "retry-from",
+    label: "Read the files again",
+    why: null,
+    said: "The files are read again, and what failed with them is tried again.",
+    run: async (confirm?: string[]) => {
+      for (const task of broughtBy)
+        await hub.taskControl(constellation.id, task, "retry-from", confirm?.length ? { confirm } : {});
+    },
   };
 }
