@@ -1,5 +1,6 @@
 /** The retry of what failed is named as people name the task. */
 import { expect, it, vi } from "vitest";
+import { Problem } from "../../../link/rest.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
 import { readAgain, retryFailed } from "./whole.ts";
 
@@ -28,13 +29,19 @@ it("asks the hub once, however many failed", async () => {
   );
 });
 
-it("reads the files of what failed again from each task that brought them", async () => {
-  const taskControl = vi.fn(async () => undefined);
+it("reads the files of what failed again, and asks once for all that would run twice", async () => {
+  const taskControl = vi.fn(async (_id: string, task: string, _action: string, body: { confirm?: string[] }) => {
+    if (task !== "send.1" && !body.confirm) throw new Problem(409, { repeats: [`${task}-run`] });
+  });
   const hub = { taskControl } as unknown as Args[0];
   expect(readAgain(hub, HEAD, [])).toBeNull();
-  await readAgain(hub, HEAD, ["send.1", "send.2"])?.run(["send.2"]);
+  const action = readAgain(hub, HEAD, ["send.1", "send.2", "send.3"]);
+  const asked = await action?.run().catch((error: Problem) => error.more.repeats);
+  expect(asked).toEqual(["send.2-run", "send.3-run"]);
+  taskControl.mockClear();
+  await action?.run(asked as string[]);
   expect(taskControl.mock.calls).toEqual([
-    ["c-1", "send.1", "retry-from", { confirm: ["send.2"] }],
-    ["c-1", "send.2", "retry-from", { confirm: ["send.2"] }],
+    ["c-1", "send.2", "retry-from", { confirm: ["send.2-run"] }],
+    ["c-1", "send.3", "retry-from", { confirm: ["send.3-run"] }],
   ]);
 });
