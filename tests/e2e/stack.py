@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starloom.host.agents import LocalAgent, computer_name, join
+from starloom.host.agents import LocalAgent, join
 from starloom.host.ports import free_port
 from starloom.lab.sample.facts import Places, words_for
+from starloom.process.computers import computer_name
 from starloom_protocol.vocabulary import Profile
 from tests.installation import Installation, end_process, kill
 from tests.waiting import SLOWER, until

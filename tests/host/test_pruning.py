@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from starloom.client.problems import Problem
-from starloom.host.agents import computer_name
+from starloom.process.computers import computer_name
 from tests.installation import Installation
 from tests.waiting import SLOWER, until
 

@@ -126,13 +126,16 @@ class View:
 
     def shown(self, task: str) -> Presentation:
         """Return the word, shape and tone of a task."""
+        from starloom.client.terminal.style import clock  # what only reads a view loads no terminal
+
         record = self.record(f"task/{task}", TaskRecord)
         if record is None:
             return presentation(TaskState.WAITING)
         reason = record.reason
         if reason is None and record.state is TaskState.READY:
             reason = self._joined.get(task)
-        return presentation(record.state, reason, attempt=record.attempt, checked=record.checked)
+        until = clock(record.not_before_ms)
+        return presentation(record.state, reason, attempt=record.attempt, checked=record.checked, until=until)
 
     def join(self, reasons: Mapping[str, Reason]) -> None:
         """Take the reasons of ready tasks that the hub joins from its fleet; no event has them."""
@@ -142,6 +145,12 @@ class View:
     def starves(self) -> bool:
         """Tell whether ready tasks wait that no device can take until a person has done something."""
         return self.head is not None and not ABOUT_DEVICES.isdisjoint(self.head.attention)
+
+    @property
+    def stands(self) -> bool:
+        """Tell whether a task could begin and none is at work: it waits for something."""
+        states = {task.state for task in self.tasks.values()}
+        return not self.final and TaskState.READY in states and states.isdisjoint(_MOVES_BY_ITSELF)
 
     def needs_person(self) -> bool:
         """Return whether it asks for attention and no task of it can move without a person."""

@@ -41,12 +41,13 @@ from starloom.client.rest import Client
 from starloom.client.routes import get_devices, get_lan, post_sign_in_links
 from starloom.client.terminal.typed import in_this_folder, say
 from starloom.host import ports
-from starloom.host.agents import LocalAgent, computer_name, join
+from starloom.host.agents import LocalAgent, join
 from starloom.host.former_port import former_port, note
 from starloom.host.processes import Child, Program, log_tail
 from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import HubLook, Keeper
 from starloom.jobs.broker import broker_url_of
+from starloom.process.computers import computer_name
 from starloom.process.private_files import write_private
 from starloom.process.settings import PORT_FILE, Settings, SettingsInvalid, load, port_in
 from starloom.store.faults import full, has_no_room, is_short

@@ -2985,6 +2985,8 @@ export interface components {
             former_names: string[];
             grants: string[];
             health: components["schemas"]["HealthRow"];
+            /** @enum {unknown} */
+            hub_computer: "" | "former" | "own";
             id: string;
             joined_at: string | null;
             labels: string[];
@@ -3036,6 +3038,8 @@ export interface components {
             former_names: string[];
             grants: string[];
             health: components["schemas"]["HealthRow"];
+            /** @enum {unknown} */
+            hub_computer: "" | "former" | "own";
             id: string;
             joined_at: string | null;
             labels: string[];
@@ -5860,6 +5864,8 @@ export interface components {
             approves: boolean;
             csrf?: string;
             expires_at: string | null;
+            /** @description The device that is the hub's own computer. */
+            hub_device: string | null;
             lab: boolean;
             means: string;
             now: string | null;
@@ -6748,16 +6754,20 @@ export interface components {
          * WhyAll
          * @description The explanations of a constellation; `more` counts the tasks of which no item tells.
          *
-         *     `sentence` says how far the whole is; empty where an item explains the whole.
+         *     `sentence` says how far the whole is; empty where an item explains the whole. `waits` says for whom, for which
+         *     device and until when it waits; empty where nothing of it waits for that.
          */
         WhyAll: {
             attention: components["schemas"]["AttentionRow"][];
+            /** @description The tasks that brought files to failed ones: retry-from of these reads them again. */
+            brought_by?: string[];
             items: components["schemas"]["WhyRow"][];
             more: number;
             /** @description All its open questions, the oldest first. */
             questions: components["schemas"]["AskedRow"][];
             sentence?: string;
             state: components["schemas"]["ConstellationState"];
+            waits?: string;
         };
         /**
          * WhyRow

@@ -470,14 +470,16 @@ def show(
 
 
 def _held(run: Invocation, view: View) -> list[str]:
-    """Join the reasons of ready tasks to the view; return a sentence for each that no device can take."""
+    """Join the reasons of ready tasks to the view; return for whom it waits, and each task that no device can take."""
+    from starloom.client.terminal.style import own_times
     from starloom.client.view import ABOUT_DEVICES
 
-    if not view.starves:
+    if not view.starves and not view.stands:
         return []
     reasons: dict[str, Reason] = {}
-    sentences: list[str] = []
-    for item in explained(run.client.get(get_constellation_why(view.constellation))):
+    found = run.client.get(get_constellation_why(view.constellation))
+    sentences = [str(waits)] if (waits := found.get("waits")) else []
+    for item in explained(found):
         task, reason = item["task"], item["reason"]
         if task is None or reason is None or item["state"] != TaskState.READY:
             continue
@@ -485,7 +487,7 @@ def _held(run: Invocation, view: View) -> list[str]:
         if str(reason) in ABOUT_DEVICES and item["sentence"] not in sentences:
             sentences.append(item["sentence"])
     view.join(reasons)
-    return sentences
+    return [own_times(sentence) for sentence in sentences]
 
 
 def _bounds_a_model(view: View) -> bool:

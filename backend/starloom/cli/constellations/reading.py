@@ -190,7 +190,7 @@ def _tell_whole(
     found: WhyAll, chosen: str, names: dict[str, str], behind: dict[str, tuple[str, str]], *, every: bool
 ) -> None:
     """Print the sentence of a constellation, then why its tasks do not move, then its questions."""
-    told = [found.get("sentence") or ""]
+    told = [" ".join(filter(None, [found.get("sentence"), found.get("waits")]))]
     told += [attention["sentence"] for attention in found["attention"] if attention["reason"] in _OF_THE_WHOLE]
     each = (AlikeTasks(item, unnamed=item.get("alike", 0)) for item in found["items"])
     groups = list(each) if every else alike(found["items"])
@@ -206,8 +206,10 @@ def _tell_whole(
 
 
 def _tell(lines: Sequence[str]) -> None:
+    from starloom.client.terminal.style import own_times
+
     for line in lines:
-        say(line)
+        say(own_times(line))
 
 
 def _lines_of_task(

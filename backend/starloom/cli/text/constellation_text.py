@@ -350,7 +350,10 @@ class Changes:
         place = record.device if record.device and not name.endswith(f".{record.device}") else None
         on = f" on {self._devices.get(place, place)}" if place else ""
         by = self._markers.get(name, "")
-        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked, by=by)
+        until = clock(record.not_before_ms)
+        shown = presentation(
+            record.state, record.reason, attempt=record.attempt, checked=record.checked, by=by, until=until
+        )
         return shown.word + on
 
 

@@ -32,6 +32,7 @@ from starloom.edge.web.admission import caller_of, cookie_of
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
+from starloom.process.computers import computers_of
 from starloom.process.program import NAME
 from starloom_protocol.api.people import (
     Holder,
@@ -193,6 +194,7 @@ class Sessions:
         """Return who asks; a page also gets its CSRF token again."""
         caller = caller_of(request)
         token = self._hub.access.tokens[caller.token]
+        computers = computers_of(self._hub.settings.home)
         found: SessionRow = {
             "principal": {"id": caller.principal, "kind": caller.kind, "name": caller.name},
             "role": caller.role,
@@ -204,6 +206,7 @@ class Sessions:
             "expires_at": entity_json.iso(token.expires_ms),
             "now": entity_json.iso(self._hub.now_ms()),
             "lab": self._hub.settings.lab,
+            "hub_device": next((device for device, kept in computers.items() if kept == "own"), None),
             # It has the paths of the hub's computer, and often a person's name. Only its owner starts that program.
             "program": self._hub.program if caller.role is Role.OWNER else NAME,
         }
