@@ -46,11 +46,9 @@ check: ## format, lint, types, import rules, generated files, types and lint of 
 
 gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom_agent.owner.tool_pages --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tools/results.json
-	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m tests.edge.contract
 	@$(HERE) -m tests.client.generated
-	@$(PYTHON) scripts/environment.py --dev --page
-	@npm --prefix frontend run -s gen
+	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m tests.arch.states
 	@$(HERE) -m starloom_agent.owner.tool_pages --table > docs/.tools.part && mv docs/.tools.part docs/tools.md
 	@$(HERE) -m tests.planner.prompts

@@ -26,6 +26,7 @@ OF_PYTHON = {
     "lint": [str(BIN / "ruff"), "check", *FOLDERS],
     "import_rules": [str(BIN / "lint-imports")],
     "generated_types": [sys.executable, "-m", "starloom_protocol.export", "--check"],
+    "generated_clients": [sys.executable, "-m", "tests.client.generated", "--check"],
     "generated_recipes": [sys.executable, "-m", "starloom.planner.recipes.pages", "--check"],
 }
 

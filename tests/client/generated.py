@@ -1,7 +1,8 @@
-"""The routes of the contract as a client calls them, with the types of their answers: two modules made from it.
+"""The routes of the contract as the clients call them, with the types of their answers: three modules made from it.
 
 `python -m tests.client.generated` writes them (`make gen`). The type of an answer is that of `starloom_protocol.api`.
 An answer that holds a record of the hub, which is no dictionary there, gets a shape of its own: the record as JSON.
+`tests.client.page` makes the module of the page.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import pkgutil
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, is_typeddict
 
 from starloom_protocol import api
-from tests.arch.checkout import ROOT
+from tests.arch.checkout import ROOT, files, named
+from tests.client import page
 from tests.edge.contract import contract
 
 API = "/api/v1"
@@ -35,9 +37,10 @@ REFERENCE = "#/components/schemas/"
 JSON = "Json"
 """The end of the name of a shape that stands for a record."""
 
-ROUTES_HEAD = '''"""The routes of the REST API as calls: one function a route, with the type of its answer.
+ROUTES_HEAD = '''"""The routes of the REST API that a program calls: one function a route, with the type of its answer.
 
-Generated from protocol/schema/openapi.json by `make gen`; change the routes of the hub instead. Sends nothing.
+Generated from protocol/schema/openapi.json by `make gen`. To have one more, write its call first: the verb and the
+nouns of its path. Sends nothing.
 """
 
 from __future__ import annotations
@@ -94,6 +97,12 @@ class Contract:
                 if verb in operations and path.startswith(API) and self.answer(operations[verb]):
                     yield verb, path.removeprefix(API), operations[verb]
 
+    def called(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Yield those operations whose function is named in the sources of the hub's own programs."""
+        texts = (path.read_text(encoding="utf-8") for path in files(".py", under="backend/starloom") if path != ROUTES)
+        names = {name for text in texts for name in re.findall(rf"\b(?:{'|'.join(VERBS)})_\w+", text)}
+        return (found for found in self.operations() if name_of(found[0], found[1]) in names)
+
     def answer(self, operation: dict[str, Any]) -> str:
         """Return the type of an answer, empty for a route that answers with bytes."""
         code, said = next((code, said) for code, said in operation["responses"].items() if code.startswith("2"))
@@ -133,7 +142,7 @@ class Contract:
         """Return the names of the answers that are or hold records."""
         answers = [
             name
-            for _, _, operation in self.operations()
+            for _, _, operation in self.called()
             for code, said in operation["responses"].items()
             if code.startswith("2")
             for name in _references(said)
@@ -227,13 +236,14 @@ def texts() -> dict[Path, str]:
     """Return the text of each generated module."""
     read = Contract(contract())
     records = read.records()
-    functions = "\n\n".join([PART, *(route(read, *found) for found in read.operations())])
+    functions = "\n\n".join([PART, *(route(read, *found) for found in read.called())])
     shapes = "\n\n".join(read.shape(name) for name in records)
     here = {name + JSON: "starloom.client.answers" for name in records}
     head = ROUTES_HEAD + imports(functions, read.declared | here)
     below = imports(shapes, read.declared)
     return {
         ROUTES: _formatted(ROUTES, f"{head}\n\n{functions}"),
+        page.FILE: page.text(contract(), page.sources()),
         ANSWERS: _formatted(ANSWERS, f"{ANSWERS_HEAD}{below.replace('    ', '')}\n\n{shapes}"),
     }
 
@@ -246,6 +256,16 @@ def _formatted(path: Path, text: str) -> str:
     return text
 
 
+def main(arguments: Sequence[str]) -> int:
+    """Write the files that are stale, or only name them and exit with 1."""
+    stale = {path: text for path, text in texts().items() if path.read_text(encoding="utf-8") != text}
+    for path, text in stale.items():
+        if "--check" in arguments:
+            print(f"{named(path)} is stale: run `make gen`", file=sys.stderr)
+        else:
+            path.write_text(text, encoding="utf-8")
+    return 1 if stale and "--check" in arguments else 0
+
+
 if __name__ == "__main__":
-    for path, text in texts().items():
-        path.write_text(text, encoding="utf-8")
+    sys.exit(main(sys.argv[1:]))

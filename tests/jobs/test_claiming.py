@@ -10,7 +10,7 @@ import pytest
 from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.jobs import claiming
 from starloom.jobs.claiming import Answered, Claim, NotOurs, WorkerJob, ask
-from starloom.store.port import Unavailable
+from starloom.store.port import JobReads, Unavailable
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import Code
 from tests.store.memory import MemoryStore
@@ -133,7 +133,7 @@ class Behind(MemoryStore):
         return (7 if len(self.asked) > self._back_after else 4), {"head": b"{}"}
 
 
-async def claimed_at(seq: int, reads: Behind) -> claiming.JobReads:
+async def claimed_at(seq: int, reads: Behind) -> JobReads:
     mine = claim(FakeInbox(lambda _item, _n: Answered(value={"claimed": True, "seq": seq})), reads=reads)
     await mine.take()
     return mine.claimed().reads

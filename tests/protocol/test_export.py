@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import runpy
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 from msgspec import inspect
 
-from starloom_protocol import export
+from starloom_protocol import export, vocabulary
 from starloom_protocol.records import entities
+from starloom_protocol.text import presentation
 from starloom_protocol.text.field_docs import field_docs
 
 ROOT = Path(__file__).parents[2]
@@ -40,20 +42,40 @@ def test_the_module_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert caught.value.code == 0
 
 
-def test_typescript_has_every_name_once() -> None:
-    text = export.typescript()
+def test_the_page_has_each_name_that_it_imports_once() -> None:
+    text = export.typescript(ROOT, export.TYPESCRIPT)
     names = [line.split()[2].rstrip(":") for line in text.splitlines() if line.startswith("export ")]
     assert len(names) == len(set(names))
-    assert {item.__name__ for item in [*export.structs(), *export.enums()]} <= set(names)
-    assert '  t: "dispatch";' in text
+    assert {"TaskSpec", "Selector", "Code", "CODES", "CONTROLS"} <= export.imported(ROOT / export.TYPESCRIPT)
+    assert export.imported(ROOT / export.TYPESCRIPT) <= set(names)
     assert "  value?: string | null;" in text
 
 
+def test_a_page_has_what_it_imports_and_what_that_is_made_of(tmp_path: Path) -> None:
+    place = Path("page/src/generated/protocol.ts")
+    (tmp_path / place).parent.mkdir(parents=True)
+    (tmp_path / "page/src/a.ts").write_text('import type { LeaseRef } from "./generated/protocol.ts";')
+    (tmp_path / "page/src/b.tsx").write_text('import {\n  CODES,\n  type Renew,\n} from "./generated/protocol.ts";')
+    (tmp_path / "page/src/c.ts").write_text('import type { Dispatch } from "./other.ts";')
+    text = export.typescript(tmp_path, place)
+    assert _exported(text) == {"Code", "CodeClass", "CodeInfo", "CODES", "LeaseRef", "Renew"}
+    assert '  t: "renew";' in text
+
+
 def test_the_browser_agent_has_the_frames_alone() -> None:
-    text = export.tab_typescript()
+    text = export.typescript(ROOT, export.TAB / "protocol.ts")
     assert {"AgentFrame", "HubFrame", "ReportFrame", "Dispatch", "LeaseRef", "Code", "SESSION_TABLE"} <= _exported(text)
     assert not {"Entity", "TaskSpec", "EventKind", "LiveFrame", "PRESENTATION"} & _exported(text)
-    assert _exported(text) < _exported(export.typescript())
+
+
+def test_the_rows_of_presentation_say_how_every_state_is_shown() -> None:
+    """What a row leaves out is read as the page reads it: without the check, then without the reason."""
+    rows = {(row["state"], row["reason"], row["checked"]): row for row in export.presentation_rows()}
+    for state, reason, checked in product(vocabulary.TaskState, [None, *vocabulary.Reason], (False, True)):
+        keys = ((state, reason, checked), (state, reason, False), (state, None, checked), (state, None, False))
+        row = next(rows[key] for key in keys if key in rows)
+        shown = presentation.presentation(state, reason, checked=checked)
+        assert (row["word"], row["glyph"], row["tone"]) == (shown.word, shown.glyph, shown.tone)
 
 
 def _exported(text: str) -> set[str]:
@@ -77,6 +99,7 @@ def test_types_of_typescript() -> None:
 
 def test_the_words_of_a_field_stand_above_it_on_the_page() -> None:
     assert field_docs(entities.Job)["calls"] == "The number of calls of a model that it made."
-    assert "  /** The number of calls of a model that it made. */\n  calls?: number;\n" in export.typescript()
+    text = export.typescript(ROOT, export.TYPESCRIPT)
+    assert "  /** The number of calls of a model that it made. */\n  calls?: number;\n" in text
     calls = export.json_schema()["$defs"]["Job"]["properties"]["calls"]
     assert calls == {"default": 0, "description": "The number of calls of a model that it made.", "type": "integer"}

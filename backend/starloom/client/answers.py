@@ -52,14 +52,6 @@ class DeviceVitalsJson(TypedDict):
     lines: dict[str, list[int | None]]
 
 
-class DeviceWorkJson(TypedDict):
-    """How many constellations that were asked for since a moment had work on a device, by their state now."""
-
-    constellations: dict[str, int]
-    device: str
-    failed_here: NotRequired[int]
-
-
 class FaultJson(TypedDict):
     """One fault: a code, a sentence, the place, the remedy."""
 

@@ -1,6 +1,7 @@
-"""The routes of the REST API as calls: one function a route, with the type of its answer.
+"""The routes of the REST API that a program calls: one function a route, with the type of its answer.
 
-Generated from protocol/schema/openapi.json by `make gen`; change the routes of the hub instead. Sends nothing.
+Generated from protocol/schema/openapi.json by `make gen`. To have one more, write its call first: the verb and the
+nouns of its path. Sends nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from starloom.client.calls import Delete, Empty, Get, Patch, Post, Put
 
 if TYPE_CHECKING:
     from starloom.client.answers import (
-        DeviceWorkJson,
         NamedQuestionRowJson,
         RecipeTrendJson,
         ResultJson,
@@ -26,15 +26,12 @@ if TYPE_CHECKING:
     )
     from starloom_protocol.api.approvals import ChangingCalls, GivenAnswer, Revoked, StandingRow
     from starloom_protocol.api.constellations import (
-        Closed,
         Comparison,
         ConstellationRow,
         Controlled,
-        DraftRow,
         Edited,
         Stop,
         Stopped,
-        VersionRow,
         WhyAll,
         WhyRow,
     )
@@ -48,30 +45,16 @@ if TYPE_CHECKING:
         Enrollments,
         NewEnrollment,
     )
-    from starloom_protocol.api.history import (
-        ActivityRow,
-        BlameRow,
-        ChainCheck,
-        EventPage,
-        Forked,
-        Output,
-        Replayed,
-        Undone,
-        Uploaded,
-    )
-    from starloom_protocol.api.lab import FaultAfter, FaultRow, Faults, FaultWhole, Noted, Orders, RunRow, ScenarioRow
-    from starloom_protocol.api.models import FirstPrompt, ModelReply, ModelState
+    from starloom_protocol.api.history import ActivityRow, BlameRow, ChainCheck, Forked, Output, Replayed, Undone
+    from starloom_protocol.api.lab import FaultAfter, FaultRow, Noted, Orders
+    from starloom_protocol.api.models import ModelState
     from starloom_protocol.api.people import (
         IssuedToken,
-        LinkTerms,
-        LiveTicket,
         RevokedToken,
         RoleRow,
         SecretRow,
         SessionRow,
         SetSecret,
-        SignedIn,
-        SignedOut,
         SignInLink,
         TokenRow,
     )
@@ -86,7 +69,7 @@ if TYPE_CHECKING:
         RecipeWhole,
     )
     from starloom_protocol.api.schedules import RemovedSchedule, SchedulePreview
-    from starloom_protocol.api.service import HubDisk, Items, LanRow
+    from starloom_protocol.api.service import Items, LanRow
 
 
 def _part(given: object) -> str:
@@ -112,10 +95,6 @@ def get_approval_calls(approval: str) -> Get[ChangingCalls]:
 
 def post_approval_deny(approval: str) -> Post[GivenAnswer]:
     return Post(f"/approvals/{_part(approval)}/deny")
-
-
-def post_artifacts() -> Post[Uploaded]:
-    return Post("/artifacts")
 
 
 def get_asks() -> Get[Items[AskRow]]:
@@ -210,22 +189,8 @@ def get_constellation_diff(constellation: str, *, from_: int, to: int) -> Get[Co
     return Get(f"/constellations/{_part(constellation)}/diff", {"from": from_, "to": to})
 
 
-def put_constellation_draft(constellation: str) -> Put[DraftRow]:
-    return Put(f"/constellations/{_part(constellation)}/draft")
-
-
-def delete_constellation_draft(constellation: str) -> Delete[Closed]:
-    return Delete(f"/constellations/{_part(constellation)}/draft")
-
-
 def post_constellation_edits(constellation: str) -> Post[Edited]:
     return Post(f"/constellations/{_part(constellation)}/edits")
-
-
-def get_constellation_events(
-    constellation: str, *, after: int | None = None, limit: int | None = None, until: str | None = None
-) -> Get[EventPage]:
-    return Get(f"/constellations/{_part(constellation)}/events", {"after": after, "limit": limit, "until": until})
 
 
 def post_constellation_fork(constellation: str) -> Post[Forked]:
@@ -279,10 +244,6 @@ def post_constellation_undo(constellation: str) -> Post[Undone]:
     return Post(f"/constellations/{_part(constellation)}/undo")
 
 
-def get_constellation_versions(constellation: str) -> Get[Items[VersionRow]]:
-    return Get(f"/constellations/{_part(constellation)}/versions")
-
-
 def get_constellation_what_if(constellation: str, *, tasks: bool | None = None) -> Get[RunWhatIf]:
     return Get(f"/constellations/{_part(constellation)}/what-if", {"tasks": tasks})
 
@@ -293,10 +254,6 @@ def post_constellation_what_if(constellation: str) -> Post[RunWhatIf]:
 
 def get_constellation_why(constellation: str, *, task_id: str | None = None) -> Get[WhyAll | WhyRow]:
     return Get(f"/constellations/{_part(constellation)}/why", {"task_id": task_id})
-
-
-def get_device_work(*, since_ms: int, device: Sequence[str] | None = None) -> Get[Items[DeviceWorkJson]]:
-    return Get("/device-work", {"since_ms": since_ms, "device": device})
 
 
 def get_devices(*, all_: bool | None = None) -> Get[Items[DeviceRow]]:
@@ -313,10 +270,6 @@ def patch_device(device: str) -> Patch[DeviceRow]:
 
 def post_device_action(device: str, action: str) -> Post[DeviceRow]:
     return Post(f"/devices/{_part(device)}/{_part(action)}")
-
-
-def get_disk() -> Get[HubDisk]:
-    return Get("/disk")
 
 
 def get_enrollments() -> Get[Enrollments]:
@@ -339,20 +292,8 @@ def post_enrollment_deny(enrollment: str) -> Post[EnrollmentRow]:
     return Post(f"/enrollments/{_part(enrollment)}/deny")
 
 
-def get_lab_faults() -> Get[Faults]:
-    return Get("/lab/faults")
-
-
 def post_lab_faults() -> Post[FaultRow]:
     return Post("/lab/faults")
-
-
-def get_lab_fault(fault: str) -> Get[FaultWhole]:
-    return Get(f"/lab/faults/{_part(fault)}")
-
-
-def delete_lab_fault(fault: str) -> Delete[FaultRow]:
-    return Delete(f"/lab/faults/{_part(fault)}")
 
 
 def post_lab_fault_report(fault: str, report: str) -> Post[FaultAfter]:
@@ -367,60 +308,12 @@ def post_lab_orders() -> Post[Orders]:
     return Post("/lab/orders")
 
 
-def get_lab_scenarios() -> Get[Items[ScenarioRow]]:
-    return Get("/lab/scenarios")
-
-
-def post_lab_scenario_runs(scenario: str) -> Post[RunRow]:
-    return Post(f"/lab/scenarios/{_part(scenario)}/runs")
-
-
-def get_lab_scenario_run(scenario: str, run: str) -> Get[RunRow]:
-    return Get(f"/lab/scenarios/{_part(scenario)}/runs/{_part(run)}")
-
-
-def delete_lab_scenario_run(scenario: str, run: str) -> Delete[RunRow]:
-    return Delete(f"/lab/scenarios/{_part(scenario)}/runs/{_part(run)}")
-
-
 def get_lan() -> Get[LanRow]:
     return Get("/lan")
 
 
-def post_lan_close() -> Post[LanRow]:
-    return Post("/lan/close")
-
-
-def post_lan_open() -> Post[LanRow]:
-    return Post("/lan/open")
-
-
-def post_live_tickets() -> Post[LiveTicket]:
-    return Post("/live/tickets")
-
-
 def get_model() -> Get[ModelState]:
     return Get("/model")
-
-
-def put_model() -> Put[ModelState]:
-    return Put("/model")
-
-
-def delete_model() -> Delete[ModelState]:
-    return Delete("/model")
-
-
-def put_model_role(role: str) -> Put[ModelState]:
-    return Put(f"/model/roles/{_part(role)}")
-
-
-def delete_model_role(role: str) -> Delete[ModelState]:
-    return Delete(f"/model/roles/{_part(role)}")
-
-
-def post_model_test() -> Post[ModelReply]:
-    return Post("/model/test")
 
 
 def get_people() -> Get[Items[RoleRow]]:
@@ -429,10 +322,6 @@ def get_people() -> Get[Items[RoleRow]]:
 
 def patch_person(name: str) -> Patch[RoleRow]:
     return Patch(f"/people/{_part(name)}")
-
-
-def post_prompt_preview() -> Post[FirstPrompt]:
-    return Post("/prompt-preview")
 
 
 def get_recipe_proposals() -> Get[ProposalList]:
@@ -527,20 +416,8 @@ def get_session() -> Get[SessionRow]:
     return Get("/session")
 
 
-def post_sign_in() -> Post[SignedIn]:
-    return Post("/sign-in")
-
-
 def post_sign_in_links() -> Post[SignInLink]:
     return Post("/sign-in-links")
-
-
-def post_sign_in_terms() -> Post[LinkTerms]:
-    return Post("/sign-in/terms")
-
-
-def post_sign_out() -> Post[SignedOut]:
-    return Post("/sign-out")
 
 
 def get_standing_approvals() -> Get[Items[StandingRow]]:

@@ -11,13 +11,13 @@ import contextlib
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.process.ending import end_tasks
-from starloom.store.port import InboxPort, StreamRow, Unavailable
+from starloom.store.port import InboxPort, JobReads, Unavailable
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.stream.feed import FLEET
 
@@ -39,30 +39,6 @@ class Answered(msgspec.Struct):
 
 class NotOurs(Exception):
     """The job is done or gone, or another worker has it; nothing is left to do."""
-
-
-class JobReads(Protocol):
-    """The committed state that a job reads; a part of the `ReadPort` of the store."""
-
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
-        """Return the number of the last event of a stream and its entities, or None if it is unknown."""
-        ...
-
-    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
-        """Return the head and the answer of a constellation, or None if it is unknown."""
-        ...
-
-    async def constellations(
-        self,
-        *,
-        state: str | None,
-        text: str | None,
-        device: str | None,
-        before: tuple[int, str] | None,
-        limit: int,
-    ) -> list[StreamRow]:
-        """Return constellations, newest first."""
-        ...
 
 
 class ClaimedReads:

@@ -21,6 +21,9 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from starloom_protocol.api.history import ChainCheck
+from starloom_protocol.text.wording import moment
+
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
@@ -221,6 +224,7 @@ class Walk:
         digest: Callable[[Chained], bytes] | None = None,
     ) -> None:
         self._digest = digest or digest_of
+        self._prunings = prunings
         self._anchors = dict(anchors)
         self._seqs: dict[str, int] = {}
         self._areas = {anchor.first: anchor for pruning in prunings for anchor in pruning.anchors}
@@ -267,6 +271,29 @@ class Walk:
             self._broken(pos, f"pruning {self._seals[pos][0].no} follows a commit that is not there")
         for pos in sorted(pos for pos, digest in self._left.items() if digest):
             self._broken(pos, "a part of it was left when it was pruned, and that is missing")
+
+    def check(self) -> ChainCheck:
+        """Return what the walk has found, as an answer of the API has it."""
+        prunings = self._prunings
+        return {
+            "ok": not self.breaks,
+            "commits": self.commits,
+            "events": self.events,
+            "unchained": self.unchained,
+            "pos": self.pos,
+            "link": self.link.hex(),
+            "anchor": f"{self.pos}:{self.link.hex()}",
+            "breaks": [{"pos": found.pos, "what": found.what} for found in self.breaks],
+            "pruned": {
+                "anchors": sum(len(pruning.anchors) for pruning in prunings),
+                "commits": self.pruned,
+                "constellations": sum(len(pruning.constellations) for pruning in prunings),
+                "first_at": moment(prunings[0].at_ms) if prunings else None,
+                "last_at": moment(prunings[-1].at_ms) if prunings else None,
+                "why": sorted({pruning.why for pruning in prunings}),
+            },
+            "unseen_anchors": self.unseen,
+        }
 
     def _broken(self, pos: int, what: str) -> None:
         if len(self.breaks) < BREAKS_MOST:

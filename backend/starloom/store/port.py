@@ -305,31 +305,15 @@ class OwnerStore(CommitPort, PruningPort, Protocol):
     """The ports of the engine that owns the shard."""
 
 
-class ReadPort(Protocol):
-    """The reads of any process: committed state and history."""
+class JobReads(Protocol):
+    """The reads that a job of a worker needs: committed state."""
 
     async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
         """Return (seq, entities) of a committed stream, from Redis or folded from SQL; None if unknown."""
         ...
 
-    async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
-        """Return (seq, entities) of the live ones of these streams in one call."""
-        ...
-
-    async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
-        """Return the records of these names of a stream, as far as it has them; none of one that is not live."""
-        ...
-
     async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
         """Return the committed head and answer of a constellation, or None if it is unknown."""
-        ...
-
-    async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
-        """Fold a stream's history up to `seq`."""
-        ...
-
-    async def events(self, stream: str, after: int, limit: int) -> list[bytes]:
-        """Return encoded events with seq > `after`, in order: durable ones and the log's tail."""
         ...
 
     async def constellations(
@@ -342,6 +326,26 @@ class ReadPort(Protocol):
         limit: int,
     ) -> list[StreamRow]:
         """Return constellations, newest first; `before` is the (created_ms, id) cursor."""
+        ...
+
+
+class ReadPort(JobReads, Protocol):
+    """The reads of any process: committed state and history."""
+
+    async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        """Return (seq, entities) of the live ones of these streams in one call."""
+        ...
+
+    async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
+        """Return the records of these names of a stream, as far as it has them; none of one that is not live."""
+        ...
+
+    async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
+        """Fold a stream's history up to `seq`."""
+        ...
+
+    async def events(self, stream: str, after: int, limit: int) -> list[bytes]:
+        """Return encoded events with seq > `after`, in order: durable ones and the log's tail."""
         ...
 
     async def device_work(self, devices: Sequence[str], since_ms: int) -> dict[str, dict[str, int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -46,29 +45,7 @@ def verify(file: Path, anchors: Sequence[str]) -> ChainCheck:
     walk.ended(commits[-1].pos if commits else 0)
     if changed:
         walk.breaks.append(Break(pos=walk.pos, what="the history was pruned while this copy was made; copy it again"))
-    return {
-        "ok": not walk.breaks,
-        "commits": walk.commits,
-        "events": walk.events,
-        "unchained": walk.unchained,
-        "pos": walk.pos,
-        "link": walk.link.hex(),
-        "anchor": f"{walk.pos}:{walk.link.hex()}",
-        "breaks": [{"pos": item.pos, "what": item.what} for item in walk.breaks],
-        "pruned": {
-            "anchors": sum(len(item.anchors) for item in prunings),
-            "commits": walk.pruned,
-            "constellations": sum(len(item.constellations) for item in prunings),
-            "first_at": _moment(prunings[0].at_ms) if prunings else None,
-            "last_at": _moment(prunings[-1].at_ms) if prunings else None,
-            "why": sorted({item.why for item in prunings}),
-        },
-        "unseen_anchors": walk.unseen,
-    }
-
-
-def _moment(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
+    return walk.check()
 
 
 class _PruningLine(TypedDict):

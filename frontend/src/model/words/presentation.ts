@@ -2,7 +2,7 @@
  * How a state is shown: looked up in the generated table of the vocabulary and nowhere else.
  * `LOOK` joins the table's glyph and tone to the page's style classes.
  */
-import { PRESENTATION } from "../../generated/protocol.ts";
+import { PRESENTATION, REASON_WORDS, TASK_STATE_WORDS } from "../../generated/protocol.ts";
 import type { Glyph, Reason, TaskState, Tone } from "../types.ts";
 
 export interface Shown {
@@ -19,12 +19,22 @@ export interface Count {
   count: number;
 }
 
-const TABLE = new Map(
+const LISTED = new Map(
   PRESENTATION.map((row) => [
-    `${row.state}/${row.reason ?? ""}/${row.checked}`,
+    keyOf(row.state, row.reason, row.checked),
     { word: row.word, glyph: row.glyph, tone: row.tone, stuck: row.glyph === "barrier" || row.glyph === "broken_arc" },
   ]),
 );
+const TABLE = new Map<string, Shown>();
+// The list leaves out what is shown like the same state with less said.
+for (const state of TASK_STATE_WORDS)
+  for (const reason of [null, ...REASON_WORDS])
+    for (const checked of [false, true]) {
+      const key = keyOf(state, reason, checked);
+      const less = [key, keyOf(state, reason, false), keyOf(state, null, checked), keyOf(state, null, false)];
+      const shown = less.map((one) => LISTED.get(one)).find((one) => one !== undefined);
+      if (shown) TABLE.set(key, shown);
+    }
 const WORDED = new Map<string, Shown>();
 
 /** The twin of `vocabulary.presentation`. */
@@ -33,13 +43,17 @@ export function presentation(
   reason: Reason | null | undefined,
   more: { attempt?: number; checked?: boolean; by?: string; until?: string } = {},
 ): Shown {
-  const shown = TABLE.get(`${state}/${reason ?? ""}/${more.checked ?? false}`);
+  const shown = TABLE.get(keyOf(state, reason, more.checked ?? false));
   if (!shown) throw new Error(`the vocabulary shows no ${state}/${reason}: the page is older than the hub, reload it`);
   if (state === "succeeded" && reason === "marked" && more.by) return worded(shown, `Marked done by ${more.by}`);
   if (reason === "moment" && more.until) return worded(shown, `Waiting, begins at ${more.until}`);
   const attempt = more.attempt ?? 0;
   if (attempt < 2 || shown.glyph !== "turning_arc") return shown;
   return worded(shown, `${shown.word}, attempt ${attempt}`);
+}
+
+function keyOf(state: TaskState, reason: Reason | null | undefined, checked: boolean): string {
+  return `${state}/${reason ?? ""}/${checked}`;
 }
 
 /** A presentation with words of its own: the same object for the same words. */

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { presentation } from "./presentation.ts";
 import { bothWords, countdown, doneShown, goesOn, partOf, rowShown } from "./words.ts";
 
 it("gives work that was undone no tick in a list", () => {
@@ -54,4 +55,10 @@ it("needs only somebody who may end it", () => {
   expect(rowShown(lacks, approver).word).toBe("2 running, waits for others");
   expect(rowShown({ ...lacks, attention: ["question_open", "budget"] }, approver).word).toContain("waits for you");
   expect(rowShown({ state: "awaiting_approval" }, viewer).word).toBe("Waits for approval");
+});
+
+it("shows a state with a reason that says nothing of it as the state, and no reason that it does not know", () => {
+  expect(presentation("succeeded", "busy", { checked: true }).word).toBe("Done, checked");
+  expect(presentation("failed", "held").word).toBe("Failed");
+  expect(() => presentation("failed", "newer" as "held")).toThrow("older than the hub");
 });

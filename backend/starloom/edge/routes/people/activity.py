@@ -23,7 +23,7 @@ from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
 from starloom.store.chain import ChainedCommit, Pruning, Walk
 from starloom.store.port import ActivityFilter
-from starloom_protocol.api.history import ActivityRow, ChainCheck, PrunedParts, Replayed
+from starloom_protocol.api.history import ActivityRow, ChainCheck, Replayed
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.entities import Attempt, Device, Head, decode_entity
 from starloom_protocol.stream.authors import ENGINE, name_of, told_name
@@ -160,20 +160,7 @@ class Activity:
                 break
         else:
             raise Problem(Code.OVERLOADED, "the history was pruned while it was walked", retry_after_s=60)
-        return json_reply(
-            {
-                "pruned": _pruned_shape(prunings),
-                "unseen_anchors": walk.unseen,
-                "ok": not walk.breaks,
-                "commits": walk.commits,
-                "events": walk.events,
-                "unchained": walk.unchained,
-                "pos": walk.pos,
-                "link": walk.link.hex(),
-                "anchor": f"{walk.pos}:{walk.link.hex()}",
-                "breaks": [{"pos": found.pos, "what": found.what} for found in walk.breaks],
-            }
-        )
+        return json_reply(walk.check())
 
     async def export(self) -> Response:
         """Give the whole record as lines of JSON, with its links: it can be verified without the hub.
@@ -253,17 +240,6 @@ def _paths_in(result: object) -> list[str]:
 
 def _dicts(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _pruned_shape(prunings: list[Pruning]) -> PrunedParts:
-    return {
-        "anchors": sum(len(pruning.anchors) for pruning in prunings),
-        "commits": sum(pruning.commits for pruning in prunings),
-        "constellations": sum(len(pruning.constellations) for pruning in prunings),
-        "first_at": entity_json.iso(prunings[0].at_ms) if prunings else None,
-        "last_at": entity_json.iso(prunings[-1].at_ms) if prunings else None,
-        "why": sorted({pruning.why for pruning in prunings}),
-    }
 
 
 def _pruning_line(pruning: Pruning) -> bytes:

@@ -1,0 +1,57 @@
+"""The page's routes: which calls are found in its sources, and what is written of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.client import page
+from tests.edge.contract import contract
+
+FEWEST = 90
+SOURCE = """
+  device = (id: string) => this.rest.get("/devices/{device}", { path: { device: id } });
+  ask = (id: string, allow: boolean) =>
+    this.rest.post(`/asks/{ask}/${allow ? "approve" : "deny"}`, { path: { ask: id } });
+  set = (body: BodyOf<"put", "/model">) => this.rest
+    .create(
+      "/enrollments", { body });
+  link = (sha256: string) => addressOf("/artifacts/{sha256}", { path: { sha256 } });
+"""
+
+
+def called(source: str) -> list[tuple[str, str]]:
+    document: dict[str, Any] = contract()
+    return page.called(document["paths"], [("here.ts", source)])
+
+
+def test_calls_are_found_in_the_sources() -> None:
+    assert called(SOURCE) == [
+        ("get", "/api/v1/artifacts/{sha256}"),
+        ("get", "/api/v1/devices/{device}"),
+        ("post", "/api/v1/asks/{ask}/approve"),
+        ("post", "/api/v1/asks/{ask}/deny"),
+        ("post", "/api/v1/enrollments"),
+        ("put", "/api/v1/model"),
+    ]
+
+
+def test_a_call_of_no_route_is_named() -> None:
+    with pytest.raises(page.Unknown, match=r"here\.ts:2: the hub has no PATCH /nothing"):
+        called('\nrest.patch("/nothing")')
+
+
+def test_a_route_is_written_with_what_it_takes_and_answers() -> None:
+    text = page.text(contract(), [("here.ts", SOURCE)])
+    assert '    "/artifacts/{sha256}": { path: { sha256: string; }; answer: null };\n' in text
+    assert "export interface DeviceDetail {\n" in text
+    assert "/constellations" not in text
+    imported = text.partition("import type {")[2].partition("}")[0]
+    assert "DeviceLink" in imported  # a shape of the protocol is not written again
+
+
+def test_every_call_of_the_page_is_found() -> None:
+    """A call in a form that the search does not know would have no types, so the compiler would name it, too."""
+    found = page.called(contract()["paths"], page.sources())
+    assert len(found) >= FEWEST, "the search finds fewer calls than there were: teach it the new form"
