@@ -34,7 +34,7 @@ from starloom_protocol.vocabulary import CODES, Code, DeviceFact, DeviceLink
 from starloom_protocol.wire.frames import DISK_FULL
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.fleet import DeviceRow, DeviceState
+    from starloom_protocol.api.fleet import DeviceDetail, DeviceRow, DeviceState
 
 OWN_CHIP = " (this hub's own machine)"
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
@@ -78,7 +78,7 @@ def devices(
         say(f"{count} (left or revoked). {'It is' if gone == 1 else 'They are'} listed by: starloom devices --all")
 
 
-def _link(item: DeviceState) -> str:
+def _link(item: DeviceRow | DeviceDetail) -> str:
     """Return the connection of a device in a word, or how it is gone."""
     if item["forgotten"]:
         return "forgotten"
