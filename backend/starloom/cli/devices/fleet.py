@@ -127,7 +127,7 @@ def _print_devices(items: list[DeviceRow]) -> None:
             say(f"  type there: {line}")
 
 
-def _refused_lines(item: DeviceState) -> list[str]:
+def _refused_lines(item: DeviceRow | DeviceDetail) -> list[str]:
     """Return why the hub refuses the agent of a device, and what to do there; none where it does not."""
     if _link(item) != "refused":
         return []

@@ -51,7 +51,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.fleet import Health, Stopping
 from starloom_protocol.stream.authors import told_name
-from starloom_protocol.text.presentation import Tone, Presentation, presentation
+from starloom_protocol.text.presentation import Presentation, Tone, presentation
 from starloom_protocol.text.wording import moment, utc_words
 from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
