@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, get_type_hints
 
 import typer
 
+from starloom.cli import completion
 from starloom.cli.text.candidates import candidate_lines
 from starloom.client.discovery import find
 from starloom.client.exits import Exit
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 IdArgument = Annotated[
-    str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest that no schedule began.")
+    str | None,
+    typer.Argument(
+        metavar="[ID]",
+        help="A constellation; without it the newest that no schedule began.",
+        autocompletion=completion.constellations,
+    ),
 ]
 HubOption = Annotated[str | None, typer.Option("--hub", help="URL, data folder or name of the hub.")]
 

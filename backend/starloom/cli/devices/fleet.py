@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starloom.cli import completion
 from starloom.cli.constellations.stopping import at_work
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.schedule_text import names_device
@@ -36,7 +37,9 @@ from starloom_protocol.wire.frames import DISK_FULL
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow, DeviceState
 
-DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
+DeviceArgument = Annotated[
+    str, typer.Argument(metavar="DEVICE", help="A device's name or id.", autocompletion=completion.devices)
+]
 
 
 def register(app: typer.Typer) -> None:
