@@ -102,7 +102,7 @@ def logs(
     begun = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
     if task is not None:
         if task not in {item["id"] for item in snapshot["tasks"]}:
-            raise usage(f"{chosen} has no task {task}", "See `starloom show` for the ids of its tasks.")
+            raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the ids of its tasks.")
         if task not in begun:
             raise usage(f"{task} has not begun, so it wrote nothing", f"See why: starloom why {task} {chosen}")
     found: list[_Log] = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starloom.cli import completion
 from starloom.cli.constellations.stopping import at_work
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.schedule_text import names_device
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceDetail, DeviceRow, DeviceState
 
 OWN_CHIP = " (this hub's own machine)"
-DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
+DeviceArgument = Annotated[
+    str, typer.Argument(metavar="DEVICE", help="A device's name or id.", autocompletion=completion.devices)
+]
 
 
 def register(app: typer.Typer) -> None:
