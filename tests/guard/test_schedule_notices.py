@@ -23,8 +23,7 @@ async def _eva(owner: httpx.AsyncClient, role: Role, *scopes: str) -> str:
 
 
 async def test_t231_each_person_marks_a_notice_for_themselves_alone(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     made = await make(world, name="Hourly", notify="always")
     path = f"{S}/{made['id']}"
     async with world.client() as owner, world.client(await _eva(owner, Role.VIEWER, "read")) as other:
