@@ -148,8 +148,8 @@ class Driver:
     def ident(self) -> str:
         return f"i{next(self.numbers)}"
 
-    def submit(self, made: LoweredPlan, name: str = "c1", **fields: Any) -> Constellation:
-        answer = self.do(i.RequestReceived(id=self.ident(), by="person:ann", constellation=name, plan=made, **fields))
+    def submit(self, made: LoweredPlan, name: str = "c1", *, by: str = "person:ann", **fields: Any) -> Constellation:
+        answer = self.do(i.RequestReceived(id=self.ident(), by=by, constellation=name, plan=made, **fields))
         assert not answer.faults, answer.faults
         return self.shard.constellations[name]
 
@@ -181,8 +181,8 @@ class Driver:
         )
         return self.do(i.ResultReported(id=self.ident(), by=f"device:{sender}", device=sender, frame=frame))
 
-    def receipt(self, dispatch: SendDispatch) -> Answer:
-        frame = Receipt(at=dispatch.at, report=1)
+    def receipt(self, dispatch: SendDispatch, **fields: Any) -> Answer:
+        frame = Receipt(at=dispatch.at, report=1, **fields)
         return self.do(
             i.ReceiptReported(id=self.ident(), by=f"device:{dispatch.device}", device=dispatch.device, frame=frame)
         )

@@ -1,4 +1,7 @@
-"""No example is judged by its time; programs of the administration are found; `--tier` chooses tests by name."""
+"""No example is judged by its time; programs of the administration are found; `--tier` chooses tests by name.
+
+What a failed test shared with others ends with it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import tiers
+from tests.renewing import Renewal
 
 ADMINISTRATION = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where a root without a login shell has no path to, though PostgreSQL's tests need `useradd` from there."""
@@ -25,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     tiers.register(config)
+    config.pluginmanager.register(Renewal())
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

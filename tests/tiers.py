@@ -45,7 +45,7 @@ RERUN_MARKS: Final = ("chaos", "e2e")
 RERUN_FOLDERS: Final = frozenset({"recipes"})
 """Tests of real processes and of a browser may be run again in a tier, and are counted."""
 
-FIRST: Final = ("e2e", "recipes", "checks", "chaos", "sim", "lab", "guard", "host", "arch", "scripts", "device_agents")
+FIRST: Final = ("e2e", "recipes", "chaos", "checks", "sim", "lab", "guard", "host", "arch", "scripts", "device_agents")
 """Folders whose files take longest: started first, so that no worker has a long one left at the end."""
 
 WAITING: Final = frozenset(

@@ -428,8 +428,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_joining(add: Add) -> None:
     command = add("join", join, "join a hub with the code that it shows")
-    command.add_argument("url")
-    command.add_argument("code", help=f"the code that the hub showed; - takes it from {JOIN_CODE}")
+    command.add_argument("url", metavar="URL", help="the address of the hub")
+    command.add_argument("code", metavar="CODE", help=f"the code that the hub showed; - takes it from {JOIN_CODE}")
     command.add_argument("--name", help="what the device is called (default: the computer's name)")
     command.add_argument("--label", action="append", help="a label that plans select by, if it is approved; repeatable")
     command.add_argument(
@@ -454,7 +454,9 @@ def _add_running(add: Add) -> None:
     )
     hint = "how long to wait for the end of another agent of this home"
     command.add_argument("--takeover-s", type=float, default=0.0, metavar="S", help=hint)
-    command.add_argument("--reconnect-most-s", type=float, default=60.0, help="longest wait between two tries")
+    command.add_argument(
+        "--reconnect-most-s", type=float, default=60.0, metavar="S", help="longest wait between two tries"
+    )
     for name, does, text in (
         ("start", start, "start the agent in the background"),
         ("install-service", install_service, "start the agent now and with the computer"),
@@ -472,8 +474,12 @@ def _add_running(add: Add) -> None:
 def _add_granting(add: Add) -> None:
     for name, does, text in (("grant", grant, "allow something more"), ("ungrant", ungrant, "take something away")):
         command = add(name, does, f"{text} on this device")
-        command.add_argument("grant", help="files:read, files:write, net:reach, python:run, shell:run, ...")
-        command.add_argument("what", nargs="*", help="a folder, a host, or after -- a command; {PATTERN} is a word")
+        command.add_argument(
+            "grant", metavar="GRANT", help="files:read, files:write, net:reach, python:run, shell:run, ..."
+        )
+        command.add_argument(
+            "what", metavar="WHAT", nargs="*", help="a folder, a host, or after -- a command; {PATTERN} is a word"
+        )
         if name == "grant":
             hint = "what the command may do at most, such as read or read,write; without it you are asked each time"
             command.add_argument("--effects", type=_names, default=[], help=hint)
@@ -481,7 +487,9 @@ def _add_granting(add: Add) -> None:
             command.add_argument("--cwd", metavar="DIR", default=None, help=where)
     hint = "show or change what this device allows; `log` shows decisions, `accept` takes over an edited file"
     command = add("policy", policy, hint)
-    command.add_argument("action", nargs="?", choices=("show", "log", "profile", "accept"), default="show")
+    command.add_argument(
+        "action", nargs="?", choices=("show", "log", "profile", "accept"), default="show", help="the default is show"
+    )
     command.add_argument("value", nargs="*", metavar="PROFILE", help=f"behind profile: {', '.join(Profile)}")
     command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
     in_use = "new work while somebody sits here: any, only what no other device can do, or none"
@@ -492,7 +500,7 @@ def _add_granting(add: Add) -> None:
     command.add_argument("--trash-keep-days", metavar="N", default=None, help=kept)
     held = "how much each trash may hold; 0: 10 GiB or 5 %% of the disk, whichever is more"
     command.add_argument("--trash-most-gib", metavar="N", default=None, help=held)
-    command.add_argument("--last", type=int, default=50)
+    command.add_argument("--last", type=int, default=50, metavar="N", help="with log: so many decisions")
 
 
 def _add_answering(add: Add) -> None:
@@ -504,20 +512,20 @@ def _add_answering(add: Add) -> None:
     command = add(
         "approve", lambda given: answering.approve(AgentHome.of_owner(given.home), given, show), "allow one of them"
     )
-    command.add_argument("id")
+    command.add_argument("id", metavar="ID", help="the call, as `approvals` lists it")
     command.add_argument("--always", action="store_true", help="from now on, with exactly these arguments")
     command = add(
         "deny", lambda given: answering.deny(AgentHome.of_owner(given.home), given, show), "refuse one of them"
     )
-    command.add_argument("id")
+    command.add_argument("id", metavar="ID", help="the call, as `approvals` lists it")
     command.add_argument("--reason", default="", help="the reason, for the person who asked")
 
 
 def _add_agents(add: Add) -> None:
     hint = "`ls` lists the agents of agents.toml, `check` starts each of them for a greeting"
     command = add("agents", lambda given: agents.agents(AgentHome.of_owner(given.home), given, show), hint)
-    command.add_argument("action", nargs="?", choices=("ls", "check"), default="ls")
-    command.add_argument("name", nargs="?", help="only this agent")
+    command.add_argument("action", nargs="?", choices=("ls", "check"), default="ls", help="the default is ls")
+    command.add_argument("name", metavar="NAME", nargs="?", help="only this agent")
 
 
 def _add_ending(add: Add) -> None:
@@ -542,7 +550,7 @@ def _add_trash(add: Add) -> None:
 
     hint = "list the trash of each granted folder; `empty` removes it for good, `log` says what was emptied"
     command = add("trash", carry_out, hint)
-    command.add_argument("action", nargs="?", choices=("ls", "empty", "log"), default="ls")
+    command.add_argument("action", nargs="?", choices=("ls", "empty", "log"), default="ls", help="the default is ls")
     command.add_argument("tickets", nargs="*", metavar="TICKET", help="only these")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.add_argument("--yes", action="store_true", help="remove them unasked")

@@ -43,7 +43,8 @@ export function whyAll(entities: Map<string, Entity>): unknown {
       : `${tasks.length} calls of ${group} may have happened on demo-server; none is run twice without your word.`;
     return { actions: [], candidates: [], doubted, fix: null, reason: null, sentence, state: "unknown", task };
   });
-  return { attention: [], items, more: 0, state: "active" };
+  const waits = "It waits until 2026-01-02 03:04:05 UTC (night).";
+  return { attention: [], items, more: 0, state: "active", waits };
 }
 
 export const SCHEDULES = [

@@ -6,7 +6,7 @@
 import type { Entity, InvitationRow, ProposalRow, StreamEvent } from "../src/model/types.ts";
 import { fold } from "./apply.ts";
 import { stateHash } from "./canonical.ts";
-import { fleetLog } from "./fleetScenario.ts";
+import { DESKTOP, fleetLog } from "./fleetScenario.ts";
 import { T0 } from "./logBuilder.ts";
 import { type Answered, preview, problem, RECIPES, SCHEDULES, SECRETS, why, whyAll } from "./mockDocuments.ts";
 import { MockLab } from "./mockLab.ts";
@@ -400,6 +400,7 @@ export class MockHub {
         lab: this.lab !== null,
         principal,
         person_role: this.personRole,
+        hub_device: DESKTOP,
         role: this.role,
         scopes: this.scopes,
         token: "t1",

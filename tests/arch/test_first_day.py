@@ -20,8 +20,8 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from starloom.host.agents import computer_name
 from starloom.host.ports import free_port
+from starloom.process.computers import computer_name
 from tests.arch.checkout import ROOT
 from tests.arch.clone import PAGES, Clone, make_clone, until_said
 from tests.e2e.elsewhere import elsewhere

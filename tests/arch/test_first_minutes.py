@@ -16,8 +16,9 @@ import pytest
 
 from starloom.client.discovery import read_local
 from starloom.client.rest import Client
-from starloom.host.agents import LocalAgent, computer_name, join
+from starloom.host.agents import LocalAgent, join
 from starloom.lab.installation import left_over
+from starloom.process.computers import computer_name
 from starloom_protocol.vocabulary import Profile
 from tests.arch.checkout import ROOT
 from tests.arch.clone import Clone, make_clone, until_said

@@ -23,10 +23,11 @@ from starloom.store.sql.projector import GATHER_S
 from starloom_protocol.vocabulary import Profile
 from tests.bench import machine
 from tests.bench.hub_client import BenchFailed, HubClient
+from tests.waiting import SLOWER
 
-READY_S = 60.0
-ONLINE_S = 120.0
-HISTORY_S = 60.0
+READY_S = 60.0 * SLOWER
+ONLINE_S = 120.0 * SLOWER
+HISTORY_S = 60.0 * SLOWER
 
 
 @dataclass(frozen=True, slots=True)

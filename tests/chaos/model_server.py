@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from tests.models.server import FakeModel, Json, Say
 from tests.models.streams import STREAM_FAULTS, Gate
+from tests.waiting import SLOWER
 
 DEVICE: Final = "north"
 QUESTION: Final = "Is the note the one that was asked for?"
@@ -37,7 +38,7 @@ RUNS: Final = " Then run: "
 """The words of a goal before the program, as JSON, that its second step runs."""
 SENT_FIRST: Final = 12
 """The pieces of a held plan that are sent: its first task has begun, its end is far."""
-_HELD_MOST_S: Final = 120.0
+_HELD_MOST_S: Final = 120.0 * SLOWER
 
 
 def _reads(name: str, path: str) -> Json:

@@ -22,9 +22,9 @@ import psutil
 from starloom.host.ports import free_port
 from starloom.lab.proxy.fault_proxy import ThreadedProxy
 from starloom_agent.platforms.processes import die_with_parent
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
-_END_S = 20.0
+_END_S = 20.0 * SLOWER
 
 
 class Postgres:

@@ -25,9 +25,10 @@ from redis import Redis
 
 from starloom.client.problems import Problem
 from starloom.client.view import View
-from starloom.host.agents import LocalAgent, computer_name, join
+from starloom.host.agents import LocalAgent, join
 from starloom.jobs import broker
 from starloom.lab.proxy.fault_proxy import FaultProxy, ThreadedProxy
+from starloom.process.computers import computer_name
 from starloom.process.settings import Settings
 from starloom_protocol.records.entities import Job
 from starloom_protocol.stream.feed import Event

@@ -14,7 +14,7 @@ from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
 from tests.tiers import first_in_test
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = pytest.mark.chaos
 
@@ -44,7 +44,7 @@ class Load:
     def finish(self, *more: Accepted) -> None:
         self.stack.place.open(*self.names)
         for one in (self.request, self.crowd, *more):
-            assert self.stack.until_final(one, 90) == "succeeded", self.stack.describe(one)
+            assert self.stack.until_final(one, 90 * SLOWER) == "succeeded", self.stack.describe(one)
         for name in self.names:
             assert len(self.stack.place.begun(name)) == 1, name
             assert len(self.stack.place.ended(name)) == 1, name

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.chaos
 
 EITHER = {"any": [{"name": "north"}, {"name": "south"}]}
 SET_TO = {"forward": 2 * DAY_S, "back": -3 * DAY_S}
-DEADLINE_S = 6
+DEADLINE_S = round(6 * SLOWER)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_a_deadline_comes_when_it_is_due(stack: SkewedPair, settled: Settled, wa
     until(lambda: stack.place.begun(f"{name}/long"), "the program has begun")
     stack.set_date("hubs", SET_TO[way])
     # It stops at a safe point: what runs goes on to its end, and nothing begins after it.
-    until(lambda: str(stack.look(request).state) == "cancelling", "the deadline has come", (DEADLINE_S + 15) * SLOWER)
+    until(lambda: str(stack.look(request).state) == "cancelling", "the deadline has come", DEADLINE_S + 15 * SLOWER)
     assert time.monotonic() - began >= DEADLINE_S
     stack.place.open(f"{name}/long")
     assert stack.until_final(request) == "cancelled"
@@ -139,6 +139,6 @@ def test_a_takeover_with_a_wrong_date_keeps_what_runs(stack: SkewedPair, settled
     stack.bring_back(owner)
     stack.place.open(f"{name}/strike")
     for one in (request, crowd):
-        assert stack.until_final(one, 90) == "succeeded"
+        assert stack.until_final(one, 90 * SLOWER) == "succeeded"
     assert len(stack.place.begun(f"{name}/strike")) == 1
     settled()

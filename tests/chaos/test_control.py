@@ -110,7 +110,7 @@ def test_a_small_request_goes_before_the_rest_of_a_large_one(stack: Stack, settl
     place = stack.place
     large = [place.task("fair-large", f"t{n}", device="north") for n in range(LARGE)]
     first = stack.submit(plan("fair-large", large))
-    until(lambda: stack.look(first).tasks["t0"].state == "running", "the large plan holds the device")
+    stack.until_task(first, "t0", "running")
     slots = next(item for item in stack.client.get("/devices")["items"] if item["name"] == "north")["slots"]
     until(lambda: len(begun_of_both(place)) == slots, "every slot is taken")
     begun = begun_of_both(place)

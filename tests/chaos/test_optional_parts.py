@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,11 +45,9 @@ def program(stack: Stack, name: str, task: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("lasting")
 def test_a_run_leaves_its_last_optional_parts_out_and_ends_in_time(stack: Stack, settled: Settled) -> None:
-    # A second try meets the open gates of the first one.
-    known_name, name = (f"{kind}-{uuid.uuid4().hex[:6]}" for kind in ("known", "in-time"))
-    calls = [program(stack, known_name, f"known{number}") for number in range(4)]
-    known = stack.submit(plan(known_name, calls))
+    known = stack.submit(plan("known", [program(stack, "known", f"known{number}") for number in range(4)]))
     assert stack.until_final(known, WITHIN_S) == "succeeded", stack.describe(known)
+    name = "in-time"
     parts = [program(stack, name, f"part{number}", optional=True) for number in range(5)]
     document = plan(name, [program(stack, name, "first"), *parts], chain=True)
     document["policy"]["drop_optional_below"] = 0.5

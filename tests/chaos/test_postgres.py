@@ -78,7 +78,7 @@ def ask(stack: Stack, name: str, within_s: float) -> httpx.Response:
 def refused(stack: Stack, name: str) -> bool:
     """Say whether new work is refused now, in the words that tell a client when to ask again."""
     try:
-        found = ask(stack, name, 1.0)
+        found = ask(stack, name, SLOWER)
     except httpx.TimeoutException:
         return False  # accepted by Redis alone, and not yet answered: nobody was told that it is safe
     if found.status_code == 202:

@@ -110,7 +110,7 @@ def test_every_fault_of_a_plan_is_told_at_once_and_nothing_begins(stack: Stack, 
     )
     done = starloom(stack, "submit", "-f", path, "--json")
     assert done.returncode == 2
-    problem = json.loads(done.stdout)["problem"]
+    problem = json.loads(done.stderr)["problem"]
     assert {(fault["place"], fault["code"]) for fault in problem["errors"]} == {
         ("tasks[0].colour", "unknown_field"),
         ("tasks[1].device.name", "unknown_device"),

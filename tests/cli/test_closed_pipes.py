@@ -41,7 +41,7 @@ def ended_without_a_reader(*line: str, home: Path, both: bool = False, unbuffere
         ("starloom", "config", "show"),
         ("starloom", "--help"),
         ("starloom", "--version"),
-        ("starloom", "devices", "--json"),
+        ("starloom", "config", "show", "--json"),
         ("starloom-agent", "policy"),
     ],
 )

@@ -49,6 +49,13 @@ def test_failed_and_stuck_items_of_a_family_come_first() -> None:
     assert len(lines(table)) == ROWS_MOST + 1
 
 
+def test_tasks_with_numbers_stand_in_the_order_of_the_numbers() -> None:
+    log, view = Log(), View(CONSTELLATION)
+    log.add("x", **{f"task__{name}": DONE for name in ("t10", "t9", "read_2", "read_12", "t1")})
+    view.apply(log.rows)
+    assert lines(task_table(view, {})) == ["read_2", "read_12", "t1", "t9", "t10"]
+
+
 def test_failed_and_stuck_tasks_come_first() -> None:
     found = lines(task_table(a_view(family=False), {}, most=5))
     assert found == ["read.999", "read.888", "read.777", "read.1", "read.2", "and"]

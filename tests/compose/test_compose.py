@@ -16,6 +16,7 @@ import pytest
 from starloom.process.settings import Settings, load
 from tests.compose.file import ROOT, filled, raw, variables
 from tests.programs import ran
+from tests.waiting import PATIENCE_S
 
 SERVICE_KEYS = {
     "build", "cap_add", "cap_drop", "command", "depends_on", "environment", "healthcheck", "image", "init",
@@ -128,7 +129,7 @@ def test_the_first_run_writes_fresh_passwords_once_and_for_one_reader(tmp_path: 
 
     def run(target: Path, *words: str) -> subprocess.CompletedProcess[str]:
         environment = {"PATH": os.environ["PATH"], "ENV_FILE": str(target)}
-        return ran(["sh", str(script), *words], env=environment, timeout=60)
+        return ran(["sh", str(script), *words], env=environment, timeout=PATIENCE_S)
 
     one, two = tmp_path / "one", tmp_path / "two"
     assert run(one, "star.example").returncode == run(two).returncode == 0

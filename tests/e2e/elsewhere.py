@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 from tests.programs import bare_environment
+from tests.waiting import SLOWER
 
 
 @contextmanager
@@ -28,7 +29,7 @@ def elsewhere() -> Iterator[Path]:
             text = pid.read_text().strip()
             if text and psutil.pid_exists(int(text)):
                 os.kill(int(text), signal.SIGTERM)
-                psutil.Process(int(text)).wait(15)
+                psutil.Process(int(text)).wait(15 * SLOWER)
         shutil.rmtree(home, ignore_errors=True)
 
 

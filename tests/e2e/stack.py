@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starloom.host.agents import LocalAgent, computer_name, join
+from starloom.host.agents import LocalAgent, join
 from starloom.host.ports import free_port
 from starloom.lab.sample.facts import Places, words_for
+from starloom.process.computers import computer_name
 from starloom_protocol.vocabulary import Profile
 from tests.installation import Installation, end_process, kill
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 SERVER, PHONE = "demo-server", "demo-phone"
 NEWEST_SHOWN = 12
@@ -206,13 +207,13 @@ class Stack(Installation):
         for allowed in now.allowed - before.allowed:
             self.client.delete(f"/standing-approvals/{allowed}")
         for gate in self.gates.glob("*.gate"):
-            gate.unlink()  # a second try of a test would find its gates open
+            gate.unlink()  # a test in another width finds its gates closed
 
     # -- plans whose tasks end when a test says so
 
     def gated(self, task: str, gate: str, **more: Any) -> dict[str, Any]:
         """Return a task that runs on this computer until `open_gate(gate)`."""
-        args = {"what": "file", "path": str(self.gates / f"{gate}.gate"), "every_s": 0.1, "within_s": 240}
+        args = {"what": "file", "path": str(self.gates / f"{gate}.gate"), "every_s": 0.1, "within_s": 240 * SLOWER}
         return {"id": task, "tool": "wait.until", "args": args, "device": {"name": self.desktop}, **more}
 
     def open_gate(self, gate: str) -> None:

@@ -15,7 +15,7 @@ from starloom.lab.sample.facts import Places
 from tests.e2e.conftest import NewContext
 from tests.e2e.stack import SERVER, Stack
 from tests.e2e.witness import Seen
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.e2e
 
@@ -77,7 +77,7 @@ def test_the_command_line_shows_an_undo_and_then_does_it(stack: Stack, sample: S
 
     def typed(*words: str) -> str:
         line = [str(Path(sys.executable).with_name("starloom")), "undo", *words, "--hub", str(stack.home)]
-        return subprocess.run(line, capture_output=True, text=True, check=True, timeout=60).stdout
+        return subprocess.run(line, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
 
     assert typed(one, "--preview") == f"{one} would undo, in this order: write\n"
     assert (Places(stack.home).server / "typed.txt").read_text() == NEW

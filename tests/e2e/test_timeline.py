@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -52,9 +51,7 @@ def first_bar(page: Page, width: str) -> tuple[float, float]:
 def test_a_run_is_drawn_live_and_a_press_on_a_bar_opens_its_task(
     page: Page, hand: Hand, stack: Stack, screens: Screens, width: str
 ) -> None:
-    # A second try of this test must not find the gates of the first one open.
-    own = f"{width}-{token_hex(3)}"
-    tasks = [stack.gated(name, f"lane-{name}-{own}") for name in ("one", "two", "three")]
+    tasks = [stack.gated(name, f"lane-{name}") for name in ("one", "two", "three")]
     links = [{"from": name, "to": "three", "when": "success"} for name in ("one", "two")]
     plan = {"starloom": 1, "name": "Three bars", "tasks": tasks, "dependencies": links}
     made = stack.submit(plan)
@@ -65,14 +62,14 @@ def test_a_run_is_drawn_live_and_a_press_on_a_bar_opens_its_task(
     listed = reading(page).get_by_role("option")
     # A forecast, if there is one by now, lists the third as one that should begin.
     expect(listed.filter(has_not_text="should begin")).to_have_count(2)
-    stack.open_gate(f"lane-one-{own}")
-    stack.open_gate(f"lane-two-{own}")
+    stack.open_gate("lane-one")
+    stack.open_gate("lane-two")
     expect(listed.filter(has_text="three")).to_contain_text("worked on")
     screens.shoot(page, "timeline", "live", width)
     hand.press(*first_bar(page, width))
     expect(page).to_have_url(re.compile("/t/(one|two|three)"))
     expect(page.get_by_role("complementary", name=re.compile("^Task "))).to_be_visible()
-    stack.open_gate(f"lane-three-{own}")
+    stack.open_gate("lane-three")
     stack.until_state(made, "succeeded")
     page.goto(f"/constellations/{made}?lens=timeline")
     figures = page.get_by_label("Figures of this run")
@@ -86,11 +83,10 @@ def test_a_run_is_drawn_live_and_a_press_on_a_bar_opens_its_task(
 def test_what_if_is_asked_at_a_lane_while_a_run_goes_on(
     page: Page, hand: Hand, stack: Stack, screens: Screens, width: str
 ) -> None:
-    own = f"{width}-{token_hex(3)}"
-    known = [stack.gated(f"known-{number}", f"known-{own}") for number in range(4)]
-    stack.open_gate(f"known-{own}")
+    known = [stack.gated(f"known-{number}", "known") for number in range(4)]
+    stack.open_gate("known")
     stack.until_state(stack.submit({"starloom": 1, "name": "Known", "tasks": known}), "succeeded")
-    tasks = [stack.gated(name, f"if-{name}-{own}") for name in ("one", "two", "three")]
+    tasks = [stack.gated(name, f"if-{name}") for name in ("one", "two", "three")]
     links = [{"from": before, "to": after, "when": "success"} for before, after in (("one", "two"), ("two", "three"))]
     plan = {"starloom": 1, "name": "What if", "tasks": tasks, "dependencies": links}
     made = stack.submit(plan, deadline_s=3_600)
@@ -111,7 +107,7 @@ def test_what_if_is_asked_at_a_lane_while_a_run_goes_on(
     expect(page.get_by_role("status").filter(has_text=f"Without {stack.desktop}")).to_contain_text("no expected end")
     assert clipped(page) == []
     for name in ("one", "two", "three"):
-        stack.open_gate(f"if-{name}-{own}")
+        stack.open_gate(f"if-{name}")
     stack.until_state(made, "succeeded")
 
 

@@ -611,6 +611,62 @@ DEVICE_THREATS = (
         ("tests/guard/test_schedule_notices.py::test_t231_",),
     ),
     Threat(
+        "T228",
+        "somebody who may run work, and not approve, retries approved work again and again or after a person cancelled"
+        " it, goes on with it after a person's pause, steers it by a hint, or keeps its tasks from those who may edit",
+        "a retry is judged by all that would run again; where that, or what is to come, asks a person, it needs the"
+        " right to approve, as do a resume, a hint and a draft",
+        ("tests/guard/test_repeated_controls.py::test_t228_",),
+        part="the retries of the plan's own policy were approved with it",
+    ),
+    Threat(
+        "T229",
+        "somebody who may run work, and not approve, fires, resumes as their own or removes a schedule whose plan never"
+        " asks",
+        "who saves such a schedule has the right to approve it, and that counts as its approval",
+        ("tests/guard/test_repeated_controls.py::test_t229_",),
+        part="one that an earlier release kept has that approval from its next change on",
+    ),
+    Threat(
+        "T232",
+        "somebody who may not approve puts other work behind the name of another person's recipe, or removes it; or a"
+        " person who may approve starts a recipe of theirs, and folders go into the trash unasked",
+        "a recipe is changed and removed by its owner or by somebody who may approve; what a recipe of anyone else"
+        " trashes is asked about",
+        ("tests/guard/test_recipes_of_others.py::test_t232_",),
+        part="a recipe that an earlier release kept counts as one of somebody who may approve",
+    ),
+    Threat(
+        "T233",
+        "a text of a device in a table that somebody opens in a spreadsheet runs there: the spreadsheet parts cells by"
+        " semicolons or tabs, or knows signs of full width",
+        "a text that begins like a formula gets a quote before it, and a row with one of those signs is quoted whole",
+        ("tests/device_agents/tools/tables/test_data.py::test_t233_a_spreadsheet_of_any_language_finds_no_formula",),
+        part="CSV files of a device's own are saved as they are",
+    ),
+    Threat(
+        "T235",
+        "a device gives a file of an answer a name that no disk takes, and none of the files of the answer is saved",
+        "a name is cut to what every disk takes, with its ending",
+        ("tests/guard/test_saved_names.py::test_t235_",),
+    ),
+    Threat(
+        "T236",
+        "an MCP server behaves until its owner has allowed its tools, and after a restart of the agent offers others"
+        " under the same names, or more of them, that count as harmless as the first",
+        "what it offered at the first start with its entry is kept; what is new or other since asks at each call",
+        ("tests/guard/test_exchanged_tools.py::test_t236_",),
+        part="a tool that its owner names in `mcp.toml` counts as declared there, and no listing tells what a server does",
+    ),
+    Threat(
+        "T234",
+        "the reason of a failure, a grant or a value of a device goes on in a line that reads as the product's own,"
+        " with a command as the way out",
+        "a text with several lines goes on indented on the terminal; the way out begins its line",
+        ("tests/guard/test_terminal_texts.py::test_t234_",),
+        part="`logs` prints an output line by line",
+    ),
+    Threat(
         "T225",
         "a device, a model or a program puts the end of a line or terminal commands into its words, and the log of the"
         " hub has a line that nobody wrote, or steers the terminal of whoever reads it",

@@ -426,4 +426,11 @@ MIND_THREATS = (
         ("tests/guard/test_named_answers.py::test_t215_",),
         part="a whole plan that an assistant submits may name people; they need the right to answer",
     ),
+    Threat(
+        "T250",
+        "an assistant, or a text that it obeys, replaces a file of a granted folder while nobody looks",
+        "a plan whose words a model chose, with a call that may overwrite files, waits for a person; an edit adds none",
+        ("tests/core/rights/test_overwriting_calls.py::test_t250_",),
+        part="a device whose owner granted writing takes new files at once; an undo takes them away again",
+    ),
 )

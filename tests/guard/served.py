@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from starloom.host.agents import computer_name
+from starloom.process.computers import computer_name
 from tests.guard import api
 from tests.installation import Installation
 from tests.waiting import SLOWER

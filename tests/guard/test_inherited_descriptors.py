@@ -18,7 +18,7 @@ import pytest
 from starloom_protocol.vocabulary import Outcome
 from tests.device_agents.work.conftest import Bench, bench
 from tests.guard.test_left_programs import MARK, free, marked, run
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = [pytest.mark.short, pytest.mark.skipif(sys.platform != "linux", reason="processes of Linux")]
 __all__ = ["bench", "free"]
@@ -72,7 +72,7 @@ async def test_t204_what_is_left_behind_keeps_no_port_no_lock_and_no_ledger(free
     result = await run(free, json.dumps(text))
     assert result.outcome is Outcome.OK, result
     assert (tmp_path / "done").read_text() == "kept", "the attack did what it should"
-    until(lambda: not marked(), "it has ended", 2)
+    until(lambda: not marked(), "it has ended", 2 * SLOWER)
     socket.create_server(("127.0.0.1", port)).close()
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

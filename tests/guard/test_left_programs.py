@@ -17,7 +17,7 @@ from starloom_protocol.vocabulary import Outcome
 from starloom_protocol.wire.frames import ResultFrame
 from tests.device_agents.stand_in import dispatch, lease
 from tests.device_agents.work.conftest import Bench, bench
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = [pytest.mark.short, pytest.mark.skipif(sys.platform != "linux", reason="processes of Linux")]
 __all__ = ["bench"]
@@ -82,7 +82,7 @@ async def run(bench: Bench, args: str) -> ResultFrame:
 async def test_t193_it_ends_with_its_call_and_is_named(free: Bench, how: str) -> None:
     result = await run(free, hidden(how))
     assert result.outcome is Outcome.OK, result
-    until(lambda: not marked(), f"{how} has ended", 2)
+    until(lambda: not marked(), f"{how} has ended", 2 * SLOWER)
     ended: dict[str, Any] = json.loads(result.value or "{}")
     if how != "hops":  # what runs for a millisecond may have another process at each look
         assert "that it left in the background" in ended.get("ended", ""), ended
@@ -103,4 +103,4 @@ async def test_t193_its_name_is_one_short_line(free: Bench, name: str) -> None:
     told = json.loads(result.value or "{}")["ended"]
     assert told.isprintable(), told
     assert len(told) < 260
-    until(lambda: not marked(), "it has ended", 2)
+    until(lambda: not marked(), "it has ended", 2 * SLOWER)

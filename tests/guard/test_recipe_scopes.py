@@ -10,12 +10,15 @@ import httpx
 import pytest
 
 from starloom.edge.access.guard import ROUTES, Door
+from starloom.planner.fleet import LatestSnapshot
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.service import Planning
 from starloom_protocol.vocabulary import PrincipalKind, Role
 from tests.edge.routes.requests.test_recipes import planned
 from tests.edge.test_guard import concrete
 from tests.edge.world import World
 from tests.guard.test_matrix import WRITES
-from tests.guard.test_rights import READ, V1, C, plan, recipe, refusals
+from tests.guard.test_rights import READ, V1, C, plan, recipe, refusals, worker
 
 pytestmark = pytest.mark.short
 __all__ = ["planned"]
@@ -62,6 +65,25 @@ async def test_a_preview_says_that_it_may_not_be_started(world: World) -> None:
             shown = (await http.post(f"{C}/preview", json=asked)).json()
             warned = [one for one in shown["warnings"] if "may start only this recipe: morning-look" in one]
             assert (bool(warned), bool(shown["plan_hash"])) == (told, True), (asked, shown)
+            assert warned == ([shown["may_not"]] if told else []), asked
+
+
+async def test_the_preview_of_a_sentence_says_what_its_start_does(world: World) -> None:
+    """Words of whoever may start a few recipes are the name of one, which waits for nobody to write."""
+    await worker(world)
+    fleet = world.hub.fleet
+    looks = Planning(load_catalogue(), LatestSnapshot(fleet, world.hub.access.secrets), lambda: fleet.recipes.values())
+    object.__setattr__(world.hub, "planner", looks)
+    async with world.client() as http:
+        text = {**recipe("morning-look", {"id": "a", "tool": "t.write"}), "phrases": ["have a look this morning"]}
+        assert (await http.post(f"{V1}/recipes", json={"recipe": text})).status_code in (200, 201)
+    asked = {"request": "have a look this morning"}
+    async with confined(world, "read") as http:
+        for body in (asked, {"recipe": "morning-look"}):
+            shown = (await http.post(f"{C}/preview", json=body)).json()
+            assert (shown["effects"], shown["asks_approval"]) == (["read", "write"], False), body
+        made = await http.post(C, json=asked)
+        assert made.status_code == 202, made.text
 
 
 OTHERS: dict[str, dict[str, Any]] = {

@@ -20,7 +20,7 @@ from starloom.client.routes import (
     post_sign_in_links,
     post_tokens,
 )
-from starloom.host.agents import computer_name
+from starloom.process.computers import computer_name
 from starloom.store.file_names import DATABASE_FILE
 from tests.installation import Installation
 from tests.programs import ran_command

@@ -15,7 +15,7 @@ from tests.guard.test_schedules import CLOCK, WRITE, S, joined, kept
 pytestmark = pytest.mark.short
 
 
-async def _eva(owner: httpx.AsyncClient, role: Role, *scopes: str) -> str:
+async def other_person(owner: httpx.AsyncClient, role: Role, *scopes: str) -> str:
     """Return the token of another person with a part of a role."""
     made = await owner.post(f"{V1}/tokens", json={"for": "eva", "kind": "person", "role": role, "scopes": scopes})
     assert made.status_code == 201, made.text
@@ -26,7 +26,7 @@ async def test_t231_each_person_marks_a_notice_for_themselves_alone(world: World
     agent = await world.online("one")
     made = await make(world, name="Hourly", notify="always")
     path = f"{S}/{made['id']}"
-    async with world.client() as owner, world.client(await _eva(owner, Role.VIEWER, "read")) as other:
+    async with world.client() as owner, world.client(await other_person(owner, Role.VIEWER, "read")) as other:
 
         async def fire(moment: int) -> None:
             await turn_to(world, made["next"][moment])
@@ -52,7 +52,7 @@ async def test_t231_each_person_marks_a_notice_for_themselves_alone(world: World
 
 async def test_t231_others_end_no_approved_schedule(world: World) -> None:
     await joined(world)
-    async with world.client() as owner, world.client(await _eva(owner, Role.OPERATOR, "read", "run")) as other:
+    async with world.client() as owner, world.client(await other_person(owner, Role.OPERATOR, "read", "run")) as other:
         asked = {**CLOCK, "plan": plan(WRITE)}
         hashed = (await owner.post(f"{V1}/schedules", json=asked)).json()["plan_hash"]
         schedule = await kept(owner, {**asked, "plan_hash": hashed})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from starloom.host.agents import computer_name
+from starloom.process.computers import computer_name
 from tests.guard.squatter import Squatter
 from tests.installation import Installation, kill
 from tests.programs import ran_command

@@ -20,6 +20,7 @@ from starloom.host.agents import LocalAgent
 from starloom.process import program
 from starloom_agent.home.directory import AgentHome
 from starloom_agent.install import service
+from tests.waiting import SLOWER
 
 pytestmark = pytest.mark.short
 
@@ -27,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLANTED = ("argparse", "asyncio", "base64", "msgspec", "pip", "psutil", "tempfile", "typer", "urllib", "venv")
 """Modules of Python and of packages that one of the programs imports when it starts."""
 SAFE = {"-P", "-I"}
-WITHIN_S = 120
+WITHIN_S = 120 * SLOWER
 
 
 @pytest.fixture

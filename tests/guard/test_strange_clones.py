@@ -17,6 +17,7 @@ from starloom.client.own_homes import LIST_FILE, MARK_FILE, is_own, note
 from starloom.client.problems import Problem
 from starloom.host.supervisor import home_of_the_folder, home_of_the_hub, remember
 from tests.served import Quiet, Served
+from tests.waiting import PATIENCE_S
 
 TOKEN = "tok-of-another-service"
 MODEL_ARGUMENTS = ("doctor", "model")
@@ -67,7 +68,7 @@ class Endpoint(Quiet, BaseHTTPRequestHandler):
 
 def typed(*words: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-P", "-m", "starloom.cli", *words]
-    return subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
+    return subprocess.run(argv, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("running", [False, True])

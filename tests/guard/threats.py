@@ -725,7 +725,7 @@ THREATS = (
             "tests/device_agents/tools/agents/test_remote_agent.py",
             "tests/device_agents/work/sessions/test_mcp_sessions.py",
         ),
-        part="an agent that is told to stop may go on; a server may do at each start what it offers then",
+        part="an agent that is told to stop may go on; T236 has what a server offers after a start",
     ),
     Threat(
         "T121",

@@ -11,7 +11,8 @@ from starloom.client.calls import Get
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
-from starloom.host.agents import MARKER, LocalAgent, OwnDevice, computer_name, computers_of, own_device, until_online
+from starloom.host.agents import LocalAgent, OwnDevice, own_device, until_online
+from starloom.process.computers import MARKER, computer_name, computers_of
 
 
 class Hub:
@@ -71,5 +72,5 @@ def test_a_data_folder_tells_this_computer_from_one_that_kept_it_before(tmp_path
         (tmp_path / "agents" / name).mkdir(parents=True)
         (tmp_path / "agents" / name / MARKER).write_text(device)
     (tmp_path / "agents" / "half-joined").mkdir()
-    assert computers_of(tmp_path) == {"d-new": True, "d-old": False}
+    assert computers_of(tmp_path) == {"d-new": "own", "d-old": "former"}
     assert computers_of(tmp_path / "nowhere") == {}

@@ -17,8 +17,8 @@ import pytest
 
 from starloom.client.problems import Problem
 from starloom.core.state.inputs import HistoryRestored
-from starloom.host.agents import computer_name
 from starloom.host.backup import MANIFEST, back_up, restore, verify
+from starloom.process.computers import computer_name
 from starloom.process.settings import VERSION, Settings
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.sql.database import open_database

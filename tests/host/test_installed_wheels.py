@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from starloom.host.agents import computer_name
+from starloom.process.computers import computer_name
 from tests.installation import Installation
 from tests.programs import ran_command
 from tests.waiting import SLOWER

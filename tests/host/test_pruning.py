@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from starloom.client.problems import Problem
-from starloom.host.agents import computer_name
+from starloom.process.computers import computer_name
 from tests.installation import Installation
 from tests.programs import ran_command
 from tests.waiting import SLOWER, until

@@ -39,7 +39,7 @@ def test_a_stop_during_the_start_leaves_nothing(home: Path) -> None:
     finally:
         service.kill()
         service.wait()
-    assert "Watch it live" not in said, "it was stopped before the hub was ready"
+    assert "signs you in once" not in said, "it was stopped before the hub was ready"
     assert service.returncode == 130
     until(lambda: not list(left_over(home)), "nothing outlives the service")
 

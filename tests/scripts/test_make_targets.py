@@ -54,7 +54,7 @@ RUN_ELSEWHERE = {
     "environment": "before anything else",
     "environment-dev": "before anything else",
 }
-IN_TEST = ("sim", "explore", "fair-share", "words", "chaos")
+IN_TEST = ("sim", "explore", "fair-share", "chaos")
 SHOWN_BY = {
     "bench": "tests/bench/test_bench.py",
     "bench-scale": "tests/bench/test_bench.py",
@@ -68,6 +68,7 @@ SHOWN_BY = {
     "soak": "tests/device_agents/work/test_ledger.py",
     "storm": "tests/chaos/test_storm.py",
     "wheels": "tests/host/test_installed_wheels.py",
+    "words": "tests/planner/requests/test_words.py",
 }
 """Targets whose smallest form takes long, with what shows their kind in `make test`."""
 BOUND_S = 400 * SLOWER

@@ -56,6 +56,43 @@ def test_flaky():
     seen.write_text("x" * (tries + 1))
     assert tries >= {fails}
 """
+SHARED = """\
+import pytest
+
+@pytest.fixture(scope="module")
+def stack():
+    made = []
+    yield made
+    print("ended with", made)
+
+@pytest.fixture(scope="module")
+def model(stack):
+    yield stack
+    stack.append("model ended")
+
+@pytest.mark.chaos
+def test_that_goes_well(model): pass
+
+@pytest.mark.chaos
+def test_that_fails_in_the_middle(model):
+    assert not model
+    model.append("gate closed")
+    raise AssertionError
+
+@pytest.fixture
+def closing(stack):
+    yield
+    stack.append("not closed")
+    raise OSError
+
+@pytest.mark.chaos
+def test_that_fails_at_its_end(closing, stack):
+    assert not stack
+
+@pytest.mark.chaos
+def test_after_both(stack):
+    assert not stack
+"""
 PLUGINS = [word for name in ("xdist", "pytest_rerunfailures", "pytest_timeout") for word in ("-p", name)]
 """Those of a tier. Each of the processes would load the others as well, which is a third of all that it does."""
 
@@ -187,6 +224,18 @@ def test_only_real_processes_are_tried_again_and_are_counted(
     account = ran.stdout.partition("Second tries:")[2]
     assert ("    E " in account) is (again > 0), account
     assert ran.stdout.splitlines()[-1] == last
+
+
+def test_a_second_try_and_the_tests_after_it_begin_anew(tmp_path: Path) -> None:
+    """The second try would meet the gate that the first one closed; so would the test after both."""
+    for name in ("last", "some"):
+        text = SHARED if name == "some" else SHARED.partition("@pytest.fixture\ndef closing")[0]
+        (tmp_path / f"test_{name}.py").write_text(text, encoding="utf-8")
+    ran = run(tmp_path, "--tier=test", "-s")
+    assert "Second tries: 6, of 3 tests." in ran.stdout, ran.stdout + ran.stderr
+    assert ran.stdout.count("ended with ['gate closed', 'model ended']") == 2 * 3, ran.stdout
+    assert ran.stdout.count("ended with ['not closed']") == 3, ran.stdout
+    assert ran.stdout.splitlines()[-1].endswith(" passed, 3 failed"), "those after them go well"
 
 
 @pytest.mark.parametrize(

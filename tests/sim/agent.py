@@ -250,7 +250,7 @@ class SimAgent:
         call.stop = action.why
         if action.at in self._to_spawn:
             self._to_spawn.remove(action.at)
-            call.ended = {"outcome": Outcome.INTERRUPTED, "code": Code.INTERRUPTED, "effect": EffectSeen.NONE}
+            call.ended = {"outcome": Outcome.NEVER_STARTED, "code": None, "effect": EffectSeen.NONE}
             for following in core.step(self.state, core.CallEnded(action.at, stopped=True)):
                 self._act(following)
 
@@ -323,7 +323,11 @@ class SimAgent:
             call.running = None
             self.died()
             return
-        if call.stop:
+        if call.stop and _durable(call.dispatch) and call.effect is EffectSeen.NONE:
+            # It fetched its inputs until then, so nothing of it has happened.
+            self._world.begun = [row for row in self._world.begun if row[2] != at]
+            call.ended = {"outcome": Outcome.NEVER_STARTED, "code": None, "effect": EffectSeen.NONE}
+        elif call.stop:
             call.ended = {"outcome": Outcome.INTERRUPTED, "code": Code.INTERRUPTED, "effect": call.effect}
         else:
             call.ended = self._result(call.dispatch, args)

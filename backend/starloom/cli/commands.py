@@ -8,9 +8,9 @@ import typer
 
 from starloom.cli.constellations import approving, asking, brief, controls, history, reading, stopping
 from starloom.cli.devices import fleet, pairing, tools
+from starloom.cli.help import speak
 from starloom.cli.machine import archives, bench, chaos, service
 from starloom.cli.mcp import command as mcp
-from starloom.cli.nearest import suggest_in
 from starloom.cli.owner import activity, kept_files, library, people, schedules, secrets, tokens
 
 
@@ -29,7 +29,7 @@ def build() -> typer.Typer:
     keeping = (history, activity, approving, tokens, people, secrets, stopping, library, kept_files, schedules)
     for module in (*joining, *keeping, brief, chaos, bench, mcp):
         module.register(app)
-    suggest_in(app)
+    speak(app)
     return app
 
 

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, get_type_hints
 
 import typer
 
@@ -95,13 +95,13 @@ class Invocation:
 
     def emit(self, document: Any) -> None:
         """Print a document as JSON: the whole output of a command with --json."""
-        _write(document)
+        _write(document, sys.stdout)
         sys.stdout.flush()
 
 
-def _write(document: Any) -> None:
-    """Write a document to stdout as JSON that a terminal may show, whoever wrote its texts."""
-    sys.stdout.write(document_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n")
+def _write(document: Any, into: TextIO) -> None:
+    """Write a document as JSON that a terminal may show, whoever wrote its texts."""
+    into.write(document_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n")
 
 
 def finish(code: Exit) -> None:
@@ -168,9 +168,9 @@ def _of_file(error: OSError) -> Exception:
 
 
 def show_problem(problem: Problem, *, as_json: bool) -> None:
-    """Print a problem: a sentence, each fault with its place, the remedy; on stdout as JSON if asked for."""
+    """Print a problem: a sentence, each fault with its place, the remedy; as JSON if asked for. Always on stderr."""
     if as_json:
-        _write({"problem": problem.document})
+        _write({"problem": problem.document}, sys.stderr)
         return
     lines = [str(problem)]
     # Several faults have each its own way out beside it; one that they share ends the whole.
@@ -191,4 +191,5 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
         lines.extend([f"  perhaps: {title}", *(f"    {line}" for line in rest)])
     if problem.hint and not apart:
         lines.append(f"The way out: {problem.hint}")
-    say("\n".join(lines), sys.stderr)
+    for line in lines:
+        say(line, sys.stderr)

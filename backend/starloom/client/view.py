@@ -6,7 +6,7 @@ Pure: no HTTP, no printing. `words` and colours of states come from the vocabula
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starloom_protocol.records.entities import (
     Answer,
@@ -48,6 +48,7 @@ class View:
         self.seq = 0
         self._raw: dict[str, bytes] = {}
         self._decoded: dict[str, Record] = {}
+        self._each: dict[str, dict[str, Any]] = {}
         self._joined: dict[str, Reason] = {}
 
     def apply(self, events: Iterable[Event]) -> list[Event]:
@@ -58,6 +59,7 @@ class View:
             self.seq = max(self.seq, event.seq)
             for key in event.puts:
                 self._decoded.pop(key, None)
+                self._each.pop(key.partition("/")[0], None)
         return fresh
 
     def record(self, key: str, kind: type[R]) -> R | None:
@@ -70,11 +72,15 @@ class View:
             found = self._decoded[key] = decode_entity(key, raw)
         return found if isinstance(found, kind) else None
 
-    def each(self, kind: str, record: type[R]) -> dict[str, R]:
-        """Return all entities of a kind by the rest of their key."""
+    def each(self, kind: str, record: type[R]) -> Mapping[str, R]:
+        """Return all entities of a kind by the rest of their key; the same map until one of them changes."""
+        known: Mapping[str, R] | None = self._each.get(kind)
+        if known is not None:
+            return known
         prefix = kind + "/"
         found = {key[len(prefix) :]: self.record(key, record) for key in self._raw if key.startswith(prefix)}
-        return {name: entity for name, entity in found.items() if entity is not None}
+        made = self._each[kind] = {name: entity for name, entity in found.items() if entity is not None}
+        return made
 
     @property
     def head(self) -> Head | None:
@@ -94,15 +100,15 @@ class View:
         return self.state in FINAL_CONSTELLATION_STATES
 
     @property
-    def tasks(self) -> dict[str, TaskRecord]:
+    def tasks(self) -> Mapping[str, TaskRecord]:
         return self.each("task", TaskRecord)
 
     @property
-    def groups(self) -> dict[str, GroupRecord]:
+    def groups(self) -> Mapping[str, GroupRecord]:
         return self.each("group", GroupRecord)
 
     @property
-    def specs(self) -> dict[str, TaskSpec]:
+    def specs(self) -> Mapping[str, TaskSpec]:
         return self.each("spec", TaskSpec)
 
     @property
@@ -120,13 +126,16 @@ class View:
 
     def shown(self, task: str) -> Presentation:
         """Return the word, shape and tone of a task."""
+        from starloom.client.terminal.style import clock  # what only reads a view loads no terminal
+
         record = self.record(f"task/{task}", TaskRecord)
         if record is None:
             return presentation(TaskState.WAITING)
         reason = record.reason
         if reason is None and record.state is TaskState.READY:
             reason = self._joined.get(task)
-        return presentation(record.state, reason, attempt=record.attempt, checked=record.checked)
+        until = clock(record.not_before_ms)
+        return presentation(record.state, reason, attempt=record.attempt, checked=record.checked, until=until)
 
     def join(self, reasons: Mapping[str, Reason]) -> None:
         """Take the reasons of ready tasks that the hub joins from its fleet; no event has them."""
@@ -136,6 +145,12 @@ class View:
     def starves(self) -> bool:
         """Tell whether ready tasks wait that no device can take until a person has done something."""
         return self.head is not None and not ABOUT_DEVICES.isdisjoint(self.head.attention)
+
+    @property
+    def stands(self) -> bool:
+        """Tell whether a task could begin and none is at work: it waits for something."""
+        states = {task.state for task in self.tasks.values()}
+        return not self.final and TaskState.READY in states and states.isdisjoint(_MOVES_BY_ITSELF)
 
     def needs_person(self) -> bool:
         """Return whether it asks for attention and no task of it can move without a person."""

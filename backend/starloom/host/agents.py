@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import shutil
-import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,13 +20,13 @@ from starloom.client.problems import Problem, here
 from starloom.client.rest import Client
 from starloom.client.routes import get_devices, get_enrollment, post_enrollments
 from starloom.host.processes import Program
+from starloom.process.computers import MARKER
 from starloom_protocol.vocabulary import Profile
 
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow
 
 JOIN_S = 180.0
-MARKER = "joined-by-up"
 HUB_FILE = "hub.json"
 OVER = {3: "the hub does not know this device any more, so it is not started again"}
 """The exit code by which an agent says that its hub refuses it for good, with the words for it."""
@@ -53,30 +51,12 @@ class LocalAgent:
         return Program(f"agent {self.name}", [*argv, *(["--lab"] if self.lab else [])], log=log, final_exits=OVER)
 
 
-def computer_name() -> str:
-    """Return this computer's name as a device name."""
-    plain = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname().partition(".")[0]).strip("-").lower()
-    return plain[:48] or "this-computer"
-
-
 @dataclass(frozen=True)
 class OwnDevice:
     """The device that a home of this machine is at the hub, under its present name."""
 
     id: str
     name: str
-
-
-def computers_of(home: Path) -> dict[str, bool]:
-    """Return the devices whose identities a data folder keeps, by id: True for this computer by its present name.
-
-    Another one is the computer of a backup that was restored here, or this one by an earlier name.
-    """
-    own = computer_name()
-    return {
-        marker.read_text(encoding="utf-8").strip(): marker.parent.name == own
-        for marker in sorted((home / "agents").glob(f"*/{MARKER}"))
-    }
 
 
 def own_device(client: Client, agent: LocalAgent) -> OwnDevice | None:

@@ -41,12 +41,13 @@ from starloom.client.rest import Client
 from starloom.client.routes import get_devices, get_lan, post_sign_in_links
 from starloom.client.terminal.typed import in_this_folder, say
 from starloom.host import ports
-from starloom.host.agents import LocalAgent, computer_name, join
+from starloom.host.agents import LocalAgent, join
 from starloom.host.former_port import former_port, note
 from starloom.host.processes import Child, Program, log_tail
 from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import HubLook, Keeper
 from starloom.jobs.broker import broker_url_of
+from starloom.process.computers import computer_name
 from starloom.process.private_files import write_private
 from starloom.process.settings import PORT_FILE, Settings, SettingsInvalid, load, port_in
 from starloom.store.faults import full, has_no_room, is_short
@@ -295,7 +296,7 @@ class Service:
         finally:
             client.close()
         if sample is not None:
-            self._say(f"\nWatch it live (the link signs you in once):\n  {link}\n")
+            self._say(f"\nSee it on the page (the link signs you in once):\n  {link}\n")
             told.desktop_is(desktop)
             return sample
         self._say(_welcome(self._settings, link, lan))
@@ -439,7 +440,8 @@ class Service:
         return self._home / "logs" / f"{name}.log"
 
     def _say(self, text: str) -> None:
-        say(text)
+        for line in text.split("\n"):
+            say(line)
 
     def _say_if_heard(self, text: str) -> None:
         with suppress(OSError):  # the terminal or the reader of a pipe may be gone, and every part has to end

@@ -359,10 +359,16 @@ def name_pattern(name: str) -> re.Pattern[str]:
 
 
 def of_class(kind: str, devices: Sequence[DeviceSnapshot], *, guess: bool = True) -> list[DeviceSnapshot]:
-    """Return the devices of a class. `guess` False: a bare word names a device, so nobody is taken for it."""
+    """Return the devices of a class; *web server* are those of both classes.
+
+    `guess` False: a bare word names a device, so nobody is taken for it.
+    """
     named = DEVICE_CLASSES.get(class_of(kind), (frozenset({kind}), frozenset[str]()))
     words, systems = named[0] | {kind} | _KINDS.get(class_of(kind), frozenset()), named[1]
     fitting = [device for device in devices if not words.isdisjoint(device.words) or device.os.casefold() in systems]
+    if not fitting and " " in kind:
+        each = [of_class(word, devices, guess=False) for word in kind.split()]
+        fitting = [device for device in devices if all(device in one for one in each)]
     real = [device for device in fitting if not device.demo]
     if not real and guess:
         real = _unlabelled(class_of(kind), [device for device in devices if not device.demo])

@@ -2,11 +2,13 @@
 
 The file belongs to the owner alone, like the policy; the hub never sees its commands or variables. The statements of a
 server count for names, titles and schemas only: effects and repeatability are those that the owner wrote, else the
-most careful ones (it may take control, it asks each time, it is never repeated).
+most careful ones (it may take control, it asks each time, it is never repeated). What a server offered at the first
+start with its entry is kept beside the file: a tool that is new or other since then is one of the most careful ones.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +18,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from starloom_agent.home.directory import write_private
 from starloom_agent.home.owner_files import OwnerFileFault, parsed_toml, read_owner_file
 from starloom_agent.toolkit.clients.http_streams import address_fault, header_fault
 from starloom_agent.toolkit.clients.mcp.conversation import ServerFault
@@ -30,6 +33,7 @@ from starloom_protocol.values import canonical, name_fault, parse
 from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
 
 FILE: Final = "mcp.toml"
+KNOWN: Final = "mcp_known.json"
 LIST_WITHIN_S: Final = 45.0
 _SERVERS_MOST: Final = 16
 _SCHEMA_BYTES_MOST: Final = 32 * 1024
@@ -91,6 +95,13 @@ class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     repeatability: Repeatability = Repeatability.NEVER
     resources: bool = False
     tools: dict[str, OfTool] = {}
+
+
+class _Known(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The tools that a server offered when the agent first started with its `entry`; both are told by hashes."""
+
+    entry: str
+    tools: dict[str, str]
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -159,6 +170,7 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
     """Ask every configured server for its tools, all at the same time; faulty ones are reported and left out."""
     try:
         servers = read_servers(home / FILE)
+        before = _read_known(home / KNOWN)
     except McpFault as fault:
         say(f"{fault}; no tool of an MCP server is offered")
         return ()
@@ -167,6 +179,7 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
     with ThreadPoolExecutor(max_workers=len(servers)) as pool:
         asked = {name: pool.submit(_listed, server, workspace) for name, server in servers.items()}
     tools: list[Tool] = []
+    known = {name: one for name, one in before.items() if name in servers and one.entry == _entry(servers[name])}
     for name, server in servers.items():
         try:
             listed, has = asked[name].result()
@@ -174,13 +187,41 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
             say(f"the MCP server {name} is left out: {fault}")
             continue
         made = [tool for one in listed if (tool := _made(name, server, one, say)) is not None]
+        kept = known.setdefault(name, _Known(entry=_entry(server), tools={tool.name: _offered(tool) for tool in made}))
+        made = [tool for one in listed if (tool := _as_known(name, server, one, kept, lambda _: None)) is not None]
+        if other := sorted(tool.name for tool in made if _is_other(tool, server, kept)):
+            say(
+                f"{', '.join(other)}: new or other than when {FILE} named the server, so each call asks you; name it"
+                f" there, or remove {home / KNOWN} to take all as they are now"
+            )
         made += texts_of(name, server, has, {tool.name for tool in made}, say)
         unknown = sorted(set(server.tools) - {str(one.get("name")) for one in listed} - set(TEXTS))
         if unknown:
             say(f"the MCP server {name} has no tool {', '.join(unknown)}, which {FILE} speaks of")
         say(f"the MCP server {name} has {len(made)} tools")
         tools += made
+    if known != before:
+        write_private(home / KNOWN, msgspec.json.encode(known))
     return tuple(tools)
+
+
+def _read_known(path: Path) -> dict[str, _Known]:
+    """Return what is kept of the tools of servers, by server.
+
+    Raises:
+        McpFault: it cannot be read, so nobody knows what was there before.
+    """
+    try:
+        data = read_owner_file(path)
+        return msgspec.json.decode(data, type=dict[str, _Known]) if data is not None else {}
+    except OwnerFileFault as fault:
+        raise McpFault(str(fault)) from fault
+    except msgspec.MsgspecError as error:
+        raise McpFault(f"{path}: {error}; remove it to take the tools of all servers as they are now") from error
+
+
+def _entry(server: Server) -> str:
+    return hashlib.sha256(msgspec.json.encode(server, order="deterministic")).hexdigest()
 
 
 def _listed(server: Server, workspace: Path) -> tuple[list[dict[str, Any]], frozenset[str]]:
@@ -240,12 +281,13 @@ def _text_tool(server_name: str, server: Server, name: str) -> Tool:
 class LaterTools:
     """The tools of servers that change their lists while the agent runs, beside those of its start.
 
-    A tool that is new or other than at the start asks its owner each time and is never repeated, unless the owner
-    names it in `mcp.toml`: the grant was given for what the server offered then.
+    A tool that is new or other than what is kept of the server asks its owner each time and is never repeated, unless
+    the owner names it in `mcp.toml`: the grant was given for what the server offered then.
     """
 
     def __init__(self, home: Path, started: Iterable[Tool], say: Callable[[str], None]) -> None:
         self._file = home / FILE
+        self._known = home / KNOWN
         self._started = {tool.name: tool for tool in started}
         self._say = say
 
@@ -253,34 +295,38 @@ class LaterTools:
         """Return the module and the tools of this list; no module where the file no longer names the server."""
         try:
             server = read_servers(self._file).get(name)
+            kept = _read_known(self._known).get(name, _Known(entry="", tools={}))
         except McpFault as fault:
             self._say(f"{fault}; the tools of {name} stay as they were")
             return "", []
         if server is None:
             return "", []
-        tools = [tool for one in listed if (tool := self._later(name, server, one)) is not None]
+        tools = [tool for one in listed if (tool := _as_known(name, server, one, kept, self._say)) is not None]
         # A notice is about its tools alone: it reads as it did at the start.
         has = {kind for kind, names in KINDS.items() if any(f"mcp.{name}.{one}" in self._started for one in names)}
         tools += texts_of(name, server, has, {tool.name for tool in tools}, lambda _: None)
         return MODULE, tools
 
-    def _later(self, name: str, server: Server, one: Mapping[str, Any]) -> Tool | None:
-        tool = _made(name, server, one, self._say)
-        remote = str(one.get("name"))
-        if tool is None or remote in server.tools:
-            return tool
-        before = self._started.get(tool.name)
-        if before is not None and _offered(before) == _offered(tool):
-            return tool
-        return _made(name, replace(server, tools={**server.tools, remote: _careful(server)}), one, self._say)
+
+def _as_known(
+    name: str, server: Server, one: Mapping[str, Any], kept: _Known, say: Callable[[str], None]
+) -> Tool | None:
+    """Return a tool as the owner declared it, or as a most careful one if it is new or other than what is kept."""
+    tool = _made(name, server, one, say)
+    if tool is None or not _is_other(tool, server, kept):
+        return tool
+    careful = OfTool(effects=sorted({*server.effects, Effect.CONTROL}), repeatability=Repeatability.NEVER)
+    return _made(name, replace(server, tools={**server.tools, str(one.get("name")): careful}), one, say)
 
 
-def _careful(server: Server) -> OfTool:
-    return OfTool(effects=sorted({*server.effects, Effect.CONTROL}), repeatability=Repeatability.NEVER)
+def _is_other(tool: Tool, server: Server, kept: _Known) -> bool:
+    """Tell whether a tool is new or other than what is kept of its server, and its owner does not name it."""
+    remote = tool.name.split(".", 2)[2]
+    return remote not in server.tools and kept.tools.get(tool.name) != _offered(tool)
 
 
-def _offered(tool: Tool) -> tuple[str, str, str]:
-    return tool.title, tool.schema, tool.returns
+def _offered(tool: Tool) -> str:
+    return hashlib.sha256(canonical([tool.title, tool.schema, tool.returns]).encode()).hexdigest()
 
 
 def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Callable[[str], None]) -> Tool | None:

@@ -190,6 +190,8 @@ class ToolContext:
     detached   takes the programs that outlive a call that succeeds
     confine    gives up every file but the granted folders and `workdir`, for good; a tool that starts caged programs
                calls it when the last one has ended, because no cage can be made afterwards
+    begin      reports that the call may change the world from here on; it is called before the tool runs, except for
+               one that `fetches`
     permits    answers the questions of a running call
     session    the socket of the kept session that a call goes through
     trash_most_gib  what the trash of each folder may hold, 0 for the usual
@@ -210,6 +212,7 @@ class ToolContext:
     unattended: bool = False
     detached: list[Detached] = field(default_factory=list)
     confine: Callable[[], None] = _stay_free
+    begin: Callable[[], None] = _stay_free
     permits: PermissionPort = NO_PERMITS
     session: str = ""
     trash_most_gib: int = 0
@@ -462,6 +465,7 @@ class Tool:
     asks_within  the tools whose calls a running call may ask about; the policy judges each on its own
     kept_by      the server whose session the agent keeps for the calls of a constellation
     hears        it takes hints of people while it runs
+    fetches      it fetches files before it can change anything, and calls `context.begin` between the two
     reusable     its process may serve further calls of a constellation: it only computes or reads, starts no program or
                  thread, and keeps nothing between calls
     """
@@ -490,6 +494,7 @@ class Tool:
     asks_within: tuple[str, ...] = ()
     kept_by: str = ""
     hears: bool = False
+    fetches: bool = False
     reusable: bool = False
 
     @property

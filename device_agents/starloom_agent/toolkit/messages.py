@@ -147,6 +147,10 @@ class Detached(Line, frozen=True, kw_only=True):
     keep_s: int = 0
 
 
+class Begun(Line, frozen=True, kw_only=True, tag_field="k", tag="begun"):
+    """The inputs of the call are there, and from here on it may change the world: before this it cannot have."""
+
+
 class Ended(Line, frozen=True, kw_only=True, tag_field="k", tag="end"):
     """How the call ended. `stopped` (cancel, gone, fence, ...) means that it was ended from outside: no result.
 
@@ -198,7 +202,7 @@ class Heard(Line, frozen=True, kw_only=True):
 
 AgentLine = Begin | Order
 RunnerLine = Ready | Grouped | Left | Over
-ToolLine = Said | Ended | Asking | Listening
+ToolLine = Said | Begun | Ended | Asking | Listening
 
 
 def sendable(text: str) -> str:

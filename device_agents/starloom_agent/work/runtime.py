@@ -29,7 +29,7 @@ from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
 from starloom_agent.wire.link import RECONNECT_MOST_S, Link, pause_most_s
 from starloom_agent.work import core
 from starloom_agent.work.calls.chatter import Chatter
-from starloom_agent.work.calls.faults import following, not_begun, said_of
+from starloom_agent.work.calls.faults import following, not_begun, said_of, stopped_early
 from starloom_agent.work.calls.judging import judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.work.calls.later_facts import look_up
 from starloom_agent.work.calls.leftovers import Leftovers, empty_folders, end_attempts
@@ -485,8 +485,7 @@ class Agent:
             call.running.stop(action.why)
         elif action.at in self._to_spawn:
             self._to_spawn.remove(action.at)
-            ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=action.why, stopped=action.why)
-            self._call_ended(action.at, ended)
+            self._call_ended(action.at, stopped_early(call.dispatch.tool, action.why))
 
     def _answer(self, action: core.AnswerFromLedger) -> None:
         pending = self.outbox.end_of(action.at)

@@ -1321,8 +1321,9 @@ export interface Job {
   verdict?: Verdict | null;
 }
 
-/** One version of a recipe that people saved here; `text` is as it was written. Never changed once saved. */
+/** One version of a saved recipe, never changed; `text` is as it was written, by an author who approves or may not. */
 export interface RecipeVersion {
+  approves?: boolean;
   at_ms: number;
   author: string;
   back_from?: number;

@@ -356,15 +356,19 @@ class AttentionRow(TypedDict):
 class WhyAll(TypedDict):
     """The explanations of a constellation; `more` counts the tasks of which no item tells.
 
-    `sentence` says how far the whole is; empty where an item explains the whole.
+    `sentence` says how far the whole is; empty where an item explains the whole. `waits` says for whom, for which
+    device and until when it waits; empty where nothing of it waits for that.
     """
 
     state: ConstellationState
     sentence: NotRequired[str]
+    waits: NotRequired[str]
     attention: list[AttentionRow]
     questions: list[AskedRow]
     """All its open questions, the oldest first."""
     items: list[WhyRow]
+    brought_by: NotRequired[list[str]]
+    """The tasks that brought files to failed ones: retry-from of these reads them again."""
     more: int
 
 

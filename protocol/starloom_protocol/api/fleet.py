@@ -5,7 +5,7 @@ Also the answers to devices that have no connection: joining, leaving, upgrading
 
 from __future__ import annotations
 
-from typing import Any, Generic, NotRequired, TypedDict, TypeVar
+from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
 from starloom_protocol.api.approvals import NamedDevice
 from starloom_protocol.api.service import QrCode
@@ -22,7 +22,8 @@ class HealthRow(TypedDict):
 class DeviceState(TypedDict):
     """A device without its tools; `slow` says where past runs show that it takes much longer than its peers.
 
-    `former_names` still mean it in plans, schedules and commands.
+    `former_names` still mean it in plans, schedules and commands. `hub_computer` is `own` for the computer that keeps
+    the hub, and `former` for one that kept it before.
     """
 
     id: str
@@ -49,6 +50,7 @@ class DeviceState(TypedDict):
     left: bool
     forgotten: bool
     demo: bool
+    hub_computer: Literal["own", "former", ""]
     joined_at: str | None
     version: str
     older_than: str

@@ -66,6 +66,8 @@ class SessionRow(TypedDict):
     now: str | None
     lab: bool
     program: str
+    hub_device: str | None
+    """The device that is the hub's own computer."""
     csrf: NotRequired[str]
 
 

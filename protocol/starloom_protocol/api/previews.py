@@ -281,10 +281,14 @@ class Understood(TypedDict):
 
 
 class RequestPreview(TypedDict):
-    """The plan that a request would run now; words without an exact match have no plan."""
+    """The plan that a request would run now; words without an exact match have no plan.
+
+    `may_not`: why whoever asks may not start it; `warnings` has it too.
+    """
 
     plan_hash: str | None
     tasks: list[TaskPreviewRow]
+    may_not: NotRequired[str]
     name: NotRequired[str]
     recipe: NotRequired[str | None]
     params: NotRequired[Any]

@@ -609,11 +609,12 @@ class Job(Record, frozen=True, kw_only=True):
 
 
 class RecipeVersion(Record, frozen=True, kw_only=True):
-    """One version of a recipe that people saved here; `text` is as it was written. Never changed once saved.
+    """One version of a saved recipe, never changed; `text` is as it was written, by an author who approves or may not.
 
     Where the hub went back to an earlier text, `back_from` is the version whose runs failed, and `because` says why.
     """
 
+    approves: bool = True
     at_ms: int
     author: str
     back_from: int = 0

@@ -6,13 +6,9 @@ person.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from starloom_protocol.vocabulary import PrincipalKind
-
-PRINCIPAL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
-"""The form of a name for the holder of a token."""
 
 ENGINE: Final = "engine"
 """The author of what the core decides by its own rules."""

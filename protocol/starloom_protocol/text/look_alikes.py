@@ -18,6 +18,8 @@ _LATIN: Final = str.maketrans(
     "acdehijlopqsvwxyABCEHIJKMOPSTWXYaopviABEZHIKMNOPTYX",
 )
 _SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK")
+PERSON_CHARS_MOST: Final = 64
+_OF_PERSONS: Final = "._@+-"
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -68,9 +70,25 @@ def device_name_fault(name: str, *, most: int) -> str | None:
     Refused are those of `name_fault`, a name that a sentence around it would not end at, and a word of several
     alphabets: names stand in sentences, notifications and prompts as they are.
     """
-    wrong = name_fault(name, most=most) or _runs_on(name)
-    if wrong is not None or name.isascii():
-        return wrong
+    return name_fault(name, most=most) or _runs_on(name) or _mixed_word(name)
+
+
+def person_name_fault(name: str) -> str | None:
+    """Return why a name is refused for a person, program or assistant, or None.
+
+    It has letters of any script and no space, as it stands in lists, addresses and command lines.
+    """
+    kinds = {unicodedata.category(char)[0] for char in name if char not in _OF_PERSONS and char not in _UNSEEN}
+    seen = not any(char in _UNSEEN or "VARIATION SELECTOR" in unicodedata.name(char, "") for char in name)
+    if not (name[:1].isalnum() and len(name) <= PERSON_CHARS_MOST and kinds <= {"L", "M", "N"} and seen):
+        return f"a name has letters, digits and `{_OF_PERSONS}`, at most {PERSON_CHARS_MOST}, and no space"
+    return _mixed_word(name)
+
+
+def _mixed_word(name: str) -> str | None:
+    """Return the fault of a word whose letters are of several alphabets, or None."""
+    if name.isascii():
+        return None
     for word in _WORD.findall(name):
         found = {script for letter in word for script in _SCRIPTS if unicodedata.name(letter, "").startswith(script)}
         if len(found) > 1:

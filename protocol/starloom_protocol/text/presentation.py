@@ -85,12 +85,18 @@ SKIP_WORDS: dict[Reason, str] = {
 
 
 def presentation(
-    state: TaskState, reason: Reason | None = None, *, attempt: int = 0, checked: bool = False, by: str = ""
+    state: TaskState,
+    reason: Reason | None = None,
+    *,
+    attempt: int = 0,
+    checked: bool = False,
+    by: str = "",
+    until: str = "",
 ) -> Presentation:
     """Return the presentation of a task's state and reason.
 
     `reason` is the task's own stored reason or the one joined from its constellation or demand. `by` is the name of the
-    person who marked it, where the event is at hand that has it.
+    person who marked it, where the event is at hand that has it; `until` the time before which it does not begin.
     """
     match state:
         case TaskState.WAITING:
@@ -101,7 +107,9 @@ def presentation(
             if reason in (Reason.APPROVAL, Reason.PERSON):
                 return Presentation("Needs you", Glyph.HAND, Tone.VIOLET)
             if reason is Reason.MOMENT:
-                return Presentation("Waiting for its time", Glyph.RING, Tone.GREY)
+                return Presentation(
+                    f"Waiting, begins at {until}" if until else "Waiting for its time", Glyph.RING, Tone.GREY
+                )
             return Presentation(HELD_WORDS.get(reason, "Held"), Glyph.BARRIER, Tone.AMBER)
         case TaskState.LEASED if reason is Reason.MOVING:
             return Presentation("Moving to another device", Glyph.RINGED_SQUARE, Tone.BLUE)

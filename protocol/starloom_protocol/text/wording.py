@@ -46,6 +46,11 @@ def moment(at_ms: int) -> str | None:
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def utc_words(at_ms: int) -> str:
+    """Return hub time as a sentence of the hub has it, which each client shows in its reader's own zone."""
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def quoted(value: object) -> str:
     """Return a value in quotes, as it was typed; nothing in it moves a terminal."""
     text = value if isinstance(value, str) else value_words(value)

@@ -292,7 +292,6 @@ SNAPSHOT: dict[str, Any] = {
 }
 MORE_TIME = {"heartbeat_s": 5, "schedule_to_close_s": 7200, "start_to_close_s": 7200}
 EDITS = f"/constellations/{SOME_ID}/edits"
-BROUGHT = [("g.0", ["send.1"]), ("ok", ["send.1", "send.2"]), ("late", ["send.3"])]
 
 
 @pytest.fixture
@@ -325,15 +324,15 @@ def test_failed_tasks_alone_are_retried_without_a_change(ended: StubHub) -> None
 
 def test_failed_tasks_are_retried_from_those_that_brought_their_files(ended: StubHub) -> None:
     """A plain retry gets the bytes that were brought before, whatever has become of the files since."""
-    rows = [{"task": name, "state": "failed", "sentence": "", "brought_by": by} for name, by in BROUGHT]
-    ended.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, {"items": rows, "attention": [], "more": 0})
-    for name in ("send.1", "send.2"):
+    told: dict[str, Any] = {"items": [], "attention": [], "brought_by": ["send.1", "send.2"], "more": 0}
+    ended.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, told)
+    for name in told["brought_by"]:
         done(ended, f"{TASKS}/{name}/retry-from")
     assert starloom(ended, "retry", "--failed", "--from-source")[0] == 0
     sent = [path for method, path, _ in ended.asked if method == "POST"]
     assert sent == [f"{TASKS}/send.1/retry-from", f"{TASKS}/send.2/retry-from"]
     assert starloom(ended, "retry", "g.0", "--from-source")[0] == 2
-    rows[:] = [{**row, "brought_by": []} for row in rows]
+    told["brought_by"] = []
     assert starloom(ended, "retry", "--failed", "--from-source")[0] == 2
 
 

@@ -70,3 +70,12 @@ def test_json_has_the_question_and_what_waits(hub: StubHub) -> None:
 def test_one_that_cannot_be_looked_at_is_accepted_nevertheless(hub: StubHub) -> None:
     code, said = starloom(hub, "submit", "how are my machines", "--json")
     assert (code, json.loads(said)["state"]) == (0, "active")
+
+
+def test_a_token_that_may_not_read_is_told_the_way_to_its_answer(hub: StubHub) -> None:
+    hub.answers["GET", "/constellations/c-1/why"] = (403, {"code": "forbidden", "title": "Not allowed"})
+    code, said = starloom(hub, "submit", "how are my machines")
+    assert (code, "starloom watch" in said, "--wait" in said) == (0, False, True)
+    stands(hub, "active", [], [])
+    code, said = starloom(hub, "submit", "how are my machines")
+    assert (code, typed("starloom watch") in said, "--wait" in said) == (0, True, False)

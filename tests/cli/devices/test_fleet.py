@@ -40,17 +40,28 @@ def test_devices_that_are_gone_are_counted_and_not_listed(stub: StubHub) -> None
     assert (" left " in lines["server"], " revoked " in lines["pixel"], "are gone" in said) == (True, True, False)
 
 
-def test_a_computer_that_kept_the_hub_before_is_told(stub: StubHub) -> None:
-    computers = {"d-new": True, "d-old": False, "d-toy": False, "d-here": False, "d-gone": False}
-    rows: list[Any] = [
-        row("new", demo=False),
-        row("old", demo=False, link="offline"),
-        row("toy", demo=True, link="offline"),
-        row("here", demo=False),
-        row("gone", demo=False, link="offline", revoked=True),
-        row("laptop", demo=False, link="offline"),
+def test_a_device_whose_agent_was_stopped_is_no_busy_one(stub: StubHub) -> None:
+    tool = {"name": "fs.list"}
+    rows = [
+        row("still", link="offline", slots=0, tools=[tool]),
+        row("lost", link="offline", slots=4, tools=[tool]),
+        row("new", link="offline", slots=0),
     ]
-    told = {item["name"]: kept_before_lines(item, computers) for item in rows}
+    stub.answers["GET", "/devices"] = (200, {"items": rows, "next": None})
+    lines = [line.split()[:3] for line in starloom(stub, "devices")[1].splitlines()[1:4]]
+    assert lines == [["still", "stopped", "-"], ["lost", "offline", "-"], ["new", "offline", "-"]]
+
+
+def test_a_computer_that_kept_the_hub_before_is_told(stub: StubHub) -> None:
+    rows: list[Any] = [
+        row("new", hub_computer="own"),
+        row("old", hub_computer="former", link="offline"),
+        row("here", hub_computer="former"),
+        row("gone", hub_computer="former", link="offline", revoked=True),
+        row("laptop", hub_computer="", link="offline"),
+        row("of-an-earlier-hub", link="offline"),
+    ]
+    told = {item["name"]: kept_before_lines(item) for item in rows}
     assert told.pop("old") == [
         "old kept this hub before: the computer of a backup, or this one by another name",
         "  if it is no more: starloom device revoke old",

@@ -19,7 +19,7 @@ from starloom.client.discovery import hub_option
 from starloom.client.own_homes import note
 from starloom.client.terminal.typed import program, typed
 from starloom.edge.web.own_command import TypedHere
-from starloom.host.agents import computer_name
+from starloom.process.computers import computer_name
 from starloom.process.program import line_giving, on_device, with_program
 from tests.installation import READY_WITHIN_S, Installation
 from tests.programs import bare_environment, ran

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -19,6 +18,7 @@ from starloom_protocol.records.entities import Choice, ForEach, Selector, ToolOf
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.text.folder_grants import NO_LINE
+from starloom_protocol.text.wording import utc_words
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import AGENT_STOPPED, Attention, Code, DeviceLink, Op, Outcome, Reason
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task, when
@@ -168,7 +168,7 @@ def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], actions: l
     ("outcome", "code", "actions"),
     [
         (Outcome.REFUSED, Code.POLICY_REFUSED, ["retry"]),
-        (Outcome.ERROR, Code.FILE_NOT_FOUND, ["retry", "starloom edit c1 --editor --retry a"]),
+        (Outcome.ERROR, Code.FILE_NOT_FOUND, ["starloom edit c1 --editor --retry a", "retry"]),
         (Outcome.REFUSED, Code.TOOL_UNAVAILABLE, ["retry"]),
         (Outcome.ERROR, Code.EXIT_CODE, ["retry", "mark"]),
     ],
@@ -339,7 +339,7 @@ def test_a_device_that_is_off_is_to_be_switched_on_before_its_work_is_moved() ->
     driver.submit(plan(task("a", device="off"), task("f", device="off", args='{"path":"."}')))
     found = why(driver)
     assert found.sentence == (
-        "a waits for a device that is away: off is off or out of reach since 25 November, 18:43 UTC."
+        "a waits for a device that is away: off is off or out of reach since 2025-11-25 18:43:00 UTC."
     )
     assert found.actions == ["switch on off, and the task goes on", "reassign"]
     assert found.warning == ""
@@ -383,7 +383,7 @@ def test_a_device_whose_agent_is_refused_is_not_to_be_switched_on(code: Code, wo
     driver.submit(plan(task("a", device="off")))
     found = why(driver)
     assert found.sentence == (
-        f"a waits for a device that is away: off is refused, because {words} (since 25 November, 18:43 UTC)."
+        f"a waits for a device that is away: off is refused, because {words} (since 2025-11-25 18:43:00 UTC)."
     )
     assert found.actions == ["reassign"]
 
@@ -399,7 +399,7 @@ def test_a_task_whose_device_has_left_says_so_and_asks_for_attention(action: str
     driver.submit(plan(task("b", device="one")), name="c2")
     driver.do(i.DeviceControlled(id="x", by=by, device="d-off", action=action))
     found = why(driver)
-    assert found.sentence == f"a waits for off, which {how} on 25 November, 18:43 UTC."
+    assert found.sentence == f"a waits for off, which {how} on 2025-11-25 18:43:00 UTC."
     assert (found.reason, found.actions) == (Reason.NO_CAPABLE_DEVICE, ["reassign", "edit", "cancel"])
     assert driver.shard.constellations["c1"].head.attention == [Attention.NO_CAPABLE_DEVICE]
     assert driver.shard.constellations["c2"].head.attention == []
@@ -439,7 +439,7 @@ def test_a_retry_names_the_work_that_may_not_be_repeated() -> None:
     (sent,) = driver.take()
     driver.started(sent)
     driver.control("cancel", "slow")
-    driver.receipt(sent)
+    driver.receipt(sent, effect=MAYBE)
     assert why(driver, "slow").confirm == ["slow"]
     assert why(driver, "note").actions == ["starloom retry slow c1 --confirm slow"]
     assert not driver.control("retry", "slow", confirm=["slow"]).faults
@@ -551,7 +551,7 @@ def test_a_task_that_waits_too_long_says_since_when_its_device_is_off() -> None:
     said = explain_all(driver.shard, "c1", {})["attention"][-1]["sentence"]
     since = driver.shard.fleet.devices["d-nas"].link_since_ms
     assert said.startswith("scan waits longer than its limit for nas. nas is off since ")
-    assert f"{datetime.fromtimestamp(since / 1000, UTC):%H:%M} UTC" in said
+    assert utc_words(since) in said
     assert said.endswith("Turn it on and connect it to the network, or edit the plan to use another device.")
 
 
@@ -584,11 +584,11 @@ def test_a_failed_task_whose_file_was_brought_names_where_it_is_read_again() -> 
         parsed, outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="the program ended with 1: KeyError: 'depth'"
     )
     found = why(driver, "parse")
-    at = datetime.fromtimestamp(driver.shard.constellations["c1"].attempts["send/1"].ended_ms / 1000, UTC)
+    at = utc_words(driver.shard.constellations["c1"].attempts["send/1"].ended_ms)
     assert found.sentence.startswith("parse (buoy-98.csv) failed: the program ended with 1: KeyError: 'depth'. ")
-    assert f"Its file was read from pi at {at:%H:%M} UTC, and a retry gets that again" in found.sentence
+    assert f"Its file was read from pi at {at}, and a retry gets that again" in found.sentence
     assert found.actions[:2] == ["retry", "starloom retry-from send c1"]
-    assert found.brought_by == ["send"]
+    assert found.brought_by == explain_all(driver.shard, "c1", {})["brought_by"] == ["send"]
     made = driver.shard.constellations["c1"]
     told = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
     assert "First cause: parse (buoy-98.csv) - the program ended with 1: KeyError: 'depth'" in told

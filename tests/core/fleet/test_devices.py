@@ -216,6 +216,10 @@ def test_rename_drain_label_and_what_is_refused() -> None:
     driver = Driver("one", "two")
     assert control(driver, "rename", value="büro").value == {"id": "d-one"}
     assert driver.shard.fleet.by_name == {"büro": "d-one", "two": "d-two"}
+    # The device reads its name when it connects.
+    assert driver.sent == [CloseDevice(device="d-one", code="", reason="it is called büro from now on")]
+    assert not control(driver, "rename", value="büro").faults
+    assert driver.sent == []
     assert control(driver, "rename", value="two").faults[0].code is Code.CONFLICT
     assert control(driver, "rename", value=" ").faults[0].code is Code.BAD_REQUEST
     assert control(driver, "explode").faults[0].code is Code.BAD_REQUEST

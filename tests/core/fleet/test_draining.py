@@ -117,10 +117,42 @@ def test_a_receipt_that_nobody_waits_for_gives_no_begun_work_back_that_must_not_
     driver.submit(plan(task("a", tool="t.never")))
     (dispatch,) = driver.take()
     driver.started(dispatch)
-    driver.receipt(dispatch)
+    driver.receipt(dispatch, effect=MAYBE)
     assert driver.states()["a"] == "unknown"
     assert not driver.dispatched
     driver.folded_equals_state()
+
+
+def test_work_that_fetched_its_inputs_when_it_was_stopped_is_given_back() -> None:
+    driver = WatchedDriver("one", "two")
+    driver.submit(plan(task("a", tool="t.never")))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    driver.receipt(dispatch, effect=NONE)
+    (again,) = driver.take()
+    assert (again.at.attempt, driver.states()["a"]) == (2, "leased")
+    driver.folded_equals_state()
+
+
+def test_a_ledger_that_lacks_begun_work_proves_nothing_of_its_effect() -> None:
+    driver = WatchedDriver("one", "two")
+    driver.submit(plan(task("a", tool="t.never")))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    driver.control("cancel", "a")
+    driver.receipt(dispatch, known=False)
+    assert driver.states()["a"] == "cancelled"
+    assert driver.control("retry", "a").faults[0].code is Code.NEEDS_CONFIRM
+
+
+def test_cancelled_work_that_cannot_have_happened_runs_again_without_a_word() -> None:
+    driver = WatchedDriver("one", "two")
+    driver.submit(plan(task("a", tool="t.never"), task("b")))
+    dispatch = next(item for item in driver.take() if item.at.task == "a")
+    driver.started(dispatch)
+    driver.control("cancel", "a")
+    driver.receipt(dispatch, effect=NONE)
+    assert not driver.control("retry", "a").faults
 
 
 def test_a_moved_task_whose_result_comes_first_is_done() -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from starloom.core.rights.call_effects import overwriting_words
+from starloom.core.state.inputs import EditProposed
+from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import OtherCall, Policy, TaskSpec
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Approval
+from starloom_protocol.vocabulary import Approval, ConstellationState
 from tests.builders import Driver, plan, task
 
 
@@ -44,3 +46,36 @@ def test_the_question_before_a_plan_names_it() -> None:
     driver.submit(made)
     (question,) = driver.shard.constellations["c1"].questions.values()
     assert question.text == "Run test? It may write. copy may overwrite files that are there already at 'Backup'."
+
+
+@pytest.mark.parametrize("by", ["assistant:ann", "model"])
+def test_t250_no_plan_of_a_model_overwrites_files_without_a_person(by: str) -> None:
+    driver = Driver("one")
+    driver.submit(plan(_copy({"to": "Backup", "on_clash": "replace"})), by=by)
+    assert driver.shard.constellations["c1"].head.state is ConstellationState.AWAITING_APPROVAL
+    assert driver.take() == []
+
+
+@pytest.mark.parametrize(("by", "clash"), [("person:ann", "replace"), ("assistant:ann", "rename")])
+def test_a_persons_plan_and_one_that_keeps_what_is_there_start_at_once(by: str, clash: str) -> None:
+    driver = Driver("one")
+    driver.submit(plan(_copy({"to": "Backup", "on_clash": clash})), by=by)
+    assert driver.shard.constellations["c1"].head.state is ConstellationState.ACTIVE
+
+
+def test_t250_no_edit_of_an_assistant_adds_such_a_call() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("first", tool="t.idem", device="one")))
+    spec = _copy({"to": "Backup", "on_clash": "replace"})
+    refused = driver.do(
+        EditProposed(
+            approves=False,
+            base_version=1,
+            by="assistant:ann",
+            constellation="c1",
+            id=driver.ident(),
+            operations=[AddTask(spec=spec)],
+        )
+    )
+    assert [fault.reason for fault in refused.faults] == ["copy may overwrite files that are there already at 'Backup'"]
+    assert "copy" not in driver.shard.constellations["c1"].specs

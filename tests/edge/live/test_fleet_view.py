@@ -55,9 +55,7 @@ class Feed:
         """What is kept is what the entities give."""
         view, here = self.view, [one for one in self.view.devices.values() if not one.revoked]
         assert set(view.names()) == {name for one in here for name in (one.name, one.id, *one.former_names)}
-        assert {link: count for link, count in view.by_link().items() if count} == Counter(
-            one.link for one in view.devices.values()
-        )
+        assert {link: count for link, count in view.by_link().items() if count} == Counter(one.link for one in here)
         made = equivalents(view.devices, view.offers)
         assert {pair: [one.name for one in found] for pair, found in view.equivalents().items()} == {
             pair: [one.name for one in found] for pair, found in made.items()

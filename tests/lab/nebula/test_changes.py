@@ -20,6 +20,7 @@ from starloom_protocol.plan.checks.check import check_plan
 from starloom_protocol.plan.language.document import read_document
 from starloom_protocol.records.entities import TaskSpec
 from starloom_protocol.vocabulary import Need
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.quick
 
@@ -36,7 +37,7 @@ def program(spec: TaskSpec, rows: Any, folder: Path) -> dict[str, Any]:
     (folder / "input.json").write_text(json.dumps(rows))
     args = json.loads(spec.args)
     argv = [sys.executable, "-I", "-c", args["code"], *args["argv"]]
-    subprocess.run(argv, cwd=folder, check=True, timeout=60)
+    subprocess.run(argv, cwd=folder, check=True, timeout=PATIENCE_S)
     return dict(json.loads((folder / "result.json").read_text()))
 
 

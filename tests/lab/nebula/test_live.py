@@ -17,6 +17,7 @@ from starloom.cli.commands import build
 from starloom.lab.installation import left_over
 from starloom.lab.nebula.suite import Wanted, run_suite
 from starloom.lab.nebula.task import chosen
+from tests.waiting import SLOWER
 
 
 @pytest.mark.chaos
@@ -62,7 +63,7 @@ def test_a_signal_at_any_stage_leaves_nothing(tmp_path: Path, words: list[str], 
     argv += [str(world) if word == "WORLD" else word for word in words]
     environment = {**os.environ, "HOME": str(places["home"]), "TMPDIR": str(places["temporary"])}
     environment |= {"XDG_DATA_HOME": "", "STARLOOM_HOME": ""}
-    ran = ["timeout", "--foreground", "120", *argv]
+    ran = ["timeout", "--foreground", str(120 * SLOWER), *argv]
     said: list[str] = []
     sent = False
     with subprocess.Popen(ran, stderr=subprocess.PIPE, cwd=places["work"], env=environment, text=True) as process:

@@ -253,7 +253,8 @@ def test_several_devices_are_named_together() -> None:
     view = fleet(device("a", labels=["server"]), device("b-server"), device("phone"), device("demo-server", demo=True))
     assert take("all servers", DEVICES, view).value == {"any": [{"name": "a"}, {"name": "b-server"}]}
     assert take("my machines", DEVICES, view).value == {"any": [{"name": "a"}, {"name": "b-server"}, {"name": "phone"}]}
-    assert take("all tablets", DEVICES, view).reason == "there are no tablets here"
+    reason = "there are no tablets here; `starloom device label NAME tablet` makes a device one"
+    assert take("all tablets", DEVICES, view).reason == reason
 
 
 def test_devices_named_one_by_one_are_taken_together() -> None:

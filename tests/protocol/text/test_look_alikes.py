@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom_protocol.text.look_alikes import device_name_fault, look_of
+from starloom_protocol.text.look_alikes import device_name_fault, look_of, person_name_fault
 
 
 @pytest.mark.parametrize("name", ["\u0430tlas", "atl\u0430s", "nas-\u0441loud", "\u03bfffice"])
@@ -77,3 +77,27 @@ def test_names_that_look_alike_have_one_look(name: str, other: str) -> None:
 def test_letters_of_a_look_alike_stand_for_one_letter_each() -> None:
     assert look_of("Gr\u00f6\u00dfe") == "Gr\u00f6\u00dfe"
     assert look_of("atlas") != look_of("Atlas")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ann",
+        "Zo\u00eb",
+        "J\u00fcrgen.Gro\u00df",
+        "\u0410\u043d\u043d\u0430",
+        "\u5c0f\u660e",
+        "\u0930\u0935\u093f",
+        "a@b.org",
+    ],
+)
+def test_a_person_is_called_in_any_script(name: str) -> None:
+    assert person_name_fault(name) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "-ann", "Ann B", "ann#1", "person:ann", "ann\u202e", "ann\u3164", "ann\ufe0f", "\u0410nn", "x" * 65, "a/b"],
+)
+def test_a_name_that_misleads_is_refused_for_a_person(name: str) -> None:
+    assert person_name_fault(name)

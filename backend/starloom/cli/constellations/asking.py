@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from starloom_protocol.stream.feed import Event
 
 ParamOption = Annotated[
-    list[str] | None, typer.Option("--param", "-p", help="k=v, or k:=JSON for anything but a word.")
+    list[str] | None, typer.Option("--param", "-p", help="A value of the recipe; NAME:=JSON for anything but a word.")
 ]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end; the exit code is the result.")]
 AnywayOption = Annotated[
@@ -193,7 +193,7 @@ def submit(
     share: Annotated[
         Sharing | None, typer.Option("--share", help="Show a model no more of results than this, for this request.")
     ] = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="k=v, to find it again.")] = None,
+    label: Annotated[list[str] | None, typer.Option("--label", metavar="NAME=VALUE", help="To find it again.")] = None,
     anyway: AnywayOption = False,
 ) -> None:
     """Submit a request: words, a plan, or a recipe."""
@@ -369,7 +369,7 @@ def _is_plan(subject: str) -> bool:
 
 def list_constellations(
     run: Invocation,
-    state: Annotated[str | None, typer.Option("--state", help="Only those in this state.")] = None,
+    state: Annotated[str | None, typer.Option("--state", help="Only those in this state: active, failed ...")] = None,
     text: Annotated[str | None, typer.Option("--q", help="Only those whose name or words contain this.")] = None,
     device: Annotated[str | None, typer.Option("--device", help="Only those that used this device.")] = None,
     of: Annotated[str | None, typer.Option("--of", help="Only those that a person of this name asked for.")] = None,
@@ -470,14 +470,16 @@ def show(
 
 
 def _held(run: Invocation, view: View) -> list[str]:
-    """Join the reasons of ready tasks to the view; return a sentence for each that no device can take."""
+    """Join the reasons of ready tasks to the view; return for whom it waits, and each task that no device can take."""
+    from starloom.client.terminal.style import own_times
     from starloom.client.view import ABOUT_DEVICES
 
-    if not view.starves:
+    if not view.starves and not view.stands:
         return []
     reasons: dict[str, Reason] = {}
-    sentences: list[str] = []
-    for item in explained(run.client.get(get_constellation_why(view.constellation))):
+    found = run.client.get(get_constellation_why(view.constellation))
+    sentences = [str(waits)] if (waits := found.get("waits")) else []
+    for item in explained(found):
         task, reason = item["task"], item["reason"]
         if task is None or reason is None or item["state"] != TaskState.READY:
             continue
@@ -485,7 +487,7 @@ def _held(run: Invocation, view: View) -> list[str]:
         if str(reason) in ABOUT_DEVICES and item["sentence"] not in sentences:
             sentences.append(item["sentence"])
     view.join(reasons)
-    return sentences
+    return [own_times(sentence) for sentence in sentences]
 
 
 def _bounds_a_model(view: View) -> bool:
@@ -610,7 +612,7 @@ def _tell_attention(run: Invocation, view: View) -> None:
     for name, question in view.open_questions.items():
         # The text not by `say`: a model may have written it, and no command in it is one to type.
         how = typed(how_to_answer(f"{view.constellation}:{name}", question))
-        print(f"  {escaped_text(question.text)}  ({escaped_text(how)})", file=sys.stderr)
+        print(f"  {escaped_text(question.text, indent=4)}  ({escaped_text(how)})", file=sys.stderr)
         if question.shown is not None:
             from starloom.cli.text.shown_text import shown_lines
             from starloom_protocol.values import parse

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from starloom.cli.constellations.asking import edit_document, read_plan, read_rows
-from starloom.cli.constellations.explaining import explained
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.constellations.stopping import Chosen, stop_chosen
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
@@ -177,20 +176,10 @@ def retry(
 
 def _retry_sources(run: Invocation, chosen: str, sure: Sure, reason: str) -> None:
     """Retry the failed tasks from those that brought their files, so that they get these as they are now."""
-    rows = explained(run.client.get(get_constellation_why(chosen)))
-    failed = [
-        row
-        for row in run.client.get(get_constellation(chosen))["tasks"]
-        if row["state"] == TaskState.FAILED and row["kind"] != "group" and not row["spec"].get("superseded_by")
-    ]
-    known = {row["task"]: row for row in rows}
-    found: dict[str, None] = {}
-    for task in failed:
-        row = known.get(task["id"]) or explained(run.client.get(get_constellation_why(chosen, task_id=task["id"])))[0]
-        found.update(dict.fromkeys(row.get("brought_by") or []))
+    found = run.client.get(get_constellation_why(chosen)).get("brought_by")
     if not found:
         raise usage(f"no failed task of {chosen} reads files of a device", f"Write: starloom retry --failed {chosen}")
-    _send(run, chosen, list(found), "retry-from", {"reason": reason}, sure)
+    _send(run, chosen, found, "retry-from", {"reason": reason}, sure)
 
 
 def _retry_changed(run: Invocation, chosen: str, name: str | None, seconds: int, sure: Sure, reason: str) -> None:
@@ -401,7 +390,7 @@ def priority(
     run: Invocation,
     identity: Annotated[str, typer.Argument(metavar="ID", help="The constellation's id.")],
     priority: Annotated[
-        Priority, typer.Argument(metavar="low|normal|high", help="Before or after your other constellations.")
+        Priority, typer.Argument(metavar="PRIORITY", help="low, normal or high: after or before your others.")
     ],
     reason: ReasonOption = "",
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from codecs import iterdecode
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +24,7 @@ from starloom.client.routes import (
     post_constellation_fork,
     post_constellation_undo,
 )
+from starloom.client.terminal.escaping import document_text
 from starloom.client.terminal.values import json_or_text
 from starloom_protocol.text.wording import counted, quoted
 from starloom_protocol.vocabulary import Code
@@ -223,7 +225,11 @@ def _print_replay(chosen: str, found: Replayed) -> None:
     )
 
 
-def blame(run: Invocation, task: Annotated[str, typer.Argument(metavar="TASK")], identity: IdArgument = None) -> None:
+def blame(
+    run: Invocation,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="A task's id.")],
+    identity: IdArgument = None,
+) -> None:
     """List the versions of the plan that made a task and its dependencies as they are: who, when, why."""
     chosen = run.newest(identity)
     found = run.client.get(get_constellation_blame(chosen, task=task))
@@ -298,8 +304,8 @@ def export(
     """Copy the whole record, a line of JSON a commit; `audit verify -f FILE` checks it without a hub."""
     count = 0
     if file is None:
-        for part in run.client.stream("/audit/export"):
-            sys.stdout.write(part.decode())
+        for text in iterdecode(run.client.stream("/audit/export"), "utf-8"):
+            sys.stdout.write(document_text(text))
         return
     with file.open("xb") as out:
         for part in run.client.stream("/audit/export"):

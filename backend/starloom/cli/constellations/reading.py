@@ -190,7 +190,7 @@ def _tell_whole(
     found: WhyAll, chosen: str, names: dict[str, str], behind: dict[str, tuple[str, str]], *, every: bool
 ) -> None:
     """Print the sentence of a constellation, then why its tasks do not move, then its questions."""
-    told = [found.get("sentence") or ""]
+    told = [" ".join(filter(None, [found.get("sentence"), found.get("waits")]))]
     told += [attention["sentence"] for attention in found["attention"] if attention["reason"] in _OF_THE_WHOLE]
     each = (AlikeTasks(item, unnamed=item.get("alike", 0)) for item in found["items"])
     groups = list(each) if every else alike(found["items"])
@@ -206,8 +206,10 @@ def _tell_whole(
 
 
 def _tell(lines: Sequence[str]) -> None:
+    from starloom.client.terminal.style import own_times
+
     for line in lines:
-        say(line)
+        say(own_times(line))
 
 
 def _lines_of_task(
@@ -215,7 +217,7 @@ def _lines_of_task(
 ) -> list[str]:
     """Return why tasks do not move, their candidates and the way out; each fault of a tunnel (`behind`) once."""
     item = group.first
-    lines = named_in_text(group.sentence, names).splitlines()
+    lines = [named_in_text(group.sentence, names)]
     lines += [f"  {candidate['name']}: {candidate['reason']}" for candidate in item["candidates"]]
     for name in [name for name in behind if name in item["sentence"] or _is_among(name, item)]:
         told, way = behind.pop(name)
@@ -322,8 +324,8 @@ def report(
 
 def diff(
     run: Invocation,
-    first: Annotated[int, typer.Argument(metavar="V1")],
-    second: Annotated[int, typer.Argument(metavar="V2")],
+    first: Annotated[int, typer.Argument(metavar="V1", help="The earlier version.")],
+    second: Annotated[int, typer.Argument(metavar="V2", help="The later one.")],
     identity: IdArgument = None,
 ) -> None:
     """Show the changes between two versions of a plan, their authors and reasons."""

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from starloom.client.rest import Client
     from starloom_protocol.api.constellations import AnswerPart
 
+STEM_BYTES_MOST = 160
+"""Every disk takes such a name, with a number and with what a download adds to it."""
+SUFFIX_MOST = 16
+"""A longer one is a part of the name."""
 _ENDINGS = {"text/html": ".html", "text/csv": ".csv", "text/markdown": ".md", "text/plain": ".txt", "image/png": ".png"}
 
 
@@ -60,7 +64,9 @@ def _part(client: Client, artifact: str, pointer: str, folder: Path) -> Any:
 def _file_name(name: str, ending: str) -> str:
     """Return a plain file name; a path in it, which came from a device, never leads out of the folder."""
     plain = re.sub(r"[^\w. -]+", "_", Path(name).name, flags=re.UNICODE).strip(". ") or "item"
-    return plain if Path(plain).suffix or not ending else plain + ending
+    suffix = Path(plain).suffix
+    stem, ending = (plain.removesuffix(suffix), suffix) if 0 < len(suffix) <= SUFFIX_MOST else (plain, ending)
+    return stem.encode()[:STEM_BYTES_MOST].decode(errors="ignore") + ending
 
 
 def _free(folder: Path, name: str) -> Path:

@@ -14,7 +14,7 @@ from starloom.client.problems import Problem
 from starloom.client.routes import get_constellation_why
 from starloom.client.terminal.typed import say
 from starloom_protocol.text.wording import escaped
-from starloom_protocol.vocabulary import ConstellationState, Reason
+from starloom_protocol.vocabulary import Code, ConstellationState, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,24 +63,25 @@ _HELD_FOR: Final = frozenset(
 
 def tell_accepted(run: Invocation, made: Created) -> None:
     """Print a new constellation: its address, and for what it waits already."""
-    stands = _standing(run.client, made)
+    stands, may_read = _standing(run.client, made)
     if run.as_json:
         run.emit(stands)
         return
     print(f"{made['id']} accepted: {run.client.address.url}/constellations/{made['id']}")
     _tell_standing(stands)
-    say("Follow it: starloom watch - its answer: starloom result")
+    follow = "Follow it: starloom watch - its answer: starloom result"
+    say(follow if may_read else "This token may not read it; submit --wait waits for its answer and prints it.")
 
 
-def _standing(client: Client, made: Created) -> Standing:
-    """Return a new constellation as it stands: its state, its open questions, and why its tasks do not begin.
+def _standing(client: Client, made: Created) -> tuple[Standing, bool]:
+    """Return a new constellation as it stands, and whether the token may read it.
 
     It is accepted whatever becomes of this look: where the hub cannot answer, it stands as it was made.
     """
     try:
         found = _planned(client, made["id"])
-    except Problem:
-        return _stands(made, made["state"], [], [])
+    except Problem as problem:
+        return _stands(made, made["state"], [], []), problem.code != Code.FORBIDDEN
     held: list[HeldTask] = [
         {
             "task": group.first["task"],
@@ -90,7 +91,7 @@ def _standing(client: Client, made: Created) -> Standing:
         }
         for group in alike(item for item in explained(found) if item.get("reason") in _HELD_FOR)
     ]
-    return _stands(made, found["state"], found.get("questions") or [], held)
+    return _stands(made, found["state"], found.get("questions") or [], held), True
 
 
 def _stands(made: Created, state: str, questions: list[AskedRow], held: list[HeldTask]) -> Standing:

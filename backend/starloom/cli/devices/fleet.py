@@ -36,6 +36,7 @@ from starloom_protocol.wire.frames import DISK_FULL
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow, DeviceState
 
+OWN_CHIP = " (this hub's own machine)"
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
 
 
@@ -68,7 +69,7 @@ def devices(
         run.emit({**found, "items": shown})
         return
     if shown:
-        _print_devices(shown, _computers(run))
+        _print_devices(shown)
     else:
         say("No device yet. Add one: starloom enroll")
     gone = len(found["items"]) - len(shown)
@@ -85,21 +86,13 @@ def _link(item: DeviceState) -> str:
         return "left" if item["left"] else "revoked"
     if item["link"] == DeviceLink.OFFLINE and item.get("refused"):
         return "refused"
+    if item["link"] == DeviceLink.OFFLINE and item["tools"] and not item["slots"]:
+        return "stopped"  # its agent took its slots back before it ended
     asleep = item["link"] == DeviceLink.SUSPENDED or (item["os"] == TAB_OS and item["link"] != DeviceLink.ONLINE)
     return "asleep" if asleep else str(item["link"])
 
 
-def _computers(run: Invocation) -> dict[str, bool]:
-    """Return the devices that are computers of this hub, where its data folder is on this one."""
-    own = run.client.address.own
-    if own is None:
-        return {}
-    from starloom.host.agents import computers_of
-
-    return computers_of(own.home)
-
-
-def _print_devices(items: list[DeviceRow], computers: dict[str, bool]) -> None:
+def _print_devices(items: list[DeviceRow]) -> None:
     from rich.table import Table
 
     from starloom.client.terminal.fitting import Fitted
@@ -109,15 +102,17 @@ def _print_devices(items: list[DeviceRow], computers: dict[str, bool]) -> None:
     for name in ("name", "link", "load", "os", "profile", "tools", "id"):
         table.add_column(name, no_wrap=name in ("name", "id"))
     for item in items:
-        chip = " (demo)" if item["demo"] else " (this computer)" if computers.get(item["id"]) else ""
+        # A hub of an earlier release tells no computer of its own.
+        chip = " (demo)" if item["demo"] else OWN_CHIP if item.get("hub_computer") == "own" else ""
         link = _link(item)
         link += ", disk full" if link == "online" and _full_disk(item) is not None else ""
         link += ", no new work" if link == "online" and no_work_words(item["condition"]) else ""
         count = str(len(item["tools"]))
-        table.add_row(item["name"] + chip, link, item["load"], item["os"], item["profile"], count, item["id"])
+        load = item["load"] if item["link"] == DeviceLink.ONLINE else "-"
+        table.add_row(item["name"] + chip, link, load, item["os"], item["profile"], count, item["id"])
     console().print(Fitted(table, spared=("id", "tools", "os", "profile")))
     for item in items:
-        for line in kept_before_lines(item, computers):
+        for line in kept_before_lines(item):
             say(line)
         if item["link"] == "online" and (courtesy := courtesy_sentence(item["condition"])):
             say(f"{item['name']} {courtesy}")
@@ -145,9 +140,9 @@ def _refused_lines(item: DeviceState) -> list[str]:
     ]
 
 
-def kept_before_lines(item: DeviceRow, computers: dict[str, bool]) -> list[str]:
+def kept_before_lines(item: DeviceRow) -> list[str]:
     """Return what is to be known of a computer that kept the hub before this one, if the device is such a one."""
-    if computers.get(item["id"]) is not False or item["demo"] or item["link"] == DeviceLink.ONLINE or item["revoked"]:
+    if item.get("hub_computer") != "former" or item["link"] == DeviceLink.ONLINE or item["revoked"]:
         return []
     return [
         f"{item['name']} kept this hub before: the computer of a backup, or this one by another name",
@@ -193,7 +188,8 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
     if run.as_json:
         run.emit({**found, "vitals": vitals})
         return
-    tell(f"{found['name']}  {found['id']}  {_link(found)}  profile {found['profile']}")
+    chip = OWN_CHIP if found.get("hub_computer") == "own" else ""
+    tell(f"{found['name']}{chip}  {found['id']}  {_link(found)}  profile {found['profile']}")
     for line in _refused_lines(found):
         say(f"  {line}")
     for line in _standing(found):
@@ -360,7 +356,9 @@ def _gone(items: list[DeviceRow], device: str) -> DeviceRow:
     raise usage(f"no device that is gone is called {device}; there are: {names}", "See `starloom devices --all`.")
 
 
-def rename(run: Invocation, device: DeviceArgument, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+def rename(
+    run: Invocation, device: DeviceArgument, name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")]
+) -> None:
     """Rename a device."""
     found = resolve(run, device)
     made = run.client.patch(patch_device(found["id"]), {"name": name})

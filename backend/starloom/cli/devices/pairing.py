@@ -445,10 +445,13 @@ def tunnel_list(run: Invocation) -> None:
         told = f"{item['state']}{since}{agent}  {item.get('to', '')}  started {item.get('starts', 0)}x"
         tell(f"{item['name']:<20} {told}")
         if item["fault"]:
-            say(f"    {item['fault']}\n    the way out: {item['hint']}")
+            say(f"    {item['fault']}")
+            say(f"    the way out: {item['hint']}")
 
 
-def tunnel_remove(run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+def tunnel_remove(
+    run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME", help="As `starloom tunnel ls` lists it.")]
+) -> None:
     """Remove a tunnel; the device stays in the fleet, out of reach."""
     from starloom.host.servers import tunnels
 

@@ -16,7 +16,7 @@ from starloom.client.terminal.values import duration_s
 from starloom_protocol.text.wording import counted
 from starloom_protocol.vocabulary import Role
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person's name.")]
 
 
 def register(app: typer.Typer) -> None:

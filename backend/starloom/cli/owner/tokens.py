@@ -119,7 +119,9 @@ def _use_of(item: TokenRow) -> str:
     return "not opened yet" if item["link_until"] else "never opened"
 
 
-def token_revoke(run: Invocation, token: Annotated[str, typer.Argument(metavar="ID")]) -> None:
+def token_revoke(
+    run: Invocation, token: Annotated[str, typer.Argument(metavar="ID", help="As `starloom token ls` lists it.")]
+) -> None:
     """Revoke a token; its open connections are cut."""
     _told(run, f"{token} revoked", run.client.delete(delete_token(token)))
 

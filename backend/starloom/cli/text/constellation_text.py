@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from shlex import quote
@@ -41,6 +42,7 @@ from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import ConstellationState, Reason
 
 ROWS_MOST = 40
+_NUMBERS: Final = re.compile(r"(\d+)")
 FINDINGS_SHOWN_MOST = 20
 _EMPTY_NAMED: Final = 10
 ALLOW: Final = "allow"
@@ -145,7 +147,9 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     parts.extend(finding_lines(view, devices))
     parts.extend(goal_lines(view))
     for name, question in view.open_questions.items():
-        line = f"☞  {escaped_text(question.text)}  ({how_to_answer(f'{view.constellation}:{name}', question)})"
+        line = (
+            f"☞  {escaped_text(question.text, indent=4)}  ({how_to_answer(f'{view.constellation}:{name}', question)})"
+        )
         parts.append(Text(typed(line), style="magenta"))
     if head is not None and head.attention:
         parts.append(Text("needs attention: " + ", ".join(word.replace("_", " ") for word in head.attention)))
@@ -230,7 +234,7 @@ def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
             Text(f"Left out, because no cited result shows it: {escaped_text(said)}", "yellow")
             for said in answer.struck
         )
-    parts.append(Text(escaped_text(answer.sentence), style="" if answer.words else "bold"))
+    parts.append(Text(escaped_text(answer.sentence, indent=2), style="" if answer.words else "bold"))
     empty = [item for item in answer.items if _is_empty(item)]
     apart = empty if len(empty) > 1 else []
     parts.extend(_item_text(item, devices) for item in answer.items if item not in apart)
@@ -272,10 +276,10 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
             heading, f"\n  {escaped(str(value.get('name', '')))} {size_words(int(value.get('bytes', 0)))}"
         )
     if isinstance(value, str):
-        return Text.assemble(heading, "\n  " + escaped_text(value))
+        return Text.assemble(heading, "\n  " + escaped_text(value, indent=2))
     if isinstance(value, dict) and value:
         return Group(heading, *_parts(value))
-    return Text.assemble(heading, "\n  " + escaped_text(item.value))
+    return Text.assemble(heading, "\n  " + escaped_text(item.value, indent=2))
 
 
 def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
@@ -285,7 +289,7 @@ def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
             yield Text(f"  {escaped(name)}:")
             yield value_table(part)
         else:
-            said = "none" if part in ([], {}) else escaped_text(cell(part, shown_as(name)))
+            said = "none" if part in ([], {}) else escaped_text(cell(part, shown_as(name)), indent=4)
             yield Text(f"  {escaped(name)}: {said}")
 
 
@@ -346,12 +350,16 @@ class Changes:
         place = record.device if record.device and not name.endswith(f".{record.device}") else None
         on = f" on {self._devices.get(place, place)}" if place else ""
         by = self._markers.get(name, "")
-        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked, by=by)
+        until = clock(record.not_before_ms)
+        shown = presentation(
+            record.state, record.reason, attempt=record.attempt, checked=record.checked, by=by, until=until
+        )
         return shown.word + on
 
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in name.replace("-", ".").split("."))
+    """Return a key that puts `read-2` and `read2` before `read-10` and `read10`."""
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBERS.split(name))
 
 
 ARGS_CHARS_MOST: Final = 80

@@ -38,9 +38,13 @@ def document_text(document: str) -> str:
     return "".join(sign if sign == "\n" or sign.isprintable() else json.dumps(sign)[1:-1] for sign in document)
 
 
-def escaped_text(text: str) -> str:
-    """Return a text of several lines, each as `escaped` gives it; tabs stay."""
-    return "\n".join("\t".join(escaped(part) for part in line.split("\t")) for line in text.splitlines())
+def escaped_text(text: str, *, indent: int = 0) -> str:
+    """Return a text of several lines, each as `escaped` gives it; tabs stay.
+
+    With an `indent` no line of it but the first looks like one of the product's own.
+    """
+    lines = ("\t".join(escaped(part) for part in line.split("\t")) for line in text.splitlines())
+    return f"\n{' ' * indent}".join(lines)
 
 
 def tell(line: str) -> None:

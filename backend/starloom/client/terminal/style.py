@@ -6,8 +6,10 @@ Owns no words of states. The shape is always shown, so that no meaning depends o
 from __future__ import annotations
 
 import os
+import re
 import sys
 from datetime import UTC, datetime
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
@@ -83,6 +85,14 @@ def state_text(state: str, *, alarm: bool = False) -> Text:
     if alarm:
         return Text(f"{known.value}, alarm", style=COLOURS[ALARM_RAISED.tone])
     return Text(known.value.replace("_", " "), style=COLOURS[_STATE_TONES[known]])
+
+
+_HUB_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
+
+
+def own_times(sentence: str) -> str:
+    """Return a sentence of the hub with its times (`utc_words`) as this terminal's clock has them."""
+    return _HUB_TIME.sub(lambda found: clock(found[0].removesuffix(" UTC") + "Z"), sentence)
 
 
 def clock(at: int | str | None) -> str:

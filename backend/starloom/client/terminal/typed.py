@@ -44,8 +44,8 @@ def typed(text: str) -> str:
 
 
 def say(text: str, file: TextIO | None = None) -> None:
-    """Print sentences of the product, at once; on standard output unless a file is given.
+    """Print a line of the product, at once; on standard output unless a file is given.
 
-    Names and reasons of others in them cannot steer the terminal.
+    Names and reasons of others in it cannot steer the terminal, nor begin a line as the product does.
     """
-    print(escaped_text(typed(text)), file=file, flush=True)
+    print(escaped_text(typed(text), indent=4), file=file, flush=True)

@@ -6,12 +6,12 @@ Pure, on entities alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from starloom.core.people import controls
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.roles import called
+from starloom_protocol.text.wording import utc_words
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import TaskState
 
@@ -67,8 +67,7 @@ def way_out(constellation: Constellation, fleet: Fleet, task: str) -> tuple[str,
     if not brought:
         return "", []
     first, alone = brought[0], len(brought) == 1
-    at = datetime.fromtimestamp(first.at_ms / 1000, UTC)
-    where = f"from {fleet.name_of(first.device)} at {at:%H:%M} UTC"
+    where = f"from {fleet.name_of(first.device)} at {utc_words(first.at_ms)}"
     one = f"Its file was read {where}, and a retry gets that again: if you changed it since, retry from {first.task}."
     several = (
         f"Its files were read {where}, and a retry gets these again: if you changed one since, retry from its task."

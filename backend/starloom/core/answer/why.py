@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from shlex import quote
 from typing import Final
 
@@ -54,7 +53,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.specs import Repeat
 from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.text.presentation import Presentation, presentation
-from starloom_protocol.text.wording import counted, few, found_by, listed
+from starloom_protocol.text.wording import counted, few, found_by, listed, utc_words
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -166,7 +165,9 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         task=task,
         state=str(record.state),
         reason=reason,
-        shown=presentation(record.state, reason, attempt=record.attempt, checked=record.checked),
+        shown=presentation(
+            record.state, reason, attempt=record.attempt, checked=record.checked, until=utc_words(record.not_before_ms)
+        ),
         sentence=said.sentence.replace(task, called(constellation, shard.fleet, task), 1)
         + _instead(spec)
         + _done_by(shard, constellation, task)
@@ -519,7 +520,7 @@ def _held_back(ready: _Ready) -> tuple[str, list[str]]:
         case Reason.BACKOFF:
             return f"{spec.id} is tried again soon, after attempt {record.attempt} did not succeed.", []
         case Reason.MOMENT:
-            return f"{spec.id} waits for its time: it begins at {_time(record.not_before_ms)}.", []
+            return f"{spec.id} waits for its time: it begins at {utc_words(record.not_before_ms)}.", []
         case Reason.PAUSED:
             return f"{spec.id} is ready, but the constellation is paused.", ["resume"]
         case Reason.APPROVAL:
@@ -572,7 +573,7 @@ def _without_device(ready: _Ready) -> tuple[str, list[str]]:
         case _:
             free = [item.device for item in ready.candidates if item.fits]
             if free and all(is_strange(fleet, ready.constellation, spec, device) for device in free):
-                until = _time(ready.record.since_ms + HOLD_MS)
+                until = utc_words(ready.record.since_ms + HOLD_MS)
                 others = listed([fleet.name_of(device) for device in free])
                 owner = "a busy device of the person whose values it takes"
                 return f"{spec.id} waits for {owner}, until {until} at the latest; then another may: {others}.", []
@@ -618,13 +619,8 @@ def _reviewed(constellation: Constellation, name: str) -> str:
     ended = ", ".join(dict.fromkeys(called.rpartition("/")[0] for called in job.tasks[:NAMED_MOST]))
     if any(question.id.endswith(job.id) for question in escalations.open_wishes(constellation)):
         return f"waits until a person decides what the review of {ended} asks for"
-    until = datetime.fromtimestamp(review.latest_ms(job) / 1000, UTC)
-    return f"waits for a review of {ended} by the model until {until:%H:%M:%S} UTC at the latest"
-
-
-def _time(at_ms: int) -> str:
-    at = datetime.fromtimestamp(at_ms / 1000, UTC)
-    return f"{at:%H:%M:%S} UTC on {at.day} {at:%B}"
+    until = utc_words(review.latest_ms(job))
+    return f"waits for a review of {ended} by the model until {until} at the latest"
 
 
 def _of_a_choice(constellation: Constellation, task: str, record: TaskRecord) -> str:
@@ -640,7 +636,7 @@ def _no_time(constellation: Constellation, task: str, record: TaskRecord) -> str
         found = named_ms(constellation, moment, record.since_ms) if moment is not None else 0
     except NoMoment as error:
         return f": {error}"
-    return f": the time was {_time(found)}" if found else ""
+    return f": the time was {utc_words(found)}" if found else ""
 
 
 def _turns(constellation: Constellation, task: str, group: GroupRecord, repeat: Repeat) -> str:
@@ -654,7 +650,7 @@ def _turns(constellation: Constellation, task: str, group: GroupRecord, repeat: 
         return f"{told} and is {group.state}."
     last = turns_of(constellation, task)[-1]
     due_ms = constellation.tasks[last].not_before_ms
-    return f"{told}; {last} begins at {_time(due_ms)}." if due_ms else f"{told}; {last} is the present one."
+    return f"{told}; {last} begins at {utc_words(due_ms)}." if due_ms else f"{told}; {last} is the present one."
 
 
 def _ways_of_a_skipped(constellation: Constellation, task: str) -> list[str]:
@@ -746,7 +742,8 @@ def _failed(
     ways[1:1] = again
     can_retry = "retry" in controls.possible(constellation, task)
     if record.code is Code.FILE_NOT_FOUND and can_retry and constellation.specs[task].group is None:
-        ways.insert(1, f"starloom edit {constellation.name} --editor --retry {quote(task)}")
+        # A retry of the same path helps only somebody who has put the file there.
+        ways.insert(0, f"starloom edit {constellation.name} --editor --retry {quote(task)}")
     if record.code is Code.TIMED_OUT and can_retry:
         longer_s = 2 * constellation.specs[task].timeouts.start_to_close_s
         ways.insert(0, f"{controls.retry_line(constellation, task)} --timeout {longer_s}s")

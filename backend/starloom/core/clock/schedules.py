@@ -44,6 +44,7 @@ from starloom_protocol.vocabulary import (
     CatchUp,
     Code,
     ConstellationState,
+    Effect,
     NotifyWhen,
     Overlap,
     Role,
@@ -561,6 +562,8 @@ def _faults(work: Work, chosen: Schedule) -> list[Fault]:
 def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent | None:
     """Return the consent given with this save; None if nothing needs approval.
 
+    The author of a plan that never asks has the right to approve it (`check_plan`), and does so by saving it.
+
     Raises:
         Refusal: `needs_approval`, or `plan_hash_mismatch`.
     """
@@ -571,7 +574,8 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
     effects = plan_effects(fleet, plan)
     now = consent_to(fleet, plan.specs, effects, plan_hash=plan.hash, by=work.by, at_ms=work.at_ms)
     decides = _decides(work, approves=item.approves)
-    if item.plan_hash is not None and decides:
+    waived = plan.policy.approval is Approval.NEVER and not {Effect.READ}.issuperset(effects)
+    if (item.plan_hash is not None and decides) or waived:
         return now
     # Nobody is there at a firing, so all that does more than read is approved here, however the schedule is made.
     if not needs_approval(fleet, plan, strict=True, by=work.by):

@@ -457,7 +457,10 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
 
 
 def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
-    """Give a device a new name. Plans and schedules that have its old one go on, until a person gives that away."""
+    """Give a device a new name. Plans and schedules that have its old one go on, until a person gives that away.
+
+    The device reads its name when it connects, so its connection begins again; its attempts go on.
+    """
     wrong = called_fault(item.value, most=63)
     if wrong is not None:
         raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
@@ -473,6 +476,8 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
         also.append(("device", other.id, replace(other, former_names=kept)))
     renamed = replace(device, name=item.value, former_names=former[:FORMER_NAMES_MOST])
     _put_device(work, EventKind.DEVICE_RENAMED, renamed, also=also)
+    if device.link is DeviceLink.ONLINE and device.name != item.value:
+        work.order(CloseDevice(code="", device=device.id, reason=f"it is called {item.value} from now on"))
 
 
 def _label(work: Work, device: Device, item: DeviceControlled) -> None:

@@ -36,7 +36,7 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.consent import beyond, consent_to, may_run_on, moved_names, named_devices
 from starloom.core.rights.envelope import envelope_words
 from starloom.core.rights.first_folders import first_folders
-from starloom.core.rights.reserved import is_kept_by_model
+from starloom.core.rights.reserved import is_kept_unapproved
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
@@ -149,9 +149,10 @@ def approval_need(
     """Decide whether a plan waits for a person before its first task, and which calls that person could always allow.
 
     `strict`: all that does more than read asks, as in a plan made of words, or one that runs with nobody there.
-    `by` is its author: where a model chose the words, no policy waives the question, and calls with unknown arguments
-    or with secrets need approval. Neither does a policy waive it for turns of a call that does more than read: their
-    number is approved with the call. `wide` are tasks that need approval for all that they may put into the trash.
+    `by` is its author: where a model chose the words, no policy waives the question, and calls with unknown arguments,
+    with secrets, or that may overwrite files need approval. Neither does a policy waive it for turns of a call that
+    does more than read: their number is approved with the call. `wide` are tasks that need approval for all that they
+    may put into the trash.
     """
     by_id = {spec.id: spec for spec in specs}
     guided, known = is_model(by), _known_effects(fleet, by_id)
@@ -168,7 +169,9 @@ def approval_need(
         works = spec.tool is not None or spec.goal is not None
         effects = known.of(spec) if works and spec.key is None else frozenset()
         unseen = guided and (
-            bool(spec.secrets) or any(way.tool is not None and not known.is_offered(way.tool) for way in ways_of(spec))
+            bool(spec.secrets)
+            or any(way.tool is not None and not known.is_offered(way.tool) for way in ways_of(spec))
+            or (spec.key is None and bool(overwriting_words(spec)))
         )
         turns = known.repeats(spec)
         if turns:
@@ -219,9 +222,9 @@ def _wide(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Contai
     """Return the tasks that need approval for all that they may trash.
 
     Who may answer and starts a recipe knows what it trashes, as a person keeps it. The values of another one, and a
-    recipe that a model kept, were read by none.
+    recipe that a model or somebody without that right kept, were read by none.
     """
-    if plan.recipe is not None and is_free(by, approves=approves) and not is_kept_by_model(fleet, plan.recipe):
+    if plan.recipe is not None and is_free(by, approves=approves) and not is_kept_unapproved(fleet, plan.recipe):
         return ()
     return wide_trash([*plan.specs, *specs_by_rules(plan.rules, plan.specs)], plan.dependencies)
 

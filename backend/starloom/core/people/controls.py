@@ -54,12 +54,15 @@ from starloom_protocol.vocabulary import (
     Attention,
     Code,
     ConstellationState,
+    EffectSeen,
     GroupState,
     Reason,
     TaskState,
 )
 
 _AGENTS = "agent."
+_STOPPED = frozenset({AttemptEnd.REVOKED, AttemptEnd.TIMEOUT})
+"""Ends by which a device reports whether a call had reached the point from which it may change something."""
 DEADLINE = "deadline"
 """The `cancelled_by` of a constellation that its deadline ended."""
 _STATE = ConstellationState
@@ -76,13 +79,14 @@ _TRIGGERS = {
 def on_control(work: Work, item: ControlRequested) -> None:
     """Carry out one control as a whole, or refuse it."""
     constellation = named_constellation(work, item.constellation)
+    named = [item.task] if item.task is not None else []
+    check_control(work.shard.fleet, constellation, item.action, named, approves=item.approves)
     if item.task is None:
         action = _OF_CONSTELLATION.get(item.action)
         if action is None:
             raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a constellation", "action"))
         action(work, constellation, item)
     else:
-        check_control(work.shard.fleet, constellation, item.action, approves=item.approves)
         _on_task(work, constellation, item, item.task)
     work.answer({"seq": constellation.seq})
 
@@ -94,7 +98,7 @@ def on_edit(work: Work, item: EditProposed) -> None:
 
 def _retry_all(work: Work, constellation: Constellation, item: EditProposed) -> None:
     """Open one round for all tasks that an edit retries, with the checks of a retry of each."""
-    check_control(work.shard.fleet, constellation, "retry", approves=item.approves)
+    check_control(work.shard.fleet, constellation, "retry", item.retry, approves=item.approves)
     starts: dict[str, None] = {}
     for name in item.retry:
         if name not in constellation.specs:
@@ -587,8 +591,9 @@ def _being_undone(constellation: Constellation) -> Iterator[tuple[str, str]]:
 
 def may_have_run(attempt: Attempt) -> bool:
     """Tell whether an attempt may have had an effect that must not be repeated."""
-    begun = attempt.end not in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
-    return begun and attempt.repeatability not in REPEATABLE
+    if attempt.repeatability in REPEATABLE or attempt.end in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED):
+        return False
+    return attempt.end not in _STOPPED or attempt.effect is not EffectSeen.NONE
 
 
 def confirmed_by_retry(constellation: Constellation, task: str) -> list[str]:

@@ -6,12 +6,11 @@ Owns the words only: `selection` judges the devices, and nothing here moves a ta
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 
 from starloom.core.placement.selection import Candidate
 from starloom.core.state.model import Fleet
 from starloom_protocol.records.entities import Device, Selector, TaskSpec
-from starloom_protocol.text.wording import few
+from starloom_protocol.text.wording import few, utc_words
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import DeviceLink
 
@@ -21,16 +20,10 @@ _PATHS = frozenset({"cwd", "folder", "path", "paths", "root", "under"})
 """Arguments that name files of the device on which a call runs."""
 
 
-def at_words(at_ms: int) -> str:
-    """Return a moment as `25 November, 18:03 UTC`."""
-    at = datetime.fromtimestamp(at_ms / 1000, UTC)
-    return f"{at.day} {at:%B, %H:%M} UTC"
-
-
 def away_words(fleet: Fleet, candidate: Candidate) -> str:
     """Return the reason of a device that is away, with the moment from which on."""
     device = fleet.devices[candidate.device]
-    since = f"since {at_words(device.link_since_ms)}"
+    since = f"since {utc_words(device.link_since_ms)}"
     # The words of a page that is asleep, or of a refused agent, end with what to do: the moment is not part of that.
     return f"{candidate.words} ({since})" if device.os == "browser" or device.refused else f"{candidate.words} {since}"
 
@@ -85,7 +78,7 @@ def _lost(devices: Mapping[str, Device], selector: Selector) -> list[Device]:
 def gone_words(device: Device) -> str:
     """Return that a device left, and when."""
     how = "left this hub" if device.left else "was revoked"
-    return f"{device.name}, which {how} on {at_words(device.link_since_ms)}"
+    return f"{device.name}, which {how} on {utc_words(device.link_since_ms)}"
 
 
 def move_warning(fleet: Fleet, spec: TaskSpec) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from starloom.core.rights.authorship import check_control
 from starloom.core.state.inputs import DraftClosed, DraftOpened
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Refusal, Work, fault, named_constellation
@@ -24,6 +25,8 @@ DRAFTS_MOST = 100
 def on_opened(work: Work, item: DraftOpened) -> None:
     """Open or renew a person's draft; the newest one of each person counts."""
     constellation = _live(work, item.constellation)
+    # It would keep those who may edit from it.
+    check_control(work.shard.fleet, constellation, "draft", approves=item.approves)
     unknown = [task for task in item.tasks if task not in constellation.specs]
     if unknown:
         raise Refusal(*(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "tasks") for task in unknown))

@@ -14,6 +14,7 @@ from starloom.core.rights.call_effects import (
     ASKING,
     EVERY,
     KnownEffects,
+    overwriting_words,
     specs_by_rules,
     ways_of,
     wide_trash,
@@ -21,6 +22,7 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
 from starloom.core.rights.reserved import edited, is_kept_by_model, persons_words, says
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.graph import redone
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.access import Principal
 from starloom_protocol.records.edits import AddItems, AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
@@ -48,7 +50,7 @@ _OWN_PLAN = "Submit a plan of its own for it: a person approves it whole."
 _SECRET = "Ask a person to submit the plan, or to save it as a recipe; a recipe waits for a person and may name one."
 _SENTENCE = "Leave `sentence` out: the answer says what was done, and words of a model have cites."
 _ASK = "Leave `ask` out: whoever may answer is asked. A person who asks for this may name whom to ask."
-_GUARDED_ACTIONS = frozenset({"mark", "release", "retry_from", "skip"})
+_GUARDED_ACTIONS = frozenset({"draft", "hint", "mark", "release", "resume", "retry_from", "skip"})
 
 
 def check_plan(author: str, plan: LoweredPlan, *, approves: bool, controls: bool = False) -> None:
@@ -184,6 +186,8 @@ def check_edit(
         wide = wide_trash(constellation.specs.values(), constellation.deps.values())
         trashing = [wide[spec.id] for spec in changed if spec.id in wide]
         reasons = [*guarded(fleet, constellation, before), *_asking(fleet, changed), *trashing]
+        if is_model(author):
+            reasons += [f"{spec.id} may {words}" for spec in changed if (words := overwriting_words(spec))]
         if constellation.head.policy.approval is Approval.ALWAYS or constellation.head.hold:
             reasons += wider_than_approved(fleet, constellation, before, flows)
         faults += [fault(Code.FORBIDDEN, reason, "operations", _NEEDS) for reason in dict.fromkeys(reasons)]
@@ -303,16 +307,24 @@ def asked_faults(
     return faults or list(_unknown(principals, (spec for spec in specs.values() if spec is not None and spec.ask)))
 
 
-def check_control(fleet: Fleet, constellation: Constellation, action: str, *, approves: bool) -> None:
+def check_control(
+    fleet: Fleet, constellation: Constellation, action: str, tasks: Iterable[str] = (), *, approves: bool
+) -> None:
     """Refuse a control that decides in a person's place, or repeats work that a person approved.
+
+    `tasks` are those that a retry names; it is judged by what would run again, in which a question is asked again.
 
     Raises:
         Refusal: with every reason.
     """
-    if approves or action not in _GUARDED_ACTIONS:
+    if approves or action not in {*_GUARDED_ACTIONS, "retry"}:
         return
-    over = action == "retry_from"
-    reasons = [*guarded(fleet, constellation, constellation.specs, over=over)]
+    specs = constellation.specs
+    if action == "retry":
+        named = [name for task in tasks if task in specs for name in (task, *constellation.within(task))]
+        again, maybe = redone(constellation, named)
+        specs = {name: specs[name] for name in (*again, *maybe) if specs[name].person is None}
+    reasons = [*guarded(fleet, constellation, specs, over=action in ("retry", "retry_from"))]
     if reasons:
         raise Refusal(*(fault(Code.FORBIDDEN, reason, "action", _NEEDS) for reason in reasons))
 

@@ -19,7 +19,7 @@ from starloom.core.rights.consent import selector_of
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Device, Fault, Head, RuleRecord, Selector, TaskSpec
+from starloom_protocol.records.entities import Device, Fault, Head, RecipeVersion, RuleRecord, Selector, TaskSpec
 from starloom_protocol.stream.authors import ENGINE, is_model
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
@@ -79,10 +79,19 @@ def persons_words(constellation: Constellation) -> str:
 
 def is_kept_by_model(fleet: Fleet, recipe: str) -> bool:
     """Tell whether the newest version of a saved recipe is one that no person has read; a built-in one has none."""
-    authors = {one.number: one.author for one in fleet.recipes.values() if one.name == recipe}
-    newest = authors.get(max(authors, default=0), "")
+    return any(is_model(one.author) for one in _writers(fleet, recipe))
+
+
+def is_kept_unapproved(fleet: Fleet, recipe: str) -> bool:
+    """Tell whether a model, or somebody who may not approve, kept the newest version of a saved recipe."""
+    return any(is_model(one.author) or not one.approves for one in _writers(fleet, recipe))
+
+
+def _writers(fleet: Fleet, recipe: str) -> list[RecipeVersion]:
+    kept = [one for one in fleet.recipes.values() if one.name == recipe]
+    newest = max(kept, key=lambda one: one.number, default=None)
     # Of a text that the hub took back, any of its writers may be the first.
-    return any(is_model(author) for author in (authors.values() if newest == ENGINE else (newest,)))
+    return kept if newest is None or newest.author == ENGINE else [newest]
 
 
 def _named_in(

@@ -46,7 +46,7 @@ from starloom_protocol.vocabulary import (
     Reason,
     TaskState,
 )
-from starloom_protocol.wire.frames import LeaseRef, ResultFrame
+from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame
 
 _MUST: Final = {
     Op.EQ: "be",
@@ -504,7 +504,7 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
     """Take a device's receipt: the process group of an attempt has ended, or will never start, after a request to stop.
 
     A receipt is always valid, even if the log has lost that request: the work is given back, and work that must not be
-    repeated only if its device never had it.
+    repeated only if it cannot have changed anything there.
     """
     case = open_attempt(work, item.device, item.frame.at)
     if case is None:
@@ -520,14 +520,23 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
     if row.verdict is not Verdict.ACT:
         work.ignore(row.reason)
         return
-    ended = case.with_attempt(ended_ms=work.at_ms, effect=item.frame.effect)
+    ended = case.with_attempt(ended_ms=work.at_ms, effect=_effect_of(case.attempt, item.frame))
     if overdue:
         recovery.timed_out(ended)
     elif record.state is TaskState.CANCELLING:
         stopped(ended)
     else:
         why = "moved: its device drains" if moving else "given back: its device had been asked to stop it"
-        recovery.given_back(ended, why=why, had=item.frame.known or record.state is TaskState.RUNNING)
+        recovery.given_back(ended, why=why)
+
+
+def _effect_of(attempt: Attempt, receipt: Receipt) -> EffectSeen:
+    """Return the effect by a receipt. A ledger that lacks work which was seen to begin is another one, and proves none.
+
+    The ledger of a device has no entry for repeatable work, which is in no doubt.
+    """
+    lacks = not receipt.known and attempt.started_ms and attempt.repeatability not in REPEATABLE
+    return EffectSeen.MAYBE if lacks else receipt.effect
 
 
 def on_ledger(work: Work, item: LedgerReported) -> None:

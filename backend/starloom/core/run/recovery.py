@@ -223,12 +223,12 @@ def lost(case: Case, then: str) -> None:
         _again(case, at_once=True)
 
 
-def given_back(case: Case, *, why: str, had: bool) -> None:
+def given_back(case: Case, *, why: str) -> None:
     """Handle work that a device stopped without a person's request: any device may take it, and no try is used up.
 
-    `had`: the device may have begun it. Then work that must not be repeated is in doubt, whatever effect was seen.
+    Work that must not be repeated is in doubt if it may have changed something.
     """
-    if had and case.attempt.repeatability not in REPEATABLE:
+    if case.attempt.effect is EffectSeen.MAYBE and case.attempt.repeatability not in REPEATABLE:
         uncertain(case, ended=True)
         return
     back = case.with_attempt(end=AttemptEnd.REVOKED, detail=why)

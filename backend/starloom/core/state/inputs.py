@@ -241,6 +241,7 @@ class EditProposed(Input, frozen=True, kw_only=True, tag="edit"):
 class DraftOpened(Input, frozen=True, kw_only=True, tag="draft"):
     """The author is editing these tasks; repeated within `ttl_s`, the draft continues."""
 
+    approves: bool = True
     constellation: str
     tasks: list[str]
     ttl_s: int
@@ -490,6 +491,7 @@ class RecipeRemoved(Input, frozen=True, kw_only=True, tag="recipe_removed"):
     """`anyway` also removes a recipe that schedules run."""
 
     anyway: bool = False
+    approves: bool = True
     name: str
     reason: str = ""
 

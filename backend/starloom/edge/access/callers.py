@@ -8,6 +8,7 @@ posts nothing. Open tickets are in memory.
 from __future__ import annotations
 
 import secrets
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -323,6 +324,7 @@ class AccessView:
 
     def named(self, name: str) -> Principal | None:
         """Return the principal of a name, or None."""
+        name = unicodedata.normalize("NFC", name)
         return next((principal for principal in self.principals.values() if principal.name == name), None)
 
     def sign_in(self, identity: str, secret: str) -> SignIn | None:

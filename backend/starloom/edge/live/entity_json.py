@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from starloom.process.computers import Keeping
 from starloom.process.settings import VERSION
 from starloom_protocol.api.approvals import CallRow, QuestionRow, ShownRow
 from starloom_protocol.api.constellations import (
@@ -51,7 +52,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.fleet import Health, Stopping
 from starloom_protocol.stream.authors import told_name
 from starloom_protocol.text.presentation import Tone, presentation
-from starloom_protocol.text.wording import moment
+from starloom_protocol.text.wording import moment, utc_words
 from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, Reason, TaskState
@@ -212,7 +213,8 @@ def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -
         last: Attempt | None = found.table("attempt").get(f"{name}/{record.attempt}")
         if last is not None and last.origin is not None and last.round == record.round:
             shape["reused_from"] = last.origin
-        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
+        until = utc_words(record.not_before_ms)
+        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked, until=until)
         shape |= {
             "state": record.state,
             "reason": record.reason,
@@ -412,15 +414,15 @@ def metrics(found: Constellation) -> Metrics:
 
 
 def device_shape(
-    device: Device, offer: Offer | None, running: int = 0, health: Health | None = None, slow: str = ""
+    device: Device, offer: Offer | None, running: int, health: Health | None, slow: str, keeping: Keeping
 ) -> DeviceRow:
     """Return a device with the names of its tools."""
     tools = sorted(tool.name for tool in offer.tools if not tool.unavailable) if offer else []
-    return {**device_state(device, offer, running, health, slow), "tools": tools}
+    return {**device_state(device, offer, running, health, slow, keeping), "tools": tools}
 
 
 def device_state(
-    device: Device, offer: Offer | None, running: int, health: Health | None, slow: str = ""
+    device: Device, offer: Offer | None, running: int, health: Health | None, slow: str, keeping: Keeping
 ) -> DeviceState:
     """Return a device without its tools."""
     return {
@@ -448,6 +450,8 @@ def device_state(
         "left": device.left,
         "forgotten": device.forgotten,
         "demo": device.demo,
+        # The sample's devices have identities in the data folder, too, and keep nothing.
+        "hub_computer": "" if device.demo else keeping,
         "joined_at": iso(device.joined_ms),
         "version": device.version,
         "older_than": VERSION if is_older(device.version, VERSION) else "",
@@ -479,7 +483,7 @@ def _load(device: Device, offer: Offer | None, running: int) -> str:
         return "quarantined"
     if device.draining:
         return "draining"
-    return "busy" if offer is not None and running >= offer.slots else "free"
+    return "busy" if offer is not None and running >= max(offer.slots, 1) else "free"
 
 
 def tools_shape(offer: Offer | None) -> list[ToolRow]:

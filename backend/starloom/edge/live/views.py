@@ -253,9 +253,9 @@ class FleetView:
             self._device_changed(before, record)
 
     def _device_changed(self, before: Device | None, now: Device | None) -> None:
-        if before is not None:
+        if before is not None and not before.revoked:
             self._by_link[before.link] -= 1
-        if now is not None:
+        if now is not None and not now.revoked:
             self._by_link[now.link] += 1
         if before is None or now is None or (before.revoked, before.name) != (now.revoked, now.name):
             self._offers_changed()
@@ -338,7 +338,7 @@ class FleetView:
         return self._equivalents
 
     def by_link(self) -> Mapping[DeviceLink, int]:
-        """Return the number of devices by link."""
+        """Return the number of devices by link; a revoked one has none."""
         return self._by_link
 
     def signatures(self) -> Mapping[str, Signature]:

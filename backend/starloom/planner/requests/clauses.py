@@ -46,6 +46,8 @@ _PRONOUNS: Final = word_set(
     "i we you he she it they them him us this these those someone somebody anyone anybody everyone everybody something"
     " anything nothing everything everywhere here there all any each both some stuff things thing"
 )
+_NO_FILES: Final = word_set("clipboard")
+"""Things of a device that are no file and no folder: *copy the clipboard from laptop to phone*."""
 _STAND_INS: Final = word_set("one ones other others same latter former")
 """Words that alone stand for a thing said before: *the one on nas*, *the same on nas*."""
 MANNERS: Final = word_set(
@@ -114,11 +116,11 @@ def manner_in(tokens: list[str]) -> str:
 
 
 def names_nothing(tokens: list[str]) -> str:
-    """Return the first token that no name of a thing has unquoted: a pronoun, a verb, a rank; empty if none.
+    """Return the first token that no name of a file has unquoted: a pronoun, a verb, a rank; empty if none.
 
     *First three pictures* is a choice among pictures, while *First pictures* may be a folder.
     """
-    unfit = _PRONOUNS | _VERBS | _RANKS
+    unfit = _PRONOUNS | _VERBS | _RANKS | _NO_FILES
     plain = ["", *map(plain_word, tokens), ""]
     choices = {at for at in choices_in(plain) if _is_count(plain[at + 1])}
     return next((token for at, token in enumerate(tokens, 1) if plain[at] in unfit or at in choices), "")

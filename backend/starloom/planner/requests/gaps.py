@@ -28,6 +28,10 @@ _PROGRAMS: Final = re.compile(
 )
 _RUNNING: Final = re.compile(r"(?:(?:what(?:'s| is)|which programs? (?:is|are)) running|what runs) on\b")
 _MOVE: Final = re.compile(r"(?:move|sync|synchroni[sz]e|mirror)\b")
+_FOLDER: Final = re.compile(
+    r"(?i:move|sync|synchroni[sz]e|mirror|compare|diff) (?:(?i:the|my|all of) )?(?:(?i:folder) )?"
+    r"(?P<folder>[^\s,*`]{1,80}|\"[^\"*`]{1,80}\") (?i:from|of|on|to|between)\b"
+)
 _RENAME: Final = re.compile(r"rename (?:(?:the|my) )?(?:device |machine |phone )?(?P<rest>.*)")
 _END: Final = re.compile(
     r"(?:stop|cancel|abort|undo|take back)\b(?: (?:it|that|this|everything|all)$"
@@ -58,7 +62,8 @@ _BY_DATE: Final = re.compile(
 class _Way:
     """A request that works here on devices that may do what it needs.
 
-    `{one}` is one of them, `{two}` are two. `{other}` is another one, which has to offer `other_needs`.
+    `{one}` is one of them, `{two}` are two. `{other}` is another one, which has to offer `other_needs`. `{folder}` is
+    the folder of the words.
     """
 
     words: str
@@ -142,7 +147,7 @@ _GAPS: Final = (
         _compares,
         "no recipe compares whole devices",
         (
-            _Way("*compare Documents on {one} with Documents on {other}* compares two folders", _SEARCH, _SEARCH),
+            _Way("*compare {folder} on {one} with {folder} on {other}* compares two folders", _SEARCH, _SEARCH),
             _Way("*find duplicates on {two}* shows the files that are equal", (*_SEARCH, "fs.trash")),
             _Way("*run uptime on {two}* marks where the output of a command differs", _COMMAND),
         ),
@@ -181,7 +186,7 @@ _GAPS: Final = (
     _Gap(
         _moves,
         "no recipe moves files or keeps folders equal",
-        (_Way("*copy Documents from {one} to {other}* copies what differs and removes nothing", _SENDS, _STORES),),
+        (_Way("*copy {folder} from {one} to {other}* copies what differs and removes nothing", _SENDS, _STORES),),
     ),
     _Gap(
         _like(_WATCH_SITE),
@@ -238,12 +243,20 @@ def gap_in(words: str, fleet: FleetSnapshot) -> str:
         return ""
     for gap in _GAPS:
         if gap.fits(said, fleet):
-            ways = ", and ".join(filter(None, (_way(way, said, fleet) for way in gap.ways)))
+            folder = _folder_in(words, fleet)
+            ways = ", and ".join(filter(None, (_way(way, said, fleet, folder) for way in gap.ways)))
             return f"{gap.sentence}. {ways}" if ways else gap.sentence
     return ""
 
 
-def _way(way: _Way, said: str, fleet: FleetSnapshot) -> str:
+def _folder_in(words: str, fleet: FleetSnapshot) -> str:
+    """Return the folder that words move or compare, as it was written; an example where they name none."""
+    found = _FOLDER.search(" ".join(words.split()))
+    named = found is not None and found["folder"].casefold() not in fleet.by_name
+    return found["folder"] if found is not None and named else "Documents"
+
+
+def _way(way: _Way, said: str, fleet: FleetSnapshot, folder: str) -> str:
     """Return a request with devices that may do what it needs, the named ones first; empty where there are too few."""
     ordered = sorted(fleet.devices, key=lambda one: (_place(one, said), one.demo, not one.online, one.name))
     able = [device for device in ordered if device.may(way.needs)]
@@ -251,7 +264,8 @@ def _way(way: _Way, said: str, fleet: FleetSnapshot) -> str:
     if len(able) < (2 if "{two}" in way.words else 1) or ("{other}" in way.words and not others):
         return ""
     two = " and ".join(device.name for device in able[:2])
-    return way.words.format(one=able[0].name, other=others[0].name if others else "", two=two)
+    other = others[0].name if others else ""
+    return way.words.format(one=able[0].name, other=other, two=two, folder=folder)
 
 
 def _place(device: DeviceSnapshot, said: str) -> int:

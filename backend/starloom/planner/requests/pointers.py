@@ -34,6 +34,7 @@ class Pointer:
 
 
 _FLEET: Final = Place("Fleet, Add device", "/devices?add=1")
+_DEVICES: Final = Place("Fleet", "/devices")
 _STOP: Final = Place("Fleet, Stop everything", "/devices")
 _RUNS: Final = Place("Constellations", "/constellations")
 _ACTIVITY: Final = Place("Activity", "/activity")
@@ -41,6 +42,7 @@ _RECIPES: Final = Place("Recipes", "/recipes")
 _SCHEDULES: Final = Place("Schedules", "/schedules")
 _MODEL_SETTINGS: Final = Place("Settings, Model", "/settings")
 
+_SEPARATORS: Final = re.compile(r"[\s._-]+")
 _DEVICE: Final = (
     r"(?:phone|iphone|android|tablet|ipad|device|machine|computer|laptop|notebook|macbook|mac|pc|server|nas|desktop|"
     r"workstation|till|browser|one)s?"
@@ -103,7 +105,31 @@ def _online(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
     if device is None:
         return None
     now = "is connected now" if device.online else "is not connected now"
-    return Pointer(f"{device.name} {now}; `starloom devices` shows since when", (_page_of(device),))
+    return Pointer(f"the device {device.name} {now}; `starloom devices` shows since when", (_page_of(device),))
+
+
+def _whereabouts(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
+    """Return what the hub knows of a device that somebody looks for; words for anything else look for a file."""
+    device = _named(found["sought"], fleet)
+    if device is None:
+        return None
+    now = "is connected now" if device.online else "is not connected now"
+    sentence = (
+        f"the hub does not know where {device.name} lies, only that it {now}; `starloom devices` shows since when"
+    )
+    return Pointer(sentence, (_page_of(device),))
+
+
+def _battery(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
+    """Return the page that draws the battery of a device."""
+    device = _named(found["charged"] or found["powered"], fleet)
+    if device is None:
+        return None
+    return Pointer(
+        f"the page of {device.name} shows its battery over the last hour, as `starloom device show "
+        f"{shlex.quote(device.name)}` does, where the device has one",
+        (_page_of(device),),
+    )
 
 
 def _page_of(device: DeviceSnapshot) -> Place:
@@ -138,9 +164,41 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
         _whole(
             r"(?:is|are) (?P<device>(?:the |my )?[\w. -]{1,40}?) "
             r"(?:online|offline|awake|asleep|on|off|up|down|connected|disconnected|alive|reachable|there)"
-            r"(?: (?:now|right now|today|again|yet|still|at the moment))?"
+            r"(?: (?:right|today|again|yet|still|at the moment))?"
         ),
         _online,
+    ),
+    (
+        _whole(
+            r"(?:who|what|which (?:of )?(?:my |our |the )?(?:devices?|machines?|computers?|phones?|servers?|ones?)) "
+            r"(?:is|are) (?:online|offline|connected|disconnected|up|down|off|on|away|there|gone)"
+            r"(?: (?:right|today|at the moment))?"
+        ),
+        _plain(
+            "`starloom devices` shows which devices are connected, and the others with the time since when", _DEVICES
+        ),
+    ),
+    (
+        _whole(
+            r"(?:what|whats|what's) (?:has )?(?:happened|changed|ran|run|went wrong|was done|failed)"
+            r"(?: (?:here|last night|yesterday|today|tonight|overnight|since (?:yesterday|this morning)|this morning|"
+            r"(?:this|last) week|over the weekend|while i was (?:away|gone|asleep|out)))+"
+        ),
+        _plain(
+            "`starloom ls` lists the work, newest first, with what failed, and `starloom activity` who did what",
+            _RUNS,
+            _ACTIVITY,
+        ),
+    ),
+    (_whole(r"(?:where is|where's|ring|locate) (?P<sought>(?:the |my )?[\w. -]{1,40})"), _whereabouts),
+    (
+        _whole(
+            r"(?:how (?:full|charged|good) is )?(?:the )?battery (?:level )?(?:of|on|in) "
+            r"(?P<charged>(?:the |my )?[\w. -]{1,40})"
+            r"|how (?:much battery|charged) (?:has|does|is) (?P<powered>(?:the |my )?[\w. -]{1,40}?)"
+            r"(?: (?:have|left|charged|have left))*"
+        ),
+        _battery,
     ),
     (
         _whole(
@@ -329,5 +387,13 @@ def _said(words: str) -> str:
 
 
 def _named(said: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
+    """Return the device that words name, also as *till 2* for *till-2*, or the only one of a kind: *my phone*."""
     name = said.casefold().removeprefix("the ").removeprefix("my ")
-    return fleet.by_name.get(name)
+    found = [device for device in fleet.devices if _joined(device.name) == _joined(name)] or of_class(
+        name, fleet.devices
+    )
+    return fleet.by_name.get(name) or (found[0] if len(found) == 1 else None)
+
+
+def _joined(name: str) -> str:
+    return _SEPARATORS.sub("", name.casefold())

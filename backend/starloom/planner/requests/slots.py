@@ -222,7 +222,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     own = _own_of(text, kind, fleet)
     found = own(of_class(kind, able, guess=guess))
     if many:
-        return _several(found, param) if found else SlotValue(reason=f"there are no {kind.removesuffix('s')}s here")
+        return _several(found, param) if found else SlotValue(reason=_none_of(kind))
     real = own(of_class(kind, fleet.devices, guess=guess)) if all(device.demo for device in found) else []
     if found and real and not real[0].demo:
         # *My phone* is never the phone of the demonstration where there is a real one, though that one lacks the tools.
@@ -318,11 +318,17 @@ def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValu
     """Return `two machines` where there are just two that can; among more, a person chooses."""
     found = _of_kind(words, able)
     if not found:
-        return SlotValue(reason=f"there are no {words} here")
+        return SlotValue(reason=_none_of(singular(words)))
     names = tuple(device.name for device in found)
     if len(found) == count:
         return SlotValue({"any": [{"name": name} for name in names]})
     return SlotValue(reason=f"{words} may be {', '.join(names)}; name {count} of them", choices=names, wanted=count)
+
+
+def _none_of(kind: str) -> str:
+    """Return the reason where no device is of a kind; a label makes one so."""
+    label = kind.replace(" ", "-")
+    return f"there are no {kind.removesuffix('s')}s here; `starloom device label NAME {label}` makes a device one"
 
 
 def _all_others(words: str, able: Sequence[DeviceSnapshot], *, one: bool) -> SlotValue:

@@ -2,6 +2,7 @@
 import { useId, useState } from "react";
 import type { OpenQuestion } from "../agent/questions.ts";
 import { type LocalFile, type Question, ToolFailed } from "../tools/interface.ts";
+import { modifiedOf } from "../tools/taking.ts";
 import { Picture } from "./Picture.tsx";
 
 interface Answering<Kind extends Question["kind"]> {
@@ -67,7 +68,8 @@ function Files({ question, answer }: Answering<"files">) {
         multiple={question.many}
         onChange={({ target }) => {
           const files = Array.from(target.files ?? [], (file): LocalFile => {
-            return { name: file.name, media: file.type || "application/octet-stream", blob: file };
+            const changed = modifiedOf(file, Date.now());
+            return { name: file.name, media: file.type || "application/octet-stream", blob: file, ...changed };
           });
           if (files.length > 0) answer(files);
         }}

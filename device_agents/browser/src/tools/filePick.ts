@@ -16,7 +16,7 @@ export const filePick = tool({
   title: "Let the person pick files",
   capability: "files",
   args,
-  gives: z.strictObject({ files: z.array(storedFile), count: z.int() }),
+  gives: z.strictObject({ files: z.array(storedFile.extend({ mtime_s: z.int().optional() })), count: z.int() }),
   effects: ["read"],
   repeatability: "never",
   resumes: true,
@@ -30,7 +30,8 @@ export const filePick = tool({
     const total = files.reduce((sum, file) => sum + file.blob.size, 0);
     let before = 0;
     for (const file of files) {
-      refs.push({ ...(await call.put(file, { before, total })) });
+      const changed = file.modifiedS === undefined ? {} : { mtime_s: file.modifiedS };
+      refs.push({ ...(await call.put(file, { before, total })), ...changed });
       before += file.blob.size;
     }
     return { files: refs, count: refs.length };

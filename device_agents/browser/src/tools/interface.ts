@@ -40,6 +40,8 @@ export interface LocalFile {
   name: string;
   media: string;
   blob: Blob;
+  /** When it was last changed, in seconds since 1970; left out where the browser does not know it. */
+  modifiedS?: number;
 }
 
 /** The place of a file among those that one call sends, in bytes: those before it, and those of all. */

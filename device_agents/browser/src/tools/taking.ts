@@ -4,6 +4,7 @@
  */
 import { type LocalFile, ToolFailed } from "./interface.ts";
 
+const UNKNOWN_MS = 5_000;
 const KEPT_BYTES_MOST = 512 * 1024 * 1024;
 
 /** @throws ToolFailed `output_too_big` for more than this browser can be asked to keep. */
@@ -15,11 +16,17 @@ export async function takenFiles(given: readonly LocalFile[]): Promise<LocalFile
   }
   const used = new Set<string>();
   const taken: LocalFile[] = [];
-  for (const { name, media, blob } of given) {
+  for (const { name, media, blob, ...more } of given) {
     const copy = new Blob([await blob.arrayBuffer()], { type: media });
-    taken.push({ name: unused(name.normalize("NFC").replace(/[/\\\p{C}]/gu, "_") || "file", used), media, blob: copy });
+    const free = unused(name.normalize("NFC").replace(/[/\\\p{C}]/gu, "_") || "file", used);
+    taken.push({ name: free, media, blob: copy, ...more });
   }
   return taken;
+}
+
+/** When a picked file was changed, in seconds: a browser that does not know it says the present. */
+export function modifiedOf(file: { lastModified: number }, nowMs: number): { modifiedS?: number } {
+  return nowMs - file.lastModified > UNKNOWN_MS ? { modifiedS: Math.floor(file.lastModified / 1000) } : {};
 }
 
 function unused(name: string, used: Set<string>): string {

@@ -8,7 +8,7 @@ import { AGENT_SHAPES } from "../generated/shapes.ts";
 import { decode, encode } from "../protocol/codec.ts";
 import type { Call, Surroundings } from "./interface.ts";
 import { TOOLS } from "./registry.ts";
-import { takenFiles } from "./taking.ts";
+import { modifiedOf, takenFiles } from "./taking.ts";
 
 const PLAIN_HTTP: Surroundings = { secure: false, navigator: {}, notifications: "absent", hasWasm: false };
 
@@ -63,6 +63,13 @@ describe("files that a person gave", () => {
     const names = (await takenFiles(given)).map(({ name }) => name);
     expect(names).toEqual(["a.txt", "a-2.txt", ".._x", "__", "a-3.txt"]);
   });
+
+  it("tell when they were changed, unless the browser says the present for want of a time", async () => {
+    const told = (lastModified: number) => modifiedOf({ lastModified }, 1_700_000_000_000);
+    expect([told(1_600_000_000_900), told(1_699_999_999_000)]).toEqual([{ modifiedS: 1_600_000_000 }, {}]);
+    const [taken] = await takenFiles([{ ...file("a.txt"), modifiedS: 7 }]);
+    expect(taken?.modifiedS).toBe(7);
+  });
 });
 
 describe("the result of a tool", () => {
@@ -87,7 +94,10 @@ describe("the result of a tool", () => {
       [null, { text: "Done" }],
       [null, { text: "Done", unshown: "log" }],
     ],
-    "file.pick": [[picture, {}]],
+    "file.pick": [
+      [picture, {}],
+      [picture.map((one) => ({ ...one, modifiedS: 1_600_000_000 })), {}],
+    ],
     "file.save": [[true, { files: [stored] }]],
     "camera.capture": [[picture, {}]],
     geolocation: [[place, {}]],

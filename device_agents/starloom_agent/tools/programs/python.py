@@ -173,6 +173,7 @@ def run(context: ToolContext, args: Run) -> ProgramResult:
     home = context.workdir / "program"
     env = checked(args.env)
     _lay_out(context, home, args)
+    context.begin()
     ran = run_program(
         _command(context, home, args.argv, env),
         timeout_s=args.timeout_s,
@@ -220,5 +221,6 @@ TOOLS = (
         repeatability=Repeatability.NEVER,
         grant="python:run",
         caged=True,
+        fetches=True,
     ),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -23,6 +23,7 @@ from starloom_protocol.values import MISSING, holds, point
 from starloom_protocol.vocabulary import Code, Op, Repeatability
 
 _SHOWN_CHARS = 200
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT_MOST_S = 253_402_300_799
 """The last second of the year 9999, the last that a date can name."""
@@ -262,13 +263,13 @@ def table(context: ToolContext, args: Table) -> ShownTable:
         if args.mark_differences:
             shown["differs"] = differs
         body.append(shown)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([spreadsheet_text(title) for _, title, _ in fields])
-    writer.writerows([_csv_cell(row.get(field, MISSING), show) for field, _, show in fields] for row in given)
+    titles = [title for _, title, _ in fields]
+    text = csv_text(
+        [titles, *([_csv_cell(row.get(field, MISSING), show) for field, _, show in fields] for row in given)]
+    )
     path = context.workdir / "table.csv"
     with plain(path, "writing"):
-        path.write_bytes(out.getvalue().encode())
+        path.write_bytes(text.encode())
     lead: _Lead = {}
     if args.lead is not None:
         told, lead_in = given, args.lead
@@ -290,9 +291,22 @@ def table(context: ToolContext, args: Table) -> ShownTable:
     }
 
 
-def spreadsheet_text(text: str) -> str:
-    """Return a text for a cell of CSV: a spreadsheet would run one that begins like a formula."""
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as CSV in which no text is a formula: a spreadsheet would run one that begins like that.
+
+    Where a comma parts the digits of numbers, a spreadsheet parts cells by semicolons, and by them in quotes nowhere.
+    """
+    out = io.StringIO()
+    plainly, whole = (csv.writer(out, lineterminator="\r\n", quoting=how) for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    for row in rows:
+        cells = [_no_formula(cell) if isinstance(cell, str) else cell for cell in row]
+        parted = any(sign in cell for cell in cells if isinstance(cell, str) for sign in ";\t")
+        (whole if parted else plainly).writerow(cells)
+    return out.getvalue()
+
+
+def _no_formula(text: str) -> str:
+    return "'" + text if text.startswith(_FORMULA) else text
 
 
 def _csv_cell(value: Any, show: str) -> Any:
@@ -303,7 +317,7 @@ def _csv_cell(value: Any, show: str) -> Any:
         return (_EPOCH + timedelta(seconds=value)).isoformat(timespec="seconds").replace("+00:00", "Z")
     if isinstance(value, (dict, list)):
         return msgspec.json.encode(value).decode()
-    return spreadsheet_text(value) if isinstance(value, str) else value
+    return value
 
 
 def _pure(name: str, title: str, args: type[Args], run: Any, *, reusable: bool = True) -> Tool:

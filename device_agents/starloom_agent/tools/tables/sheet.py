@@ -6,9 +6,7 @@ The page has no script and loads nothing: the small pictures are inside it. Name
 from __future__ import annotations
 
 import base64
-import csv
 import html
-import io
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import TypedDict
@@ -19,7 +17,7 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, extension
 from starloom_agent.toolkit.results import Stored
-from starloom_agent.tools.tables.data import spreadsheet_text
+from starloom_agent.tools.tables.data import csv_text
 from starloom_protocol.vocabulary import Code, Repeatability
 
 _PREVIEW_MEDIA = frozenset({"image/png", "image/jpeg"})
@@ -113,14 +111,8 @@ def page(
 
 def catalogue(rows: list[FileRef]) -> str:
     """Return the list as CSV with a head line."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["folder", "name", "bytes", "sha256", "path"])
-    writer.writerows(
-        [*map(spreadsheet_text, (_folder_of(row), row.shown_name)), row.bytes, row.hash, spreadsheet_text(row.path)]
-        for row in rows
-    )
-    return out.getvalue()
+    head = ["folder", "name", "bytes", "sha256", "path"]
+    return csv_text([head, *([_folder_of(row), row.shown_name, row.bytes, row.hash, row.path] for row in rows)])
 
 
 class ContactSheet(TypedDict):

@@ -29,6 +29,11 @@ def not_begun(detail: str) -> Ended:
     return Ended(outcome=Outcome.NEVER_STARTED, code=Code.TOOL_UNAVAILABLE, detail=detail)
 
 
+def stopped_early(tool: str, why: str) -> Ended:
+    """Return the end of a call that was stopped while it could not have changed anything yet: it may run again."""
+    return Ended(outcome=Outcome.NEVER_STARTED, detail=f"{tool} was ended before it began: {why}", stopped=why)
+
+
 @contextmanager
 def following(what: str, take_fault: Callable[[LedgerFault], None]) -> Iterator[None]:
     """Around what a message of the hub sets off: a fault ends the connection, and neither the agent nor its calls.

@@ -33,6 +33,7 @@ from starloom_agent.toolkit.messages import (
     Said,
     encode,
 )
+from starloom_agent.work.calls.faults import stopped_early
 from starloom_agent.work.calls.runners import RunnerGone, RunnerLink, Runners, environment
 from starloom_agent.work.calls.streams import CallStreams
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
@@ -241,8 +242,8 @@ class RunningCall:
     def _judged(self, over: Over | None) -> Ended:
         """Return the end of the call, from the report of its process and the observation of its runner."""
         tool = self.spec.tool
-        # Its runner names the group before the tool may begin.
-        was_begun = self._group is not None or over is None
+        # All that its process said was read after its end. Without its runner that end is not sure.
+        was_begun = over is None or (self._streams is not None and self._streams.begun)
         effect = EffectSeen.NONE if self.spec.effectless or not was_begun else EffectSeen.MAYBE
         tail = self._streams.output.tail_text() if self._streams is not None else ""
         ended = self._streams.ended if self._streams is not None else None
@@ -262,6 +263,8 @@ class RunningCall:
             detail = f"{tool} was ended: {self._fault}"
             return Ended(outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail=detail, effect=effect, tail=tail)
         if over.stopped:
+            if not (was_begun or self.spec.effectless):
+                return stopped_early(tool, over.stopped)
             code = Code.FENCED if over.stopped == "fence" else Code.INTERRUPTED
             detail = f"{tool} was ended: {over.stopped}"
             return Ended(

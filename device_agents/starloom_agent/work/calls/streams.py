@@ -21,6 +21,7 @@ from starloom_agent.toolkit.messages import (
     OUTPUT_BYTES_MAX,
     TAIL_BYTES,
     Asking,
+    Begun,
     Ended,
     Heard,
     Listening,
@@ -110,6 +111,7 @@ class CallStreams:
         self._held = bytearray()
         self._sending: asyncio.Task[None] | None = None
         self.output = Output(secrets)
+        self.begun = False
         self.ended: Ended | None = None
         self._tool, self._theirs = socket.socketpair()
         self._tool.setblocking(False)
@@ -243,6 +245,8 @@ class CallStreams:
             self.ended = self.output.clean_end(line)
         elif isinstance(line, Asking | Listening):
             self._reply(line)
+        elif isinstance(line, Begun):
+            self.begun = True
         elif line.stream:
             for part in self.output.take_text(line.stream, line.text):
                 self._on_said(part)

@@ -38,12 +38,14 @@ from starloom_agent.toolkit.interface import (
 )
 from starloom_agent.toolkit.messages import (
     Asking,
+    Begun,
     CallSpec,
     Ended,
     Heard,
     Listening,
     Permit,
     Said,
+    ToolLine,
     decode_heard,
     decode_permit,
     encode,
@@ -84,7 +86,7 @@ class LineOut:
         """Send the end of the call; it is the last line."""
         self.line(msgspec.structs.replace(ended, made_at=processes.awake_clock_s()))
 
-    def line(self, line: Said | Ended | Asking | Listening) -> None:
+    def line(self, line: ToolLine) -> None:
         data = encode(line) + b"\n"
         with self._lock:
             view = memoryview(data)
@@ -177,6 +179,20 @@ def find_tool(module: str, name: str, settings: str = "") -> Tool:
     raise LookupError(f"{module} has no tool {name}")
 
 
+class _Beginning:
+    """The part of a call in which it can have changed nothing; the agent hears of its end before the next part."""
+
+    def __init__(self, spec: CallSpec, out: LineOut) -> None:
+        self._is_told = not spec.effectless
+        self._out = out
+        self.is_over = False
+
+    def report(self) -> None:
+        if self._is_told and not self.is_over:
+            self._out.line(Begun())
+        self.is_over = True
+
+
 def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS, *, free: bool = True) -> Ended:
     """Run the call and return its end; an expected failure is an end as well. `permits` answers its questions.
 
@@ -184,6 +200,7 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
     """
     deadline = time.monotonic() + spec.start_to_close_s - _UPLOAD_MARGIN_S
     workdir = Path(spec.workdir)
+    beginning = _Beginning(spec, out)
     context = ToolContext(
         workdir=workdir,
         artifacts=_Artifacts(Path(spec.connection_file), out, deadline),
@@ -197,38 +214,38 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         notes=Path(spec.notes) if spec.notes else None,
         unattended=spec.unattended,
         confine=(lambda: _confine(spec)) if free else _stay_confined,
+        begin=beginning.report,
         permits=permits,
         session=spec.session,
         trash_most_gib=spec.trash_most_gib,
     )
-    maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
-    begun = False
     try:
         tool = find_tool(spec.module, spec.tool, spec.settings)
         inputs = resolve_inputs(spec.inputs, lambda sha256: parse(context.fetch(sha256).read_text(encoding="utf-8")))
         args = arguments(tool.args, filled_args(spec.args, spec.secrets), inputs)
-        begun = True
+        if not tool.fetches:
+            beginning.report()
         if spec.confined:
             context.confine()
         value = msgspec.to_builtins(tool.run(context, args))
         return msgspec.structs.replace(_close(spec, context, value), detached=context.detached)
     except ToolFailed as failed:
-        effect = EffectSeen.NONE if failed.effect is False or not begun else maybe
         detail = context.with_folders(failed.detail) if failed.code is Code.FILE_NOT_FOUND else failed.detail
-        return _failure(spec, failed.code, detail, effect)
+        return _failure(spec, failed.code, detail, begun=beginning.is_over and failed.effect is not False)
     except OSError as error:
         code = {errno.ENOSPC: Code.NO_SPACE, errno.EDQUOT: Code.NO_SPACE, errno.ENOENT: Code.FILE_NOT_FOUND}
         out.log(scrub(traceback.format_exc(), spec.secrets.values()))
-        return _failure(spec, code.get(error.errno or 0, Code.TOOL_FAILED), str(error), maybe)
+        return _failure(spec, code.get(error.errno or 0, Code.TOOL_FAILED), str(error), begun=beginning.is_over)
     except MemoryError:
         detail = f"{spec.tool} asked for more memory at a time than this device can give"
-        return _failure(spec, Code.MEMORY_EXCEEDED, detail, maybe)
+        return _failure(spec, Code.MEMORY_EXCEEDED, detail, begun=beginning.is_over)
     except Exception as error:  # whatever a tool raises is an end of this call, never of the agent
         out.log(scrub(traceback.format_exc(), spec.secrets.values()))
-        return _failure(spec, Code.TOOL_FAILED, f"{type(error).__name__}: {error}", maybe)
+        return _failure(spec, Code.TOOL_FAILED, f"{type(error).__name__}: {error}", begun=beginning.is_over)
 
 
-def _failure(spec: CallSpec, code: Code, detail: str, effect: EffectSeen) -> Ended:
+def _failure(spec: CallSpec, code: Code, detail: str, *, begun: bool) -> Ended:
+    effect = EffectSeen.MAYBE if begun and not spec.effectless else EffectSeen.NONE
     shown = sendable(scrub(detail, spec.secrets.values()))[:_DETAIL_CHARS_MAX]
     refused = code in (Code.POLICY_REFUSED, Code.MISSING_GRANT) and effect is EffectSeen.NONE
     outcome = Outcome.REFUSED if refused else Outcome.ERROR

@@ -49,7 +49,9 @@ describe("undoing work", () => {
       return { ...made, spec: { id: "store", tool: "fs.write", ...more } } as unknown as TaskView;
     };
     expect(asked(written({}))).toContain("1 file of store into the trash");
-    expect(asked(written({ tool: "fs.trash" }))).toContain("It runs fs.restore for store");
+    expect(asked(written({ tool: "fs.trash" }))).toBe(
+      "It brings the files of store back from the trash of Speicher, to where they were.",
+    );
     expect(asked(written({ tool: "fs.move" }))).toBeUndefined();
     expect(asked(written({ files_out: [{ output: "/x", to: "x" }] }))).toBeUndefined();
   });

@@ -48,34 +48,46 @@ export function undoWork(
   const found = undoable(task ? [task] : all, all);
   if (found.length === 0) return null;
   const running = !task && !FINAL.has(head.state) ? "Wait until it has ended, or cancel it." : null;
+  const deed = found.length === 1 ? `Undo ${found[0]?.name}` : `Undo ${found.length} steps`;
   return {
     id: "undo",
-    label: task ? "Undo" : found.length === 1 ? `Undo ${found[0]?.id}` : `Undo ${found.length} steps`,
+    label: task ? "Undo" : deed,
     why: running,
     asks: asksOf(found),
-    deed: found.length === 1 ? `Undo ${found[0]?.id}` : `Undo ${found.length} steps`,
+    deed,
     run: () => history.undo(hub.rest, head.id, task ? [task.id] : []),
   };
 }
 
-/** The effect of an undo in words: files go into a trash, which can be emptied or opened; other calls have no way back. */
+/** The effect of an undo in words: files go into a trash, or come back from it; other calls have no way back. */
 function asksOf(found: readonly TaskView[]): string {
-  const trashing = found.filter((view) => wayBack(view.spec)?.tool === TRASH);
-  const others = found.filter((view) => wayBack(view.spec)?.tool !== TRASH);
-  const said: string[] = [];
-  for (const view of trashing.slice(0, NAMED_MAX))
-    said.push(`${filesOf(view)} of ${view.name} into the trash of ${view.deviceName || "its device"}`);
-  if (trashing.length > NAMED_MAX) said.push(`those of ${trashing.length - NAMED_MAX} more tasks into the trash`);
-  const parts = said.length ? [`It puts ${said.join(", ")}; from there they can be taken back.`] : [];
+  const by = (tool: string) => found.filter((view) => wayBack(view.spec)?.tool === tool);
+  const others = found.filter((view) => ![TRASH, RESTORE].includes(wayBack(view.spec)?.tool ?? ""));
+  const parts: string[] = [];
+  const trashed = eachOf(by(TRASH), "into");
+  if (trashed) parts.push(`It puts ${trashed}; from there they can be taken back.`);
+  const restored = eachOf(by(RESTORE), "back from");
+  if (restored) parts.push(`It brings ${restored}, to where they were.`);
   if (others.length) parts.push(`It runs ${callsOf(others)} for ${namesOf(others)}, which cannot be undone itself.`);
   return parts.join(" ");
 }
 
 const TRASH = "fs.trash";
+const RESTORE = "fs.restore";
+
+/** The files of each task and the trash that they go into or come back from; empty without tasks. */
+function eachOf(views: readonly TaskView[], way: "into" | "back from"): string {
+  const said = views
+    .slice(0, NAMED_MAX)
+    .map((view) => `${filesOf(view)} of ${view.name} ${way} the trash of ${view.deviceName || "its device"}`);
+  const more = views.length - said.length;
+  if (more > 0) said.push(`those of ${more} more tasks ${way} the trash`);
+  return said.join(", ");
+}
 
 /** The files that the undo of a task names, counted in its result where that is at hand. */
 function filesOf(view: TaskView): string {
-  const pointer = wayBack(view.spec)?.outputs?.paths;
+  const [pointer] = Object.values(wayBack(view.spec)?.outputs ?? {});
   const text = resultOf(view);
   try {
     const found = pointer && text ? partAt(parseExact(text), pointer) : null;

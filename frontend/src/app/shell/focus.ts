@@ -10,6 +10,8 @@ const LANDING = "[data-landing]";
 const HEADING = "h1, h2, h3";
 const FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex]";
 /** The next item is looked for within one of these; beyond it the heading says where one is. */
+/** In the place of a deed stands another deed, which nobody has chosen. */
+const DEEDS = ".acts";
 const PART = "section, aside, main, header, nav, dialog, form";
 
 interface Step {
@@ -63,7 +65,7 @@ export function successor(chain: readonly Step[], returns: WeakMap<Element, Elem
   const gone = chain.filter((step) => !step.element.isConnected);
   const samePage = chain.some((step) => step.element.isConnected && step.element.matches("main, header, .app"));
   const left = gone.some((step) => step.element.matches(PART));
-  if (samePage && !left) {
+  if (samePage && !left && !chain.some((step) => step.element.matches(DEEDS))) {
     const top = gone[gone.length - 1];
     const found = top ? inPlaceOf(top, chain[gone.length]?.element) : null;
     if (found) return found;

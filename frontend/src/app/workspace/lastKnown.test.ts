@@ -14,6 +14,7 @@ const SESSION: SessionRow = {
   now: null,
   principal: { id: "p", name: "Ann", kind: "person" },
   program: "starloom",
+  hub_device: null,
   person_role: "owner",
   role: "owner",
   scopes: [],

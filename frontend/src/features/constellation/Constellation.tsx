@@ -11,6 +11,7 @@ import { sentenceNow } from "../../model/plan/soFar.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import { head as headOf } from "../../model/tasks/selectors.ts";
 import type { Head } from "../../model/types.ts";
+import { ownTimes } from "../../model/words/clock.ts";
 import { Acts } from "../../ui/Acts.tsx";
 import { AnswerStage } from "../answer/Answer.tsx";
 import { PrintedAnswer } from "../answer/PrintedAnswer.tsx";
@@ -23,6 +24,7 @@ import { Canvas, fetchLens } from "./screen/Canvas.tsx";
 import { useDeeds } from "./screen/deeds.tsx";
 import { HIDDEN, type Place, usePlace } from "./screen/usePlace.ts";
 import { type Run, useRun } from "./screen/useRun.ts";
+import { useStops } from "./screen/useStops.ts";
 import { useVersions } from "./screen/useVersions.ts";
 import { TaskMenu } from "./tasks/TaskMenu.tsx";
 
@@ -40,8 +42,9 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
 function Screen({ head, model, place }: { head: Head; model: StreamModel; place: Place }) {
   const versions = useVersions(model, place);
   const run = useRun(head, model, place, versions);
+  const stops = useStops(run);
   useFeedPast(place.id, model, run.lens === "graph" || place.task !== null);
-  const { buttons, dialogs, keys, entries } = useDeeds(run, place, versions);
+  const { buttons, dialogs, keys, entries } = useDeeds(run, place, versions, stops?.brought_by ?? []);
   const [menu, setMenu] = useState<{ task: string; at: { x: number; y: number } } | null>(null);
   const onMenu = useCallback<OpenMenu>((of, at) => setMenu({ task: of, at }), []);
   const printing = usePrinting();
@@ -73,8 +76,8 @@ function Screen({ head, model, place }: { head: Head; model: StreamModel; place:
       fixed
       className={`con ${task ? "with-inspector" : ""} ${beside ? "with-answer" : ""} ${final ? "final" : ""}`}
     >
-      <Band run={run} place={place} onOpen={openPart} />
-      <Asked run={run} place={place} />
+      <Band run={run} waits={ownTimes(stops?.waits ?? "")} place={place} onOpen={openPart} />
+      <Asked run={run} place={place} stops={stops} />
       {beside && stage}
       <Canvas run={run} place={place} versions={versions} stage={stage} onMenu={onMenu} />
       {menu && (

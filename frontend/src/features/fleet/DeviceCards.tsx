@@ -4,6 +4,7 @@ import type { DeviceView } from "../../model/fleet/fleet.ts";
 import { rightsInShort } from "../../model/fleet/rights.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
+import { Mark } from "./device/Mark.tsx";
 import { type DevicesNow, ICONS, osOf, workWords } from "./devicesNow.tsx";
 import { SmallLines, workWordsOf } from "./vitals/DeviceLines.tsx";
 
@@ -20,7 +21,7 @@ export function DeviceCards({ list, now }: { list: readonly DeviceView[]; now: D
                 <Icon name={ICONS[view.kind]} big />
                 <span className="tag">{view.tag}</span>
                 <b className="strong cut">{view.device.name}</b>
-                {view.device.demo && <span className="chip demo">demo</span>}
+                <Mark view={view} />
               </span>
               <span className={`row strong word tone-${shown.tone}`}>
                 <Glyph name={shown.glyph} />

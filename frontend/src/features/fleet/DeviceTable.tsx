@@ -5,6 +5,7 @@ import { type DeviceView, linkWords, taskNamed } from "../../model/fleet/fleet.t
 import { rightsInShort } from "../../model/fleet/rights.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Icon } from "../../ui/Icon.tsx";
+import { Mark } from "./device/Mark.tsx";
 import { type DevicesNow, ICONS, osOf } from "./devicesNow.tsx";
 import { SmallLines, workWordsOf } from "./vitals/DeviceLines.tsx";
 
@@ -45,13 +46,13 @@ export function DeviceTable(props: {
                     <Icon name={ICONS[view.kind]} big />
                   </span>
                   <span className="twolines">
-                    <span className="row wrap named">
+                    <span className="row named">
                       <span className="tag">{view.tag}</span>
-                      <b className="strong nowrap">{view.device.name}</b>
+                      <b className="strong">{view.device.name}</b>
                     </span>
                     <span className="row">
                       <span className="small dim cut">{osOf(view)}</span>
-                      {view.device.demo && <span className="chip demo">demo</span>}
+                      <Mark view={view} />
                     </span>
                   </span>
                 </Link>

@@ -21,12 +21,12 @@ export function phrasesOf(recipes: readonly RecipeRow[], most: number): string[]
     .slice(0, most);
 }
 
-/** Shown until a device of one's own has joined beside the hub's own computer. */
+/** Shown until a device of one's own has joined: the sample's are none, nor is the hub's own computer. */
 export function StartCard({ fleet, recipes }: { fleet: readonly DeviceView[]; recipes: readonly RecipeRow[] }) {
   const { session } = useWorkspace();
-  const own = fleet.filter((view) => !view.device.demo);
+  const joined = fleet.some((view) => !view.device.demo && view.id !== session?.hub_device);
   // Each line of it begins something, which is not for a person who may only look.
-  if (own.length > 1 || whyNotBy(session ?? UNKNOWN, "start")) return null;
+  if (joined || whyNotBy(session ?? UNKNOWN, "start")) return null;
   return (
     <section className="card" aria-label="Start here">
       <header>

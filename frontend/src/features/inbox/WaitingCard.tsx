@@ -9,6 +9,7 @@ import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { nameOfDevice, taskNamed } from "../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import type { Device, Enrollment, Offer } from "../../model/types.ts";
+import { ownTimes } from "../../model/words/clock.ts";
 import { readable } from "../../model/words/readable.ts";
 import { age, duration, plural } from "../../model/words/words.ts";
 import { useMay } from "../../ui/away.tsx";
@@ -211,7 +212,7 @@ export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (tas
         <span />
       )}
       <span className="sub">
-        {item.sentence} {item.todo}{" "}
+        {ownTimes(item.sentence)} {item.todo}{" "}
         {onSelect ? (
           <button type="button" className="link" onClick={() => onSelect(item.task)}>
             Open the task

@@ -95,8 +95,10 @@ export function NewPage() {
             : understood && understood.outcome !== "exact" && !understood.by_model
               ? understood.candidates.length > 0
                 ? "Choose what is meant first."
-                : "No recipe fits these words: say it another way, or make a plan by hand in Build."
-              : null;
+                : understood.places?.length
+                  ? "Nothing needs to run: the answer is here."
+                  : "No recipe fits these words: say it another way, or make a plan by hand in Build."
+              : shown.may_not || null;
 
   const launch = async () => {
     if (blocked || launching || !asked) return;

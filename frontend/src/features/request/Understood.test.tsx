@@ -17,6 +17,8 @@ it("says that a recipe is on trial, and of any other that it may be meant", () =
   expect(nearWords(near({ clean: 1, needed: 3, last_at: null }))).toBe(`${TITLE}; nothing starts before you choose.`);
   expect(nearWords(near(null))).toBe("This may mean one of these; nothing starts before you choose.");
   expect(nearWords(undefined)).toBe("No recipe fits these words.");
+  const answered = { ...near(null), outcome: "none", candidates: [], places: [{ title: "Fleet", path: "/devices" }] };
+  expect(nearWords(answered)).toBe("This needs no work: the answer is below.");
 });
 
 it("says why a model that is set cannot plan the words", async () => {

@@ -73,6 +73,7 @@ export function UnderstoodLine(props: {
 
 /** What words without an exact match come to; a recipe on trial is named as the reason for which they start nothing. */
 export function nearWords(understood: RequestPreview["understood"]): string {
+  if (understood?.places?.length) return "This needs no work: the answer is below.";
   if (understood?.outcome !== "near") return "No recipe fits these words.";
   const trial = understood.candidates[0]?.trial ? understood.title : "";
   return trial

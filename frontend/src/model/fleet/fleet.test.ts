@@ -25,6 +25,12 @@ describe("where a device stands", () => {
     const view = { device: { id: "d1", name: "nas", os: "linux", refused: "agent_too_old" } as Device } as DeviceView;
     expect(deviceReasons(view, 1_000)).toEqual(["The hub refuses it: its agent is too old for this hub."]);
   });
+  it("is stopped for one whose agent took its slots back, until it offers some again", () => {
+    const device = { id: "d1", name: "vm", os: "linux", link: "offline" } as Device;
+    const word = (slots: number, link = "offline") =>
+      deviceShown({ device: { ...device, link }, offer: { slots } } as DeviceView, 0).word;
+    expect([word(0), word(4), word(4, "online")]).toEqual(["Agent stopped", "Out of reach", "Idle"]);
+  });
   it("is not connected yet for one that was approved and never came, and is never lost", () => {
     const joined = { id: "d1", name: "vm", os: "linux", joined_ms: 1_000, link_since_ms: 1_000 } as Device;
     expect(shown(joined)).toBe("Not connected yet");

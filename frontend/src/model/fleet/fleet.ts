@@ -99,6 +99,10 @@ export const sleeps = (device: Pick<Device, "os" | "link">): boolean =>
   // A link that is left out is offline, as every default is.
   device.link === "suspended" || (device.os === "browser" && device.link !== "online");
 
+/** Whether its agent was stopped: it took its slots back before it ended. */
+const isStopped = ({ device, offer }: DeviceView): boolean => device.link !== "online" && offer?.slots === 0;
+const STOPPED = "Agent stopped";
+
 /** Whether it was approved and has never connected: its link stands as it was when it joined. */
 export const neverCame = ({ link, session, joined_ms, link_since_ms }: Device): boolean =>
   link !== "online" && !session && Boolean(joined_ms) && link_since_ms === joined_ms;
@@ -128,6 +132,7 @@ export function deviceShown(view: DeviceView, busy: number): DeviceShown {
     return { word, glyph: "broken_arc", tone: "amber", stuck: true };
   }
   if (sleeps(device)) return { word: ASLEEP, glyph: "barrier", tone: "amber", stuck: true };
+  if (isStopped(view)) return { word: STOPPED, glyph: "broken_arc", tone: "amber", stuck: true };
   if (device.link !== "online") return { word: "Out of reach", glyph: "broken_arc", tone: "amber", stuck: true };
   if (diskIsFull(device)) return { word: "Disk full", glyph: "barrier", tone: "amber", stuck: true };
   if (device.quarantined) return { word: "Set aside", glyph: "barrier", tone: "amber", stuck: true };

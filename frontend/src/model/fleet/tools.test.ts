@@ -17,6 +17,7 @@ const TOOLS = [
   tool("package.updates", "Updates that wait", "The machine"),
   tool("wait.until", "Wait until something is so", "Waiting"),
   tool("artifact.put", "Give files to the hub's store", "Files"),
+  tool("fs.trash", "Put files into the trash", "Files"),
   tool("fs.restore", "Bring files back from the trash", "Files"),
   tool("service.restart", "Restart a service and see it run again", "The machine"),
 ];
@@ -29,4 +30,10 @@ it("puts a tool whose title begins with the word first", () => {
 
 it("puts a whole word before the begin of one, and that before a part", () => {
   expect(names("store")).toEqual(["artifact.put", "fs.restore"]);
+});
+
+it("finds a tool by a word that people have for it", () => {
+  expect(names("delete files")).toEqual(["fs.trash"]);
+  expect(names("undelete")).toEqual(["fs.restore"]);
+  expect(names("bin")).toEqual(["fs.restore", "fs.trash"]);
 });

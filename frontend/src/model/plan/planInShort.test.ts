@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { StreamModel } from "../stream/stream.ts";
 import type { RuleRecord, StreamEvent, TaskSpec } from "../types.ts";
-import { changingCalls, goneDevices, planInShort, planLineText, shownEffects } from "./planInShort.ts";
+import { changingCalls, goneDevices, placesBeyond, planInShort, planLineText, shownEffects } from "./planInShort.ts";
 
 const tools = [
   { name: "fs.find", effects: ["read"] },
@@ -72,6 +72,7 @@ describe("a plan in short", () => {
     );
     const [line] = planInShort(paths, fleet());
     expect(line && planLineText(line)).toBe("writes: a, b, c, d‹U+202E›txt and 2 more");
+    expect(line && placesBeyond(line)).toBe("e, f");
     expect(changingCalls(paths, fleet())[3]?.args).toBe('{"path":"d‹U+202E›txt"}');
   });
 
@@ -174,8 +175,8 @@ describe("a plan in short", () => {
       fleet(),
     );
     expect(found).toEqual([
-      { device: "Each device", effects: ["read"], places: [], more: 0 },
-      { device: "A device that is chosen when it begins", effects: [], places: ["ls -l"], more: 0 },
+      { device: "Each device", effects: ["read"], places: [] },
+      { device: "A device that is chosen when it begins", effects: [], places: ["ls -l"] },
     ]);
   });
 });

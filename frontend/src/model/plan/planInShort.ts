@@ -15,8 +15,6 @@ export interface PlanLine {
   effects: string[];
   /** Folders, files and addresses that its tasks name, the first first. */
   places: string[];
-  /** How many more it names. */
-  more: number;
 }
 
 const PLACES = [
@@ -85,8 +83,7 @@ export function planInShort(
   return named.map(([device, { effects, places }]) => ({
     device,
     effects: [...effects],
-    places: [...places].slice(0, PLACES_MAX),
-    more: Math.max(0, places.size - PLACES_MAX),
+    places: [...places],
   }));
 }
 
@@ -160,7 +157,7 @@ export function goneDevices(specs: Iterable<TaskSpec>, fleet: StreamModel): stri
   return [...gone.values()];
 }
 
-interface CallLine {
+export interface CallLine {
   task: string;
   tool: string;
   device: string;
@@ -202,10 +199,14 @@ export function changingCalls(
 }
 
 /** `reads, writes: Keepsakes`. */
-export const planLineText = ({ effects, places, more }: PlanLine): string =>
-  readable(
-    [effectWords(effects), places.join(", ") + (more > 0 ? ` and ${more} more` : "")].filter(Boolean).join(": "),
-  );
+export function planLineText({ effects, places }: PlanLine): string {
+  const more = places.length - PLACES_MAX;
+  const named = places.slice(0, PLACES_MAX).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return readable([effectWords(effects), named].filter(Boolean).join(": "));
+}
+
+/** The places for which the line has no room. */
+export const placesBeyond = ({ places }: PlanLine): string => readable(places.slice(PLACES_MAX).join(", "));
 
 /** `reads, may destroy`. */
 export const effectWords = (effects: readonly string[]): string =>

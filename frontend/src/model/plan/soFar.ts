@@ -33,8 +33,8 @@ export function headShown(
     return { ...constellationShown("cancelled"), word: backWord(views) };
   if (head.state === "active" && !tally.works) {
     if (head.attention?.length) return presentation("ready", "person");
-    const { stuck } = tally;
-    if (stuck) return stuck;
+    const waits = tally.stuck ?? tally.timed;
+    if (waits) return waits;
   }
   if (head.state !== "succeeded") return constellationShown(head.state);
   return answer?.alarm ? alarmShown() : doneShown(tally.checked, tally.in("succeeded"));

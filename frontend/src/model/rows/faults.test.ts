@@ -117,13 +117,17 @@ describe("what only the tool's schema knows", () => {
     return found;
   };
   const earlier = [
-    { id: "find", at: 0, sample: { value: { count: 1, files: [{ path: "a" }] }, device: "laptop", atMs: 1 } },
+    {
+      id: "find",
+      at: 0,
+      sample: { value: { left_out: [{ path: "b" }], count: 1, files: [{ path: "a" }] }, device: "laptop", atMs: 1 },
+    },
   ];
 
   it("is what is missing, with an earlier value that fits", () => {
     const faults = schemaFaults(row({ args: { by: ["-bytes"] } }), formOf(SORT), earlier);
     expect(faults.map((fault) => [fault.field, fault.open])).toEqual([["rows", true]]);
-    expect(faults[0]?.fixes.map((fix) => fix.label)).toEqual(["Use 1 files"]);
+    expect(faults[0]?.fixes.map((fix) => fix.label)).toEqual(["Use the files of row 1"]);
     const mended = faults[0]?.fixes[0]?.apply({ head: null, plan: { tasks: [{ id: "sort", tool: "data.sort" }] } });
     expect(mended?.plan).toEqual({
       tasks: [{ id: "sort", tool: "data.sort", inputs: { rows: { from: "find", output: "/files" } } }],

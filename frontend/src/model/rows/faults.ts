@@ -271,7 +271,7 @@ export function schemaFaults(
         suitable(branches(sample.value), field)
           .slice(0, 1)
           .map((branch) => ({
-            label: `Use ${at + 1} ${branch.name}`,
+            label: `Use the ${labelOf(branch.name)} of row ${at + 1}`,
             apply: onPlan((plan) =>
               patched(plan, row.id, (task) => withUse(task, field.name, { from: id, output: branch.pointer })),
             ),

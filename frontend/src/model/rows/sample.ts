@@ -92,9 +92,12 @@ export function at(value: Json, pointer: string): Json | undefined {
   return found;
 }
 
+/** Fields in which a tool says what it did not take: nobody means them by a value that a row needs. */
+const NOT_TAKEN = new Set(["left_out", "left_out_names", "not_there", "skipped"]);
+
 /**
  * Which branches are a natural value for a field of that kind, best first: a list of rows for rows, a text for a text,
- * one of the same name before all others.
+ * one of the same name before all others. A person may still choose what a tool did not take.
  */
 export function suitable(branches: readonly Branch[], field: { name: string; kind: string }): Branch[] {
   const wanted =
@@ -105,7 +108,9 @@ export function suitable(branches: readonly Branch[], field: { name: string; kin
         : field.kind === "yes_no"
           ? ["yes_no"]
           : ["list", "map"];
-  const fitting = branches.filter((branch) => branch.pointer && !branch.inItem && wanted.includes(branch.kind));
+  const fitting = branches.filter(
+    (branch) => branch.pointer && !branch.inItem && wanted.includes(branch.kind) && !NOT_TAKEN.has(branch.name),
+  );
   const rank = (branch: Branch) => (branch.name === field.name ? 0 : branch.kind === "list" ? 1 : 2);
   return fitting.sort((a, b) => rank(a) - rank(b) || a.depth - b.depth);
 }

@@ -3,6 +3,7 @@ import { fleetLog } from "../../../dev/fleetScenario.ts";
 import { CONSTELLATION, photoBackup } from "../../../dev/scenario.ts";
 import { StreamModel } from "../stream/stream.ts";
 import type { StreamEvent } from "../types.ts";
+import { momentWords } from "../words/clock.ts";
 import { boardOf } from "./board.ts";
 import { counted, counts } from "./selectors.ts";
 
@@ -93,6 +94,13 @@ describe("a board", () => {
     expect(tally()).toEqual([["Taken back", 1]]);
     put(model, task("copy", "succeeded", { since_ms: 9 }));
     expect(words()).toEqual(["Done", "Done"]);
+  });
+
+  it("says when a task begins that waits for its time", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    const at = Date.parse("2026-01-02T03:04:05Z");
+    put(model, { ...spec("night"), ...task("night", "ready", { reason: "moment", not_before_ms: at }) });
+    expect(boardOf(model, fleet).view("night")?.shown.word).toBe(`Waiting, begins at ${momentWords(at)}`);
   });
 
   it("shows why a ready task is held as the hub says it, until it moves or the hub says other", () => {

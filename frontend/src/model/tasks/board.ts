@@ -7,6 +7,7 @@ import { everyNth, type Steps } from "../stream/steps.ts";
 import type { StreamModel } from "../stream/stream.ts";
 import type { Attempt, Device, GroupRecord, Head, Item, Reason, TaskRecord, TaskSpec } from "../types.ts";
 import { wayBack } from "../wayBack.ts";
+import { momentWords } from "../words/clock.ts";
 import { naturalKey } from "../words/natural.ts";
 import { presentation, type Shown } from "../words/presentation.ts";
 import { isOfGoal } from "./goals.ts";
@@ -374,6 +375,7 @@ function taskShown(record: TaskRecord | undefined, reason: Reason | undefined, d
   const shown = presentation(record?.state ?? "waiting", reason, {
     attempt: record?.attempt ?? 0,
     checked: record?.checked ?? false,
+    until: reason === "moment" && record?.not_before_ms ? momentWords(record.not_before_ms) : "",
   });
   if (!device || !sleeps(device)) return shown;
   if (shown.glyph === "broken_arc") return { ...shown, word: ASLEEP };

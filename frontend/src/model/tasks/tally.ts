@@ -71,6 +71,11 @@ export class Tally {
     return this.views.find((view) => view.shown.stuck)?.shown;
   }
 
+  /** The first task that waits for its time, as it is shown. */
+  get timed(): Shown | undefined {
+    return this.in("ready") === 0 ? undefined : this.views.find((view) => view.reason === "moment")?.shown;
+  }
+
   get failed(): readonly TaskView[] {
     return this.failing === 0 ? NONE : this.views.filter(isFailing);
   }
@@ -108,6 +113,11 @@ export class Tally {
       };
     });
     return made.sort((a, b) => GLYPH_ORDER.indexOf(a.shown.glyph) - GLYPH_ORDER.indexOf(b.shown.glyph));
+  }
+
+  /** Whether all tasks with this shape have the same words. */
+  alike(glyph: Shown["glyph"]): boolean {
+    return [...this.shown.values()].filter((one) => one.shown.glyph === glyph).length === 1;
   }
 
   private some(wanted: (shown: Shown) => boolean): boolean {

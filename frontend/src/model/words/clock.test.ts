@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clockOf, cronOf, firingTime, readerTime } from "./clock.ts";
+import { clockOf, cronOf, firingTime, momentWords, ownTimes, readerTime } from "./clock.ts";
 
 test.each(["15 * * * *", "0 2 * * *", "30 8 * * 1-5", "5 9 * * 0", "0 0 1 * *", "*/7 3 * * *", "0 2 31 * *", "@daily"])(
   "%s is read and written back",
@@ -32,4 +32,13 @@ test("a firing is shown by the clock of the reader, with its own zone where that
     there: "Sat 28 Mar 02:30 Europe/Vienna",
   });
   expect(readerTime("2026-03-28T00:15:00Z", "UTC", "UTC").text).toBe("Sat 28 Mar 00:15");
+});
+
+test("a moment is shown by the clock of the reader, with its day where that is not today", () => {
+  const at = Date.parse("2026-11-29T13:16:00Z");
+  expect(momentWords(at, at - 3600_000, "Europe/Berlin")).toBe("14:16");
+  expect(momentWords(at, at - 24 * 3600_000, "Europe/Berlin")).toBe("Sun 29 Nov 14:16");
+  const other = Date.parse("2026-01-02T03:04:05Z");
+  const sentence = "night waits until 2026-01-02 03:04:05 UTC, not 2026-01-02.";
+  expect(ownTimes(sentence)).toBe(`night waits until ${momentWords(other)}, not 2026-01-02.`);
 });

@@ -109,4 +109,16 @@ function timeIn(at: number, zone: string): string {
   return `${part.weekday} ${Number(part.day)} ${MONTHS[Number(part.month) - 1]} ${part.hour}:${part.minute}`;
 }
 
+const HUB_TIME = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g;
+
+/** A moment on the reader's clock: `14:16` of today, else with its day. */
+export function momentWords(ms: number, nowMs = Date.now(), zone = ownZone()): string {
+  const [text, today] = [timeIn(ms, zone), timeIn(nowMs, zone)];
+  return text.slice(0, -5) === today.slice(0, -5) ? text.slice(-5) : text;
+}
+
+/** A sentence of the hub with its times as the reader's clock shows them. */
+export const ownTimes = (sentence: string): string =>
+  sentence.replace(HUB_TIME, (at) => momentWords(Date.parse(`${at.slice(0, -4).replace(" ", "T")}Z`)));
+
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";

@@ -41,11 +41,12 @@ const WORDED = new Map<string, Shown>();
 export function presentation(
   state: TaskState,
   reason: Reason | null | undefined,
-  more: { attempt?: number; checked?: boolean; by?: string } = {},
+  more: { attempt?: number; checked?: boolean; by?: string; until?: string } = {},
 ): Shown {
   const shown = TABLE.get(keyOf(state, reason, more.checked ?? false));
   if (!shown) throw new Error(`the vocabulary shows no ${state}/${reason}: the page is older than the hub, reload it`);
   if (state === "succeeded" && reason === "marked" && more.by) return worded(shown, `Marked done by ${more.by}`);
+  if (reason === "moment" && more.until) return worded(shown, `Waiting, begins at ${more.until}`);
   const attempt = more.attempt ?? 0;
   if (attempt < 2 || shown.glyph !== "turning_arc") return shown;
   return worded(shown, `${shown.word}, attempt ${attempt}`);

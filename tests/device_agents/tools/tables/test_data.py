@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 
 import pytest
@@ -105,6 +107,16 @@ def test_a_name_of_a_field_is_no_formula_in_the_file(device: Device) -> None:
     assert device.store.read(bare["csv"]).decode().splitlines()[0] == f"\"'{name}\",'@sum"
     assert device.store.read(titled["csv"]).decode().splitlines()[0] == "'+1"
     assert [column["field"] for column in bare["columns"]] == [name, "@sum"]
+
+
+@pytest.mark.parametrize("text", ["a;=HYPERLINK(B1)", "\n=1", "a\t=1", "\N{FULLWIDTH EQUALS SIGN}1"])
+def test_t233_a_spreadsheet_of_any_language_finds_no_formula(device: Device, text: str) -> None:
+    """One that parts cells by semicolons or tabs took the end of a text of a device for a cell of its own."""
+    found = device.call("data.table", rows=[{"name": text, "n": 1}])
+    written = device.store.read(found["csv"]).decode()
+    for delimiter in ",;\t":
+        cells = [cell for row in csv.reader(io.StringIO(written), delimiter=delimiter) for cell in row]
+        assert not [cell for cell in cells if cell.lstrip("\n")[:1] in ("=", "\N{FULLWIDTH EQUALS SIGN}")], cells
 
 
 def test_a_table_of_nothing_is_a_table(device: Device) -> None:

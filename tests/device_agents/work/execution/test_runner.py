@@ -128,6 +128,30 @@ def test_a_call_that_is_stopped_at_once_does_not_begin(call: Play, tmp_path: Pat
     assert not (tmp_path / "folder" / "made.txt").exists()
 
 
+@pytest.mark.parametrize("how", ["cancel", "agent_stopped"])
+def test_a_call_that_fetches_its_inputs_when_it_is_stopped_never_started(call: Play, how: str) -> None:
+    # There is no hub, so each is fetched until it is stopped.
+    kept, source = "a" * 64, "b" * 64
+    item = DispatchInput(name="stdin", parts=[InputPart(artifact=kept, output="")])
+    file = {"artifact": source, "bytes": 1, "name": "x", "media": "text/plain"}
+    for running in (
+        call("shell.run", shell("echo ran"), inputs=[item]),
+        call("python.run", {"code": "print('ran')", "files": [file]}, cage="none"),
+    ):
+        assert running.leader
+        running.order(Order(stop=how))
+        ended = running.end()
+        assert (ended.outcome, ended.effect, ended.stopped) == (Outcome.NEVER_STARTED, EffectSeen.NONE, how)
+
+
+def test_a_program_is_in_doubt_from_its_own_start_on(call: Play) -> None:
+    running = call("python.run", {"code": "import time; print('pid 1.', flush=True); time.sleep(300)"}, cage="none")
+    pid_in(running)
+    running.order(Order(stop="cancel"))
+    ended = running.end()
+    assert (ended.outcome, ended.effect) == (Outcome.INTERRUPTED, EffectSeen.MAYBE)
+
+
 def test_an_idle_runner_that_died_costs_no_call(call: Play, loop: Loop) -> None:
     assert call("lab.echo", {"value": 1}).end().outcome is Outcome.OK
     for link in loop.runners._idle:

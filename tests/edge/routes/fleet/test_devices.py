@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starloom.process.computers import MARKER, computer_name
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from starloom_protocol.wire import frames as f
@@ -163,3 +164,17 @@ async def test_a_forgotten_device_is_in_no_list_unless_all_are_asked_for(world: 
         assert (await http.get(f"{D}/{gone.id}")).json()["name"] == "gone"
         unknown = (await http.get(f"{D}/nobody")).json()["reason"]
     assert unknown.endswith("there are: here")
+
+
+async def test_the_computer_that_keeps_the_hub_is_told(world: World) -> None:
+    agents = [await world.join(name) for name in ("one", "two", "three")]
+    home = world.hub.settings.home / "agents"
+    for folder, agent in zip((computer_name(), "former"), agents, strict=False):
+        (home / folder).mkdir(parents=True)
+        (home / folder / MARKER).write_text(agent.id)
+    async with world.client() as http:
+        items = (await http.get("/api/v1/devices")).json()["items"]
+        alone = (await http.get("/api/v1/devices/one")).json()
+        session = (await http.get("/api/v1/session")).json()
+    assert {item["name"]: item["hub_computer"] for item in items} == {"one": "own", "two": "former", "three": ""}
+    assert (alone["hub_computer"], session["hub_device"]) == ("own", alone["id"])

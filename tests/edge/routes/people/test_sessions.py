@@ -253,6 +253,27 @@ async def test_another_person_is_invited_with_their_own_rights(world: World) -> 
         assert people["anna"]["last_used_at"] == people["anna"]["revoked_at"]
 
 
+async def test_a_person_has_a_name_in_their_own_script(world: World) -> None:
+    apart = "Zoe\u0308"  # as some systems write it: the letter, then its dots
+    async with world.client() as owner, world.client("") as page:
+        made = await owner.post("/api/v1/sign-in-links", json={"for": apart, "role": "operator"})
+        assert made.status_code == 201, made.text
+        identity, _, secret = made.json()["url"].rpartition("/")[2].partition(".")
+        assert (await page.post("/api/v1/sign-in", json={"id": identity, "secret": secret})).status_code == 200
+        assert (await page.get("/api/v1/session")).json()["principal"]["name"] == "Zo\u00eb"
+        for written in (apart, "Zo\u00eb"):
+            assert (await owner.patch(f"/api/v1/people/{written}", json={"role": "approver"})).status_code == 200
+        assert sum(item["name"] == "Zo\u00eb" for item in (await owner.get("/api/v1/people")).json()["items"]) == 1
+
+
+async def test_no_person_gets_a_name_that_looks_like_another(world: World) -> None:
+    async with world.client() as owner:
+        for name, status in (("bob", 201), ("\u0412\u043e\u0440", 201), ("Bop", 409), ("J\u00fcrgen Gro\u00df", 422)):
+            made = await owner.post("/api/v1/sign-in-links", json={"for": name, "role": "viewer"})
+            assert made.status_code == status, made.text
+        assert made.json()["hint"] == "Write it in one word, as in J\u00fcrgen.Gro\u00df."
+
+
 async def test_an_invitation_says_what_it_gives_before_it_is_used(world: World) -> None:
     body = {"for": "lo", "role": "operator", "scopes": ["read", "run"]}
     async with world.client() as owner, world.client("") as page:

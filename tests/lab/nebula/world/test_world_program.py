@@ -20,6 +20,7 @@ from starloom.lab.nebula.world.sites import Site, certify
 from starloom.lab.nebula.world.world_program import Refused, answered, call, taken_s
 from starloom_agent.owner.mcp import read_servers
 from starloom_protocol.vocabulary import Effect, Repeatability
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.quick
 DAY = date(2026, 11, 25)
@@ -92,7 +93,7 @@ def test_it_speaks_mcp_as_a_program_of_its_own(ground: Ground) -> None:
     ]
     argv = [sys.executable, "-I", world_program.__file__, "mail", str(ground.root / "desk" / "world")]
     text = "".join(json.dumps(line) + "\n" for line in asked)
-    ran = subprocess.run(argv, input=text, capture_output=True, text=True, timeout=60, check=True)
+    ran = subprocess.run(argv, input=text, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     hello, tools, rows = (json.loads(line)["result"] for line in ran.stdout.splitlines())
     assert hello["serverInfo"]["name"] == "nebula-mail"
     assert [tool["name"] for tool in tools["tools"]] == ["list", "read", "send"]

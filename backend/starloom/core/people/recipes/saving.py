@@ -8,11 +8,12 @@ from __future__ import annotations
 from shlex import quote
 
 from starloom.core.people.recipes import proposals, runs
-from starloom.core.people.recipes.runs import key_of, removals_before_one_more, saved_versions
+from starloom.core.people.recipes.runs import key_of, owner_of, removals_before_one_more, saved_versions
 from starloom.core.rights.authorship import check_recipe
 from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.entities import RecipeVersion
+from starloom_protocol.stream.authors import told_name, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, ScheduleState
 
@@ -37,10 +38,17 @@ def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
         )
         hint = f"Look at it, then save with base_version {newest}; or choose another name."
         raise Refusal(fault(Code.CONFLICT, reason, "name", hint))
+    _check_own(kept, item.by, approves=item.approves)
     _check_room(work, item, is_new=not kept)
     proposal = proposals.open_proposal(work, item.proposal) if item.proposal else None
     made = RecipeVersion(
-        at_ms=work.at_ms, author=item.by, name=item.name, number=newest + 1, text=item.text, title=item.title
+        approves=item.approves,
+        at_ms=work.at_ms,
+        author=item.by,
+        name=item.name,
+        number=newest + 1,
+        text=item.text,
+        title=item.title,
     )
     dropped = removals_before_one_more(kept)
     puts: list[Put] = [("recipe", key_of(made), made), *dropped]
@@ -60,6 +68,7 @@ def on_recipe_removed(work: Work, item: RecipeRemoved) -> None:
     kept = saved_versions(work.shard, item.name)
     if not kept:
         raise Refusal(fault(Code.UNKNOWN_RECIPE, f"nobody has saved a recipe {item.name[:64]} here", "name"))
+    _check_own(kept, item.by, approves=item.approves)
     if not item.anyway:
         _check_unscheduled(work, item.name)
     puts: list[Put] = [("recipe", key_of(old), None) for old in kept]
@@ -67,6 +76,19 @@ def on_recipe_removed(work: Work, item: RecipeRemoved) -> None:
         puts.append(("recipe_runs", item.name, None))
     work.emit(work.shard.fleet, EventKind.RECIPE_REMOVED, item.name, puts, note=item.reason)
     work.answer({"name": item.name})
+
+
+def _check_own(kept: list[RecipeVersion], by: str, *, approves: bool) -> None:
+    """Refuse to replace or remove the recipe of somebody else to an author who may not approve.
+
+    Others start it by its name and trust its text as that of the person who keeps it.
+    """
+    owner = owner_of(kept, kept[-1].number) if kept else who(by)
+    if approves or owner == who(by):
+        return
+    reason = f"{told_name(owner or kept[-1].author)} keeps {kept[-1].name}, and {who(by)} may change own recipes only"
+    hint = "Save yours under another name, or ask its owner or somebody who may answer approvals."
+    raise Refusal(fault(Code.FORBIDDEN, reason, "name", hint))
 
 
 def _check_unscheduled(work: Work, name: str) -> None:

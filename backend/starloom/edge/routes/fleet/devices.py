@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from fastapi import APIRouter, Request
 
 from starloom.core.answer.why import sleeps
-from starloom.core.placement.pace import PaceIndex, index_over, slow_sentence
+from starloom.core.placement.pace import index_over, slow_sentence
 from starloom.core.state import inputs
 from starloom.edge.access import credentials
 from starloom.edge.access.guard import V1
@@ -21,6 +22,7 @@ from starloom.edge.routes.fleet.join_lines import ways
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, json_reply
+from starloom.process.computers import computers_of
 from starloom_protocol.api.fleet import (
     Capability,
     DeviceDetail,
@@ -69,20 +71,26 @@ class FleetRoutes:
             )
         return found
 
-    def _device(self, device: Device, index: PaceIndex | None = None) -> DeviceRow:
-        hub = self._hub
-        fleet = hub.fleet
-        slow = slow_sentence(index or index_over(fleet.paces), device.id)
-        offer, health = fleet.offers.get(device.id), fleet.health.get(device.id)
-        return entity_json.device_shape(device, offer, hub.links.running(device.id), health, slow)
+    def _devices(self, devices: Iterable[Device]) -> list[DeviceRow]:
+        hub, fleet = self._hub, self._hub.fleet
+        index, computers = index_over(fleet.paces), computers_of(hub.settings.home)
+        return [
+            entity_json.device_shape(
+                device,
+                fleet.offers.get(device.id),
+                hub.links.running(device.id),
+                fleet.health.get(device.id),
+                slow_sentence(index, device.id),
+                computers.get(device.id, ""),
+            )
+            for device in devices
+        ]
 
     async def devices(self, all: bool = False) -> JsonReply[Items[DeviceRow]]:  # noqa: A002
         """List the devices, those that are gone last; with `all` the forgotten ones, too."""
         kept = (device for device in self._hub.fleet.devices.values() if all or not device.forgotten)
         devices = sorted(kept, key=lambda device: (device.revoked, device.name))
-        index = index_over(self._hub.fleet.paces)
-        items = [self._device(device, index) for device in devices]
-        return json_reply({"items": items, "next": None})
+        return json_reply({"items": self._devices(devices), "next": None})
 
     async def device(self, device: str) -> JsonReply[DeviceDetail]:
         """Show a device with its tools and their schemas, and why one is not available."""
@@ -92,7 +100,8 @@ class FleetRoutes:
         again = open_again(hub.settings.outside_url, hub.lan.state) if sleeps(found) else None
         running, health = hub.links.running(found.id), hub.fleet.health.get(found.id)
         slow = slow_sentence(index_over(hub.fleet.paces), found.id)
-        state = entity_json.device_state(found, offer, running, health, slow)
+        keeping = computers_of(hub.settings.home).get(found.id, "")
+        state = entity_json.device_state(found, offer, running, health, slow, keeping)
         return json_reply({**state, "tools": entity_json.tools_shape(offer), "open": again})
 
     async def patch(self, request: Request, device: str, body: PatchDevice) -> JsonReply[DeviceRow]:
@@ -103,7 +112,7 @@ class FleetRoutes:
         if body.labels is not None:
             await self._control(request, found.id, "label", "", canonical(body.labels))
         found = self._hub.fleet.devices.get(found.id, found)
-        return json_reply(self._device(found))
+        return json_reply(self._devices([found])[0])
 
     async def control(
         self, request: Request, device: str, action: Action, body: DeviceControl | None = None
@@ -120,7 +129,7 @@ class FleetRoutes:
         deadline_s = -1 if given.deadline_s is None else given.deadline_s
         await self._control(request, found.id, action, given.reason, "", deadline_s)
         found = self._hub.fleet.devices.get(found.id, found)
-        return json_reply(self._device(found))
+        return json_reply(self._devices([found])[0])
 
     async def _control(
         self, request: Request, device: str, action: str, reason: str, value: str, deadline_s: int = -1

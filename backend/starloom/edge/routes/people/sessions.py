@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 
 from fastapi import APIRouter, Request
 
@@ -31,6 +32,7 @@ from starloom.edge.web.admission import caller_of, cookie_of
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
+from starloom.process.computers import computers_of
 from starloom.process.program import NAME
 from starloom_protocol.api.people import (
     Holder,
@@ -46,7 +48,8 @@ from starloom_protocol.api.people import (
 )
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.entities import Principal, SignIn, Token
-from starloom_protocol.stream.authors import PRINCIPAL_NAME, author_of
+from starloom_protocol.stream.authors import author_of
+from starloom_protocol.text.look_alikes import look_of, person_name_fault
 from starloom_protocol.text.rights import may_words
 from starloom_protocol.vocabulary import Code, PrincipalKind, Role
 
@@ -191,6 +194,7 @@ class Sessions:
         """Return who asks; a page also gets its CSRF token again."""
         caller = caller_of(request)
         token = self._hub.access.tokens[caller.token]
+        computers = computers_of(self._hub.settings.home)
         found: SessionRow = {
             "principal": {"id": caller.principal, "kind": caller.kind, "name": caller.name},
             "role": caller.role,
@@ -202,6 +206,7 @@ class Sessions:
             "expires_at": entity_json.iso(token.expires_ms),
             "now": entity_json.iso(self._hub.now_ms()),
             "lab": self._hub.settings.lab,
+            "hub_device": next((device for device, kept in computers.items() if kept == "own"), None),
             # It has the paths of the hub's computer, and often a person's name. Only its owner starts that program.
             "program": self._hub.program if caller.role is Role.OWNER else NAME,
         }
@@ -342,19 +347,23 @@ class Sessions:
         access = self._hub.access
         if not body.holder:
             return access.principals[caller.principal]
-        known = access.named(body.holder)
+        name = unicodedata.normalize("NFC", body.holder)
+        known = access.named(name)
         if known is not None and known.id == caller.principal and body.kind in (None, known.kind):
             return known
         if caller.role is not Role.OWNER:
             raise Problem(Code.FORBIDDEN, "only an owner makes tokens for others", hint="Leave `for` out.")
         kind = body.kind or (known.kind if known else PrincipalKind.PERSON)
         if known is None:
-            if not PRINCIPAL_NAME.fullmatch(body.holder):
-                reason = "a name has letters from a to z, digits and `._@+-`, at most 64"
-                raise Problem(
-                    Code.BAD_REQUEST, reason, hint="Write it as in a mail address, without accents or spaces."
-                )
-            known = issue.principal(body.holder, kind, body.role, self._hub.now_ms())
+            wrong = person_name_fault(name)
+            if wrong is not None:
+                hint = f"Write it in one word, as in {'.'.join(name.split())[:64] or 'Ann'}."
+                raise Problem(Code.BAD_REQUEST, wrong, hint=hint)
+            alike = next((one for one in access.principals.values() if look_of(one.name) == look_of(name)), None)
+            if alike is not None:
+                reason = f"{name} looks like {alike.name}, who is here already"
+                raise Problem(Code.CONFLICT, reason, hint="Use another name.")
+            known = issue.principal(name, kind, body.role, self._hub.now_ms())
             added = inputs.PrincipalAdded(by=caller.by, id=new_id(), principal=known, scope=caller.role)
             accepted(await self._hub.inbox.ask(added))
         if known.kind is not kind:

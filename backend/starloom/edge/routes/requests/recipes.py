@@ -178,7 +178,9 @@ class Recipes:
         if not self._versions(name) and self._hub.planner.recipe(name) is not None:
             raise Problem(Code.CONFLICT, f"{name} is built in; only recipes that were saved here can be removed")
         caller = caller_of(request)
-        asked = inputs.RecipeRemoved(anyway=anyway, by=caller.by, id=new_id(), name=name, scope=caller.role)
+        asked = inputs.RecipeRemoved(
+            anyway=anyway, approves=caller.approves, by=caller.by, id=new_id(), name=name, scope=caller.role
+        )
         reply = await self._hub.inbox.ask(asked)
         if reply.faults:
             raise problem_of_faults(reply.faults)

@@ -196,7 +196,9 @@ class Submit:
             plan = checked or _plan_of(hub.planner.plan_recipe(body.recipe or "", body.params))
         # An estimate plays the plan, which takes some 50 ms.
         large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS or bool(hub.fleet.paces)
-        words, caller = body.request is not None, caller_of(request)
+        caller = caller_of(request)
+        # Where a caller may start a few recipes only, the words are the name of one.
+        words = body.request is not None and not caller.recipes
         micros = _micros_of(body.budget)
         planner = hub.planner.still()
         shown = await hub.computing.run(
@@ -205,7 +207,10 @@ class Submit:
             lambda: planner.preview(plan, words=words, by=caller.by, approves=caller.approves, micros=micros),
         )
         answer = cast("RequestPreview", {**shown})
-        if warned := [*self._kept_back(caller, body), *self._warned(plan)]:
+        may_not = self._kept_back(caller, body)
+        if may_not:
+            answer["may_not"] = may_not
+        if warned := [*filter(None, [may_not]), *self._warned(plan)]:
             answer["warnings"] = [*shown.get("warnings", ()), *warned]
         if body.request is not None:
             answer["understood"] = self._understood(found)
@@ -222,15 +227,15 @@ class Submit:
         if faults:
             raise problem_of_faults(faults)
 
-    def _kept_back(self, caller: Caller, body: Preview) -> list[str]:
-        """Return why this caller may not start what it previews, where it may start only a few recipes."""
+    def _kept_back(self, caller: Caller, body: Preview) -> str:
+        """Return why this caller may not start what it previews, where it may start only a few recipes; else empty."""
         if not caller.recipes:
-            return []
+            return ""
         try:
             self._confined(caller, body)
         except Problem as problem:
-            return [f"It cannot be started so: {problem.reason}. {problem.hint}"]
-        return []
+            return f"It cannot be started so: {problem.reason}. {problem.hint}"
+        return ""
 
     def _warned(self, plan: LoweredPlan) -> list[str]:
         """Return what of a plan no model will do, and why."""

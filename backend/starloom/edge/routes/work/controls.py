@@ -145,6 +145,7 @@ class Controls:
         """Reserve the tasks that you are editing: until `ttl_s` is over nobody else edits them. Repeat it to extend."""
         caller = caller_of(request)
         opened = inputs.DraftOpened(
+            approves=caller.approves,
             by=caller.by,
             constellation=constellation,
             id=new_id(),

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from starloom.core.answer import story
+from starloom.core.answer import brought_files, story
 from starloom.core.answer.open_questions import OpenQuestion, open_questions
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement import off_devices
@@ -23,18 +22,19 @@ from starloom.core.placement.selection import is_named
 from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues import queueable
-from starloom.core.state.tasks.roles import called
+from starloom.core.state.tasks.roles import called, has_successor
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.fleet.browser_agent import open_again
 from starloom.edge.routes.work.constellations import Constellations
+from starloom.edge.routes.work.waits import waits_sentence
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.process.program import line_giving, on_device
 from starloom_protocol.api.constellations import AskedRow, WhyAll, WhyRow
 from starloom_protocol.records.entities import Device, GroupRecord, Selector
 from starloom_protocol.stream.feed import FLEET
-from starloom_protocol.text.wording import counted, few, listed
+from starloom_protocol.text.wording import counted, few, listed, utc_words
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
@@ -149,6 +149,7 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
     items = [_one(shard, constellation, name, queued.get(name)) for name in names[:ITEMS_MAX]]
     left_out = _count_alike(found, items, names[ITEMS_MAX:])
     whole = _progress(constellation, found) if items else ""
+    waits = waits_sentence(found, shard.fleet, items)
     if not items:
         answer = found.tables["answer"].get("")
         sentence = answer.sentence if answer is not None else ""
@@ -161,11 +162,19 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
     return {
         "state": head.state,
         "sentence": whole,
+        "waits": waits,
         "attention": [{"reason": reason, "sentence": _attention(shard, found, reason)} for reason in head.attention],
         "questions": [_asked(constellation, question) for question in open_questions(found)],
         "items": items,
+        "brought_by": _brought_by(found),
         "more": left_out,
     }
+
+
+def _brought_by(found: Constellation) -> list[str]:
+    """Return the tasks that brought files to failed ones, and can read these again."""
+    failed = (task for task in story.failed_first(found) if not has_successor(found, task))
+    return list(dict.fromkeys(one.task for task in failed for one in brought_files.to_read_again(found, task)))
 
 
 def _failures(shard: Shard, constellation: str) -> list[WhyRow]:
@@ -282,7 +291,7 @@ def _waits_long(shard: Shard, constellation: Constellation) -> str:
     limits = [
         (record.since_ms + constellation.specs[name].timeouts.schedule_to_start_s * 1000, name)
         for name, record in constellation.tasks.items()
-        if record.state is TaskState.READY
+        if queueable(record)
     ]
     if not limits:
         return ""
@@ -305,9 +314,8 @@ def _why_away(devices: list[Device]) -> str:
         return ""
     told = []
     for device in devices[:NAMED_MOST]:
-        since = datetime.fromtimestamp(device.link_since_ms / 1000, UTC)
         state = "asleep" if device.link is DeviceLink.SUSPENDED else "off"
-        told.append(f"{device.name} is {state} since {since:%H:%M} UTC on {since.day} {since:%B}")
+        told.append(f"{device.name} is {state} since {utc_words(device.link_since_ms)}")
     wake = "Turn it on" if len(devices) == 1 else "Turn one of them on"
     return f" {listed(told)}. {wake} and connect it to the network, or edit the plan to use another device."
 

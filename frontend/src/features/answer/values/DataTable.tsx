@@ -9,6 +9,8 @@ import { cell, differs, type TableValue } from "../../../model/answer/table.ts";
 import { readable } from "../../../model/words/readable.ts";
 
 const ROWS_MAX = 200;
+/** A word of at most so many characters stays whole: a date that breaks at its hyphens is not read as one. */
+const WORD = /^\S{1,24}$/;
 /** A text of more characters is a sentence: its column is wide enough for some words in a line. */
 const LONG = 40;
 
@@ -42,7 +44,9 @@ export function DataTable({ table }: { table: TableValue }) {
                 return (
                   <td
                     key={column.field}
-                    className={number ? "num nowrap" : text.length > LONG ? "long" : undefined}
+                    className={
+                      number ? "num nowrap" : WORD.test(text) ? "nowrap" : text.length > LONG ? "long" : undefined
+                    }
                     title={column.show && (number || column.show === "hash") ? String(row[column.field]) : undefined}
                   >
                     {text}

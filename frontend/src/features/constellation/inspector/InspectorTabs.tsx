@@ -10,6 +10,7 @@ import type { StreamModel } from "../../../model/stream/stream.ts";
 import { findingTaken } from "../../../model/tasks/findings.ts";
 import { dependencies, head, resultOf, type TaskView, taskView } from "../../../model/tasks/selectors.ts";
 import type { Dependency, Input, RuleRecord } from "../../../model/types.ts";
+import { ownTimes } from "../../../model/words/clock.ts";
 import { bytes, timeOfDay } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Icon } from "../../../ui/Icon.tsx";
@@ -40,7 +41,7 @@ export function WhyTab({ constellation, model, view, onSelect }: WhyProps) {
   return (
     <div className="stack">
       {why.problem && <ProblemNote problem={why.problem} />}
-      {why.value ? <p>{why.value.sentence}</p> : why.loading && <p className="dim">Asking the hub.</p>}
+      {why.value ? <p>{ownTimes(why.value.sentence)}</p> : why.loading && <p className="dim">Asking the hub.</p>}
       {why.value?.open && <Asleep names={why.value.asleep ?? []} again={why.value.open} />}
       {view.attempt?.why && <p className="small dim">Device chosen: {view.attempt.why}</p>}
       {(why.value?.candidates?.length ?? 0) > 0 && (

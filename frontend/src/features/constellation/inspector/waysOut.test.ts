@@ -14,6 +14,11 @@ describe("ways out", () => {
       "press Cancel",
     ]);
     expect(waysOut(["retry", "skip"], "failed")).toEqual(["press Retry", "press Go on without it"]);
+    expect(waysOut(["starloom edit c-1 --editor --retry read", "retry"], "failed")).toEqual([
+      "press Plan in rows and change its values there",
+      "press Retry",
+    ]);
+    expect(waysOut(["starloom retry-from send.1 c-1"], "failed")).toEqual(["open send.1 and press Retry from here"]);
     expect(waysOut(["mark", "retry"], "unknown")).toEqual(["press It happened or It did not happen", "press Retry"]);
   });
 });

@@ -16,6 +16,13 @@ const BUTTONS: Readonly<Record<string, string>> = {
   retry: "press Retry",
 };
 
+/** A line that this page has a button for, in words. */
+function lineWay(line: string): string {
+  const [, from] = /^starloom retry-from (\S+) c-/.exec(line) ?? [];
+  if (from) return `open ${from} and press Retry from here`;
+  return /^starloom edit \S+ --editor --retry /.test(line) ? "press Plan in rows and change its values there" : line;
+}
+
 /** The ways out in words; a line to type or a sentence stays as it is, and one button is named once. */
 export function waysOut(actions: readonly string[], state: string | undefined, row = false): string[] {
   const reassigns = actions.includes("reassign");
@@ -26,6 +33,6 @@ export function waysOut(actions: readonly string[], state: string | undefined, r
         ? "press It happened or It did not happen"
         : action === "skip"
           ? `press ${skipLabel(state, row)}`
-          : (BUTTONS[action] ?? action),
+          : (BUTTONS[action] ?? lineWay(action)),
     );
 }

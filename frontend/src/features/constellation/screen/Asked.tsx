@@ -1,14 +1,10 @@
 /** Lines between the answer and the work: what a person should know of this run, and what it needs of them. */
 
-import { useEffect } from "react";
 import { triedWords } from "../../../app/waiting/unplanned.ts";
-import { STUCK, stoppedOf } from "../../../app/waiting/waiting.ts";
+import { stoppedOf } from "../../../app/waiting/waiting.ts";
 import { useWorkspace } from "../../../app/workspace/context.ts";
-import { useResource } from "../../../app/workspace/resource.ts";
-import type { StreamModel } from "../../../model/stream/stream.ts";
-import { boardOf } from "../../../model/tasks/board.ts";
 import { elapsedMs, questions, type TaskView } from "../../../model/tasks/selectors.ts";
-import type { Device, Head, ModelCall, Reason, WhyAll, WhyRow } from "../../../model/types.ts";
+import type { Device, Head, ModelCall, WhyAll } from "../../../model/types.ts";
 import { ATTENTION } from "../../../model/words/words.ts";
 import { useMay } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
@@ -27,7 +23,7 @@ const TASKS_MAX = 5;
 /** Most calls in a browser tab that need no tap have ended by then. */
 const TAP_AFTER_MS = 2_000;
 
-export function Asked({ run, place }: { run: Run; place: Place }) {
+export function Asked({ run, place, stops }: { run: Run; place: Place; stops: WhyAll | null }) {
   const { head, final, present } = run;
   const { id } = place;
   const { session } = useWorkspace();
@@ -36,7 +32,6 @@ export function Asked({ run, place }: { run: Run; place: Place }) {
   const open = questions(run.model);
   const mayAnswer = useMay("approver");
   const mayAct = useMay(true);
-  const stops = useStops(head, run.model, run.fleet);
   const label = open.length > 0 ? (mayAnswer ? "Needs you" : "Waits for an approver") : mayAct ? "Needs you" : OTHERS;
   return (
     <>
@@ -97,27 +92,6 @@ function StuckCard({ constellation, stops, views, onSelect }: StuckProps) {
       ))}
     </>
   );
-}
-
-/**
- * What the hub says about the tasks that stand still, read while their constellation asks for attention. No event has
- * the reason of a task that no device may take, so the board is given it here: the page decides nothing about devices.
- */
-function useStops(head: Head, model: StreamModel, fleet: StreamModel): WhyAll | null {
-  const { hub } = useWorkspace();
-  const attention = head.attention ?? [];
-  const key = attention.length ? `stuck/${head.id}/${attention.join()}` : null;
-  const why = useResource(key, (signal) => hub.whyAll(head.id, signal), ["constellations", "tasks", "devices"], 2000);
-  const found = key === null ? null : why.value;
-  useEffect(() => boardOf(model, fleet).join(reasonsOf(found?.items ?? [])), [found, model, fleet]);
-  return found;
-}
-
-function reasonsOf(items: readonly WhyRow[]): Map<string, Reason> {
-  const found = new Map<string, Reason>();
-  for (const { task, state, reason } of items)
-    if (task && reason && state === "ready" && STUCK.has(reason)) found.set(task, reason);
-  return found;
 }
 
 interface TapProps {

@@ -1,6 +1,9 @@
-import { render, screen } from "@testing-library/react";
+import { act, render, screen, waitFor } from "@testing-library/react";
 import { expect, it } from "vitest";
+import { openPage } from "../../../../dev/openPage.tsx";
+import { CONSTELLATION } from "../../../../dev/scenario.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
+import { momentWords } from "../../../model/words/clock.ts";
 import { FailedParts, tookWords } from "./Band.tsx";
 
 const views = (count: number) =>
@@ -26,4 +29,21 @@ it("says that a time is that of the last round alone", () => {
   const head = (reopened_ms?: number) => ({ reopened_ms }) as Parameters<typeof tookWords>[0]["head"];
   expect(tookWords({ head: head(), tookMs: 540_000 })).toBe("in 9 min 00 s");
   expect(tookWords({ head: head(1), tookMs: 200 })).toBe("last round 0.2 s");
+});
+
+it("says until when it waits, as the hub says it, while none of its tasks is at work", async () => {
+  const hub = openPage(`/constellations/${CONSTELLATION}`);
+  const answer = await screen.findByRole("region", { name: "Answer" });
+  expect(answer.textContent).not.toContain("It waits");
+  const at = Date.parse("2026-01-02T03:04:05Z");
+  const tasks = [...hub.entities(CONSTELLATION)].filter(([key]) => key.startsWith("task/"));
+  const still = Object.fromEntries(
+    tasks.map(([key, task], place) => [
+      key,
+      place === 0 ? { ...task, not_before_ms: at, reason: "moment", state: "ready" } : { ...task, state: "waiting" },
+    ]),
+  );
+  act(() => hub.publish(CONSTELLATION, "moment", still));
+  await waitFor(() => expect(answer.textContent).toContain(`It waits until ${momentWords(at)} (night).`));
+  expect(screen.getAllByText(/^Waiting, begins at/).length).toBeGreaterThan(0);
 });

@@ -17,7 +17,15 @@ import { BudgetChance, DeadlineChance } from "../view/Notes.tsx";
 import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
 
-export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (part: string) => void }) {
+interface BandProps {
+  run: Run;
+  /** For whom, for which device and until when it waits, as the hub says it; empty where it does not wait. */
+  waits: string;
+  place: Place;
+  onOpen: (part: string) => void;
+}
+
+export function Band({ run, waits, place, onOpen }: BandProps) {
   const { head, final, planned, phone, views } = run;
   return (
     <section className="band" aria-label="Answer">
@@ -31,7 +39,7 @@ export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (
       <AnswerBand
         of={head}
         answer={run.answer}
-        sentence={sentenceNow(head, run.answer, run.tally)}
+        sentence={`${sentenceNow(head, run.answer, run.tally)} ${waits}`.trim()}
         label={phone ? null : final ? "Answer" : "Answer so far"}
         fleet={run.fleet}
       >

@@ -12,7 +12,7 @@ import { useMay } from "../../../ui/away.tsx";
 import { Button } from "../../../ui/parts.tsx";
 import { useBreaking } from "../../lab/BreakSomething.tsx";
 import { useRepeat } from "../../schedules/Repeat.tsx";
-import { retryFailed } from "../view/whole.ts";
+import { readAgain, retryFailed } from "../view/whole.ts";
 import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
 import type { Versions } from "./useVersions.ts";
@@ -31,7 +31,7 @@ export interface Deeds {
   entries: () => PaletteEntry[];
 }
 
-export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
+export function useDeeds(run: Run, place: Place, versions: Versions, broughtBy: readonly string[]): Deeds {
   const workspace = useWorkspace();
   const { perform } = useDoing();
   const mayRun = useMay("run");
@@ -40,6 +40,7 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
   const { head, final } = run;
   const actions = constellationActions(workspace.hub, head);
   const retryAll = retryFailed(workspace.hub, head, run.failed);
+  const again = retryAll && readAgain(workspace.hub, head, broughtBy);
   const undoAll = useUndo(workspace, head, run.undo ? run.present : NO_TASKS, null);
   const edit = () => go(`/constellations/${encodeURIComponent(id)}/edit`);
   const begun = versions.last > 0;
@@ -65,11 +66,16 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
     ...(final && mayRun ? [{ label: "Repeat...", run: repeat.open }] : []),
   ].filter(() => begun);
 
+  const retries = [
+    retryAll && <ActionButton key="retry" action={retryAll} />,
+    again && <ActionButton key="again" action={again} />,
+  ];
   return {
-    // The last ones go behind *More* first.
+    // The last ones go behind *More* first. While it runs no button takes the place of *Pause* or *Cancel*.
     buttons: [
-      retryAll && <ActionButton key="retry" action={retryAll} />,
+      ...(final ? retries : []),
       ...(final ? [] : actions.map((action) => <ActionButton key={action.id} action={action} />)),
+      ...(final ? [] : retries),
       !final && begun && (
         <Button key="edit" icon="edit" title="Edit the plan while it runs (e)" onClick={edit}>
           Edit plan
@@ -113,7 +119,7 @@ export function useDeeds(run: Run, place: Place, versions: Versions): Deeds {
         note: action.why ?? "",
         run: () => void perform(action),
       })),
-      ...[retryAll, undoAll].flatMap((action) =>
+      ...[retryAll, again, undoAll].flatMap((action) =>
         action ? [{ id: action.id, group: "Do", label: action.label, run: () => void perform(action) }] : [],
       ),
       ...places.map(({ label, run: open }) => ({ id: label, group: "Do", label, run: open })),

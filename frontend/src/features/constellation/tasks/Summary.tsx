@@ -33,7 +33,7 @@ export function Summary({ counts, tally, fleet, onFilter }: SummaryProps) {
           >
             <Glyph name={shown.glyph} tone={shown.tone} />
             <b>{count}</b>
-            {shortWord(shown.word)}
+            {shown.stuck && tally.alike(shown.glyph) ? shown.word.toLowerCase() : shortWord(shown.word)}
           </button>
         ))}
       </span>

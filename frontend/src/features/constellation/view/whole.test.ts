@@ -1,7 +1,8 @@
 /** The retry of what failed is named as people name the task. */
 import { expect, it, vi } from "vitest";
+import { Problem } from "../../../link/rest.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
-import { retryFailed } from "./whole.ts";
+import { readAgain, retryFailed } from "./whole.ts";
 
 type Args = Parameters<typeof retryFailed>;
 const HUB = { taskControl: async () => undefined } as unknown as Args[0];
@@ -26,4 +27,21 @@ it("asks the hub once, however many failed", async () => {
     failed.map(({ id }) => id),
     ["read.1"],
   );
+});
+
+it("reads the files of what failed again, and asks once for all that would run twice", async () => {
+  const taskControl = vi.fn(async (_id: string, task: string, _action: string, body: { confirm?: string[] }) => {
+    if (task !== "send.1" && !body.confirm) throw new Problem(409, { repeats: [`${task}-run`] });
+  });
+  const hub = { taskControl } as unknown as Args[0];
+  expect(readAgain(hub, HEAD, [])).toBeNull();
+  const action = readAgain(hub, HEAD, ["send.1", "send.2", "send.3"]);
+  const asked = await action?.run().catch((error: Problem) => error.more.repeats);
+  expect(asked).toEqual(["send.2-run", "send.3-run"]);
+  taskControl.mockClear();
+  await action?.run(asked as string[]);
+  expect(taskControl.mock.calls).toEqual([
+    ["c-1", "send.2", "retry-from", { confirm: ["send.2-run"] }],
+    ["c-1", "send.3", "retry-from", { confirm: ["send.3-run"] }],
+  ]);
 });

@@ -28,6 +28,7 @@ import { LargeLines, workParts } from "../vitals/DeviceLines.tsx";
 import { midnight, useVitals, useWorkToday } from "../vitals/vitals.ts";
 import { useWorkOf } from "../vitals/work.ts";
 import { type Busy, DeviceControls, DeviceFacts, DeviceName, DeviceNotes, DeviceTools } from "./DevicePanel.tsx";
+import { Mark } from "./Mark.tsx";
 import { PaceCard } from "./PaceCard.tsx";
 
 const LAST_MAX = 8;
@@ -79,7 +80,7 @@ function Known({ view }: { view: DeviceView }) {
       <div className="page cards device">
         <div className="row wrap">
           <StatePill shown={withLoad(deviceShown(view, busy.length), linesOf(vitals.value, device.id))} />
-          {device.demo && <span className="chip demo">demo</span>}
+          <Mark view={view} />
           <span className="small dim">{linkWords(device, now) || NOT_YET_NEXT_STEP}</span>
         </div>
         <DeviceNotes view={view} busy={busy} />

@@ -21,6 +21,7 @@ import { Panel } from "../../../ui/Panel.tsx";
 import { Button, Labelled, StatePill } from "../../../ui/parts.tsx";
 import { Asleep } from "../../inbox/Asleep.tsx";
 import { BreakButton, FaultLines } from "../../lab/BreakSomething.tsx";
+import { Mark } from "./Mark.tsx";
 import { OlderAgent } from "./OlderAgent.tsx";
 
 export type Busy = { task: string; name: string; constellation: string; by: string }[];
@@ -47,7 +48,7 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
       </header>
       <div className="row wrap">
         <StatePill shown={shown} />
-        {device.demo && <span className="chip demo">demo</span>}
+        <Mark view={view} />
         <span className="small dim">{device.link_since_ms ? age(device.link_since_ms, now) : ""}</span>
         <Link className="link end" href={`/devices/${device.id}`}>
           Open its page

@@ -1,10 +1,12 @@
 /** The request's words, and what its plan does where, for an approval that is read away from its plan. */
 import { useFleet, useStream } from "../../../app/workspace/context.ts";
 import {
+  type CallLine,
   changingCalls,
   effectWords,
   goneDevices,
   type PlanLine,
+  placesBeyond,
   planInShort,
   planLineText,
 } from "../../../model/plan/planInShort.ts";
@@ -69,7 +71,12 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
               </li>
             ))}
             {calls.length > CALLS_MAX && (
-              <li className="dim">and {calls.length - CALLS_MAX} more, in the plan itself</li>
+              <li>
+                <details>
+                  <summary>and {calls.length - CALLS_MAX} more</summary>
+                  <pre className="small wraps">{calls.slice(CALLS_MAX).map(callText).join("\n")}</pre>
+                </details>
+              </li>
             )}
           </ul>
         </details>
@@ -78,8 +85,26 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
   );
 }
 
-const lineOf = (line: PlanLine) => (
-  <li key={line.device}>
-    <b>{line.device}</b> <span className="wraps">{planLineText(line)}</span>
-  </li>
-);
+function lineOf(line: PlanLine) {
+  const beyond = placesBeyond(line);
+  const told = (
+    <>
+      <b>{line.device}</b> <span className="wraps">{planLineText(line)}</span>
+    </>
+  );
+  return (
+    <li key={line.device}>
+      {beyond ? (
+        <details>
+          <summary>{told}</summary>
+          <span className="wraps">{beyond}</span>
+        </details>
+      ) : (
+        told
+      )}
+    </li>
+  );
+}
+
+const callText = (call: CallLine): string =>
+  `${call.rule ? `The rule ${call.rule} may add: ` : ""}${call.task} ${call.tool} on ${call.device}: ${effectWords(call.effects)}`;

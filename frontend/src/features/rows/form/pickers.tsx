@@ -22,8 +22,10 @@ export function ToolPicker({ tools, title, takes, onPick, onClose }: ToolPickerP
   const listId = useId();
   const shown = useMemo(() => {
     const all = matchingTools(tools.values(), typed, takes);
-    // Without words the groups order the list; with words, or a value to take, the best fit does.
-    return typed || takes ? all : all.toSorted((a, b) => GROUP_ORDER.indexOf(a.group) - GROUP_ORDER.indexOf(b.group));
+    // Without words the groups order the list, in each of them what only looks is first; else the best fit does.
+    const changes = (tool: ToolView) => Number(tool.effects.some((effect) => effect !== "read"));
+    const place = (tool: ToolView) => 2 * GROUP_ORDER.indexOf(tool.group) + changes(tool);
+    return typed || takes ? all : all.toSorted((a, b) => place(a) - place(b));
   }, [tools, typed, takes]);
   const count = shown.length + 1;
   const pick = (index: number) => {

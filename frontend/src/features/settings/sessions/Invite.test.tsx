@@ -104,6 +104,9 @@ it("finds the least role and the scopes of a choice", () => {
       "recipes",
     ),
   ).toMatch(/At most 16/);
+  for (const name of ["Zo\u00eb", "Zoe\u0308", "\u0410\u043d\u043d\u0430"])
+    expect(whyNotYet(name, [], "viewer")).toBeNull();
+  for (const name of ["", "J\u00fcrgen Gro\u00df", "a#1"]) expect(whyNotYet(name, [], "viewer")).toMatch(/no space/);
 });
 
 it("does not list an invitation whose link was used", async () => {

@@ -78,8 +78,8 @@ export function mayWords(chosen: readonly string[]): string[] {
 
 /** Why the link cannot be made yet; null where it can. */
 export function whyNotYet(name: string, chosen: readonly string[], preset: string): string | null {
-  if (!/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/.test(name))
-    return "A name has letters from a to z, digits and . _ @ + -, at most 64.";
+  if (!/^[\p{L}\p{N}][\p{L}\p{M}\p{N}._@+-]{0,63}$/u.test(name.normalize("NFC")))
+    return "A name has letters, digits and . _ @ + -, at most 64, and no space.";
   if (preset === SOME_RECIPES && !chosen.some((scope) => scope.startsWith(RECIPE)))
     return "Choose a recipe that they may start.";
   return chosen.length > SCOPES_MOST

@@ -1,0 +1,242 @@
+"""The help of the command line and its refusals: commands by purpose, words for values, what was probably meant.
+
+Owns how the parser of typer speaks; no command does anything of its own for it. Carries out nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from starloom.cli.invocation import show_problem
+from starloom.cli.nearest import meant_by
+from starloom.client.exits import Exit
+from starloom.client.problems import usage
+
+if TYPE_CHECKING:
+    from typer import Context, Typer
+
+PANELS: Final = {
+    "Ask for work": ("submit", "what-if", "recipes", "recipe", "schedule", "brief", "mcp"),
+    "See it": (
+        "ls", "show", "watch", "result", "artifacts", "logs", "why", "report", "events", "diff", "blame", "transcript",
+    ),
+    "Decide and steer": (
+        "approvals", "approve", "deny", "pause", "resume", "cancel", "stop-all", "retry", "retry-from", "skip", "mark",
+        "hold", "release", "reassign", "priority", "hint", "edit", "fork", "undo",
+    ),
+    "Devices": ("devices", "device", "enroll", "tools", "tunnel"),
+    "People and rights": ("open", "person", "token", "secret", "activity", "audit"),
+    "The hub on this computer": ("up", "doctor", "config", "backup", "restore", "demo", "version"),
+    "Examine it": ("replay", "chaos", "bench"),
+}  # fmt: skip
+"""Every command, by what it is for; `starloom --help` lists them so."""
+EXAMPLES: Final = {
+    "submit": ('"how are my machines" --wait', "-f plan.yaml --preview", "-r backup-folder -p folder=Documents"),
+    "what-if": ("plan.yaml --without nas",),
+    "schedule add": ('"how are my machines" --cron "every weekday at 7"',),
+    "ls": ("--state failed -n 5", "--json"),
+    "why": ("", "TASK ID"),
+    "logs": ("TASK --tail 2000",),
+    "cancel": ("", "TASK ID", "--on nas"),
+    "retry": ("TASK ID", "--failed ID"),
+    "approve": ("ID", "ID --value yes"),
+    "enroll": ("--name server --no-wait", "--ssh user@host"),
+    "device drain": ("nas --deadline 10m",),
+    "token create": ("--role viewer --ttl 30d --scope read",),
+    "person invite": ("Ann --role operator",),
+    "recipe run": ("fleet-health",),
+    "secret set": ("nas-password",),
+    "backup": ("starloom.tar",),
+    "up": ("", "--lan --port 8471"),
+}
+"""Lines that can be typed, by command; a test parses each."""
+_WORDS: Final = {
+    "file": "FILE",
+    "report": "FILE",
+    "edit": "FILE",
+    "token-file": "FILE",
+    "home": "DIR",
+    "folder": "DIR",
+    "save": "DIR",
+    "param": "NAME=VALUE",
+    "input": "TASK.NAME=VALUE",
+    "confirm": "TASK",
+    "without": "DEVICE",
+    "with-copy-of": "DEVICE",
+    "for-device": "DEVICE",
+    "for-tool": "TOOL",
+    "for-recipe": "RECIPE",
+    "deadline": "DURATION",
+    "ttl": "DURATION",
+    "within": "DURATION",
+    "since": "DURATION",
+    "reason": "TEXT",
+    "q": "TEXT",
+    "words": "TEXT",
+    "phrase": "TEXT",
+    "value": "TEXT",
+    "of": "NAME",
+    "by": "NAME",
+    "id": "ID",
+    "anchor": "POS:LINK",
+    "cron": "TIMES",
+    "hub": "HUB",
+    "tail": "BYTES",
+    "tokens-per-task": "N",
+    "remote-port": "PORT",
+    "base-version": "VERSION",
+}
+"""The word for the value of an option, where that is not the name of the option."""
+_COUNTED: Final = ("limit", "last", "attempt", "after", "devices", "seeds", "tokens", "over")
+_EARLY: Final = ("--json", "--hub", "--home")
+_TYPE: Final = re.compile(r" <(.*)>(\.\.\.)?$")
+_RANGE: Final = re.compile(r"\b(?:(-?[\d.]+)<=)?x(?:(<=|>=)(-?[\d.]+))?")
+_REFUSALS: Final = (
+    (re.compile(r"^Value error, "), ""),
+    (re.compile(r"^Input should be a valid integer.*"), "it is not a whole number"),
+    (re.compile(r"^Input should be a valid number.*"), "it is not a number"),
+    (re.compile(r"^Input should be greater than or equal to (\S+)"), r"it must be at least \1"),
+    (re.compile(r"^Input should be less than or equal to (\S+)"), r"it must be at most \1"),
+)
+"""Refusals of the library that reads values, and the same without its own words."""
+
+
+def word_of(param: Any) -> str:
+    """Return the word that stands for the value of an option or argument."""
+    if param.metavar:
+        return str(param.metavar)
+    if param.param_type_name == "argument":
+        return str(param.name).upper()
+    name = max(param.opts, key=len).lstrip("-")
+    return "N" if name in _COUNTED else _WORDS.get(name, name.upper())
+
+
+def _in_usage(param: Any) -> str:
+    word = word_of(param)
+    if set(word) & set("[ ."):
+        return word  # it shows itself which of its parts may be left out
+    many = "..." if param.nargs != 1 else ""
+    return f"{word}{many}" if param.required else f"[{word}]{many}"
+
+
+def _range(found: re.Match[str]) -> str:
+    least, sign, bound = found.groups()
+    if least is not None and bound is not None:
+        return f"{least} to {bound}"
+    return found[0] if bound is None else f"{'at least' if sign == '>=' else 'at most'} {bound}"
+
+
+def _row(param: Any, ctx: Context) -> tuple[str, str] | None:
+    record = param.get_help_record(ctx)
+    if record is None:
+        return None
+    name, text = record
+    if param.param_type_name == "argument":
+        name = _in_usage(param)
+    else:
+        # Where there are few values they stand there; nobody types the name of a type.
+        name = _TYPE.sub(lambda found: f" {found[1] if '|' in found[1] else word_of(param)}", name)
+    return name, _RANGE.sub(_range, text)
+
+
+class Command(TyperCommand):
+    """A command whose help and refusals have the words of people."""
+
+    def __init__(self, *args: Any, **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        for param in self.params:
+            if param.param_type_name == "argument":
+                param.metavar = word_of(param)
+
+    def collect_usage_pieces(self, ctx: Context) -> list[str]:  # type: ignore[override]
+        """Return the pieces of the usage: what may be left out stands in brackets, once."""
+        arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
+        return [self.options_metavar or "", *map(_in_usage, arguments)]
+
+    def format_options(self, ctx: Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write arguments, options, and lines to type."""
+        for title, kind in (("Arguments", "argument"), ("Options", "option")):
+            rows = [_row(param, ctx) for param in self.get_params(ctx) if param.param_type_name == kind]
+            if shown := [row for row in rows if row is not None]:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
+        root, _, path = ctx.command_path.partition(" ")
+        if path in EXAMPLES:
+            with formatter.section("Examples"), formatter.indentation():
+                formatter.write("".join(f"  {root} {path} {line}".rstrip() + "\n" for line in EXAMPLES[path]))
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parse the words after the command; with `--json` among them a refusal is JSON as well."""
+        as_json = "--json" in args
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as refused:
+            for words, plain in _REFUSALS:
+                refused.message = words.sub(plain, refused.message)
+            if not as_json:
+                raise
+            self._refuse(ctx, refused)
+        except typer.TyperException as refused:
+            if not as_json:
+                raise
+            self._refuse(ctx, refused)
+        return args
+
+    def _refuse(self, ctx: Context, refused: Any) -> None:
+        reason = " ".join(str(refused.format_message()).split())
+        show_problem(usage(reason, f"See `{shlex.quote(ctx.command_path)} --help`."), as_json=True)
+        raise typer.Exit(int(Exit.USAGE)) from refused
+
+
+class Commands(TyperGroup):
+    """A group of commands: by purpose in its help, and an unknown one is answered with the nearest."""
+
+    def format_commands(self, ctx: Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the commands of the whole by their purpose, those of a group in their order."""
+        names = self.list_commands(ctx)
+        panels = {"Commands": tuple(names)} if ctx.parent is not None else PANELS
+        width = max(map(len, names)) + 2
+        for title, listed in panels.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width - 2), self._shortly(name)) for name in listed])
+
+    def _shortly(self, name: str) -> str:
+        """Return the first part of what a command does, whole."""
+        command = self.commands[name]
+        return re.split(r"[:;]|\.(?:\s|$)", (command.short_help or command.help or "").replace("\n", " "))[0]
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parse the words; an option of the commands that stands before them is told its place."""
+        if args and args[0].partition("=")[0] in _EARLY and not ctx.resilient_parsing:
+            ctx.fail(f"{args[0].partition('=')[0]} stands after the command, as in `{ctx.command_path} ls {args[0]}`.")
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, object, list[str]]:  # type: ignore[override]
+        """Return the command that the first word names, or end with what was probably meant."""
+        typed, rest = (args[0], args[1:]) if args else ("", [])
+        inside = {name: list(getattr(command, "commands", ())) for name, command in self.commands.items()}
+        one = typed.removesuffix("s")
+        if typed in self.commands and not inside[typed] and one != typed and inside.get(one) and rest:
+            if not rest[0].startswith("-"):
+                words = " ".join(rest if rest[0] in inside[one] else ["show", *rest])
+                ctx.fail(f"`{typed}` takes no words. Did you mean `{ctx.command_path} {one} {words}`?")
+        elif typed and not typed.startswith("-") and typed not in self.commands and not ctx.resilient_parsing:
+            meant = meant_by(typed, inside)
+            also = f" Did you mean {' or '.join(f'`{ctx.command_path} {one}`' for one in meant)}?" if meant else ""
+            ctx.fail(f"No such command '{typed}'.{also}")
+        return super().resolve_command(ctx, args)
+
+
+def speak(app: Typer) -> None:
+    """Let every command and every group of a command line speak so."""
+    app.info.cls = Commands
+    for command in app.registered_commands:
+        command.cls = Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            speak(group.typer_instance)

@@ -1,0 +1,33 @@
+"""T235: the name that a device gives to its file is one that no disk of the reader takes."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import StubHub, hub, starloom
+
+__all__ = ["hub"]
+
+BYTES = hashlib.sha256(b'"x"').hexdigest()
+LONG = "\N{LATIN SMALL LETTER E WITH ACUTE}" * 300
+
+
+@pytest.mark.parametrize("name", [LONG, f"{LONG}.pdf", f"a.{LONG}", f"../{LONG}.txt"])
+def test_t235_a_name_of_a_device_keeps_no_file_of_an_answer_back(hub: StubHub, tmp_path: Path, name: str) -> None:
+    file = {"artifact": BYTES, "bytes": 3, "media": "application/pdf", "name": name}
+    items = [{"title": "Theirs", "value": file}, {"title": "Theirs", "value": file}, {"title": "Mine", "value": "text"}]
+    answer = {"state": "final", "sentence": "Done.", "items": items, "constellation_state": "succeeded"}
+    hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
+    hub.answers["GET", "/constellations/c-1"] = (200, {"state": "succeeded", "fault": None})
+    hub.answers["GET", "/devices"] = (200, {"items": []})
+    hub.answers["GET", f"/artifacts/{BYTES}"] = (200, "x")
+    folder = tmp_path / "out"
+    code, said = starloom(hub, "result", "c-1", "--save", str(folder))
+    assert code == 0, said
+    saved = sorted(path.name for path in folder.iterdir())
+    assert len(saved) == 3
+    assert "Mine.txt" in saved
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
