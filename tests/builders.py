@@ -14,7 +14,7 @@ from starloom.core.state.model import Constellation, Shard, ShardSettings
 from starloom.core.state.orders import Answer, ArmTimer, SendCancel, SendDispatch
 from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.edits import EditOperation, LoweredPlan
 from starloom_protocol.records.entities import (
     Condition,
     Dependency,
@@ -192,6 +192,33 @@ class Driver:
         return self.do(
             i.ControlRequested(id=self.ident(), by=by, constellation=name, action=action, task=task_id, **fields)
         )
+
+    def edit(
+        self,
+        *operations: EditOperation,
+        base: int | None = None,
+        name: str = "c1",
+        by: str = "person:ann",
+        **fields: Any,
+    ) -> Answer:
+        """Propose these changes of a plan, of its present version unless `base` is another."""
+        version = self.shard.constellations[name].head.version if base is None else base
+        ident = fields.pop("id", None) or self.ident()
+        return self.do(
+            i.EditProposed(
+                id=ident, by=by, constellation=name, base_version=version, operations=list(operations), **fields
+            )
+        )
+
+    def answer_question(self, question: str, value: str, *, name: str = "c1", **fields: Any) -> Answer:
+        """Answer an open question of a constellation, by Ann unless `by` is another."""
+        given = {"by": "person:ann", **fields}
+        return self.do(i.QuestionAnswered(id=self.ident(), constellation=name, question=question, value=value, **given))
+
+    def claim_job(self, job: str, *, worker: str = "w", **fields: Any) -> Answer:
+        """Have a worker take a job of the constellation."""
+        given = {"by": f"worker:{worker}", "constellation": "c1", "ttl_ms": 15_000, **fields}
+        return self.do(i.JobClaimed(id=self.ident(), job=job, worker=worker, **given))
 
     def expire(self, at: LeaseRef) -> Answer:
         return self.do(i.LeaseExpired(id=self.ident(), by="engine", at=at))

@@ -27,6 +27,7 @@ from starloom.host.ports import free_port
 from starloom.lab.installation import left_over
 from starloom_agent.cli import main as agent_command
 from starloom_agent.platforms.processes import die_with_parent
+from tests.programs import bare_environment
 from tests.waiting import SLOWER, until
 
 READY_WITHIN_S = 90.0 * SLOWER
@@ -41,10 +42,7 @@ class Installation:
         self.hub_home = home
         """Where the hub's files are seen from here; elsewhere than `home` if it has a disk of its own."""
         self.port = free_port()
-        self._environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")},
-            **settings,
-        }
+        self._environment = {**bare_environment(), **settings}
         self._client: Client | None = None
         self._supervisor: subprocess.Popen[bytes] | None = None
 

@@ -20,6 +20,7 @@ from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.host.ports import free_port
 from tests.arch.checkout import ROOT
+from tests.programs import bare_environment
 from tests.waiting import SLOWER
 
 READY_S = 90.0 * SLOWER
@@ -43,7 +44,7 @@ def installation(place: Path) -> Iterator[Installation]:
         (folder / entry).symlink_to(ROOT / entry)
     programs = Path(sys.executable).parent
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")},
+        **bare_environment(),
         "HOME": str(place),
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "STARLOOM_AGENT_HOME": str(home / "agents" / "demo-server"),

@@ -365,8 +365,7 @@ async def traced() -> tuple[list[str], list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         # A hub checks its invariants in tests alone.
         async with a_world(Path(folder), check_every=0, lab=True) as world:
-            agent = await world.join("one")
-            await agent.connect(world, offer=an_offer("t.echo"))
+            agent = await world.online("one", offer=an_offer("t.echo"))
             plan = {"starloom": 1, "name": "one", "tasks": [{"id": "a", "tool": "t.echo", "args": {"value": 1}}]}
             sys.setprofile(note)
             made = await world.submit(plan)

@@ -21,6 +21,7 @@ from starloom_protocol.vocabulary import CODES
 from tests.arch.checkout import ROOT, files
 from tests.arch.documents import Block, blocks, links
 from tests.arch.running import Installation, installation
+from tests.programs import ran
 from tests.waiting import SLOWER
 
 SKIPS = {
@@ -63,15 +64,12 @@ def test_every_block_says_what_it_is() -> None:
 
 
 def run_block(installed: Installation, text: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return ran(
         ["bash", "-e", "-u", "-o", "pipefail", "-c", text],
         cwd=installed.folder,
         env=installed.environment,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
         timeout=50 * SLOWER,
-        check=False,
     )
 
 
@@ -87,15 +85,7 @@ def test_a_command_block_runs_as_written(installed: Installation, block: Block) 
 
 def test_a_python_script_runs_as_written(installed: Installation) -> None:
     (block,) = (block for block in blocks() if block.language == "python" and "run" in block.flags)
-    done = subprocess.run(
-        [sys.executable, "-c", block.text],
-        cwd=installed.folder,
-        env=installed.environment,
-        capture_output=True,
-        text=True,
-        timeout=50 * SLOWER,
-        check=False,
-    )
+    done = ran([sys.executable, "-c", block.text], cwd=installed.folder, env=installed.environment, timeout=50 * SLOWER)
     assert done.returncode == 0, done.stdout + done.stderr
     first, *values = done.stdout.splitlines()
     assert first.startswith("succeeded - Squares is done: 1 task on ")

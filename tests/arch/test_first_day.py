@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from tests.arch.checkout import ROOT
 from tests.arch.clone import PAGES, Clone, make_clone, until_said
 from tests.e2e.elsewhere import elsewhere
 from tests.guard.drivers.answers import browsing
+from tests.programs import ran
 from tests.waiting import SLOWER, until
 
 pytestmark = pytest.mark.proof(shown_by="tests/host/test_installed_wheels.py")
@@ -61,14 +61,7 @@ class Day:
 
     def wheels(self, checkout: Path) -> list[str]:
         """Build the wheels of a checkout as `make wheels` does, keep them, and return their paths."""
-        done = subprocess.run(
-            [sys.executable, "scripts/wheels.py"],
-            cwd=checkout,
-            capture_output=True,
-            text=True,
-            timeout=INSTALLED_S,
-            check=False,
-        )
+        done = ran([sys.executable, "scripts/wheels.py"], cwd=checkout, timeout=INSTALLED_S)
         assert done.returncode == 0, done.stdout + done.stderr
         kept = Path(tempfile.mkdtemp(prefix="wheels-", dir=self.place))
         built = json.loads(done.stdout.splitlines()[-1])["wheels"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.arch.checkout import ROOT
 from tests.e2e.test_sizes import PLACES
 from tests.e2e.test_walk import OTHERS
@@ -68,9 +68,7 @@ def copy(tmp_path: Path) -> Path:
 
 def ran(copy: Path, *argv: str) -> str:
     path = ":".join(str(copy / room) for room in ("backend", "device_agents", "protocol"))
-    done = subprocess.run(
-        [sys.executable, *argv], cwd=copy, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
-    )
+    done = programs.ran([sys.executable, *argv], cwd=copy, env={"PYTHONPATH": path})
     assert done.returncode == 0, done.stderr
     return done.stdout
 

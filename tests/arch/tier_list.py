@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import subprocess
 import sys
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from dataclasses import asdict, dataclass
 import pytest
 
 from tests.arch.checkout import ROOT
+from tests.programs import ran
 from tests.tiers import SHORT, TIERS, WHOLE_TREE, folder_of, is_in, tier_of
 from tests.waiting import SLOWER
 
@@ -57,14 +57,7 @@ def all_tests(config: pytest.Config) -> list[Listed]:
 
 
 def _in_a_process() -> list[Listed]:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.arch.tier_list", "--json"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=250 * SLOWER,
-    )
+    done = ran([sys.executable, "-m", "tests.arch.tier_list", "--json"], cwd=ROOT, timeout=250 * SLOWER)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return [Listed(**each) for each in json.loads(done.stdout.splitlines()[-1])]
 

@@ -20,6 +20,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.programs import bare_environment
+
 STOP_WITHIN_S = 10.0
 QUIET_CPUS = 0.4
 QUIET_LOOK_S = 0.15
@@ -49,7 +51,7 @@ class Program:
 def start(name: str, argv: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> Program:
     """Start a Python module of this repository (`argv` follows `python`), its output in `log`."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    known = {key: value for key, value in os.environ.items() if not key.startswith("STARLOOM_")}
+    known = bare_environment()
     with log.open("ab") as out:
         process = subprocess.Popen(
             [sys.executable, *argv],

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import psutil
 
 from starloom.host.ports import free_port
 from starloom.store.redis.embedded import EmbeddedRedis
+from tests.programs import bare_environment
 
 TASKS = 10
 
@@ -41,7 +41,7 @@ class _Hubs:
         self._ports: dict[str, int] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")},
+            **bare_environment(),
             "STARLOOM_REDIS_URL": redis.url,
             "STARLOOM_DATABASE_URL": f"sqlite:///{home / 'starloom.db'}",
             "STARLOOM_SHARED": str(home / "shared"),

@@ -35,6 +35,7 @@ from starloom.store.redis.embedded import EmbeddedRedis
 from starloom_protocol.stream.feed import Event, decode_event
 from starloom_protocol.stream.sketches import SKETCH, Sketch
 from tests.chaos.stack import Accepted, Stack
+from tests.programs import ran
 from tests.waiting import REDIS_WAITS, SLOWER, until
 
 HUBS = ("a", "b")
@@ -147,9 +148,7 @@ class Pair(Stack):
     def cli(self, name: str, *words: str) -> tuple[int, str]:
         """Run `starloom` against one hub; return its exit code and what it said."""
         argv = [sys.executable, "-m", "starloom.cli", words[0], "--hub", str(self.home_of(name)), *words[1:]]
-        done = subprocess.run(
-            argv, env=self._environment, capture_output=True, text=True, check=False, timeout=120 * SLOWER
-        )
+        done = ran(argv, env=self._environment, timeout=120 * SLOWER)
         return done.returncode, done.stdout + done.stderr
 
     def until_ready(self, name: str) -> None:

@@ -19,6 +19,7 @@ import yaml
 
 from starloom.lab.installation import left_over
 from tests.arch.checkout import ROOT
+from tests.programs import ran
 from tests.tiers import first_in_test
 from tests.waiting import PATIENCE_S, SLOWER, until
 
@@ -34,14 +35,7 @@ def command(*words: str) -> list[str]:
 
 def run(*words: str, place: Path) -> subprocess.CompletedProcess[str]:
     """Run the command with its folders below a place, so that what it leaves can be seen."""
-    return subprocess.run(
-        command(*words),
-        capture_output=True,
-        text=True,
-        timeout=MOST_S,
-        check=False,
-        env={**os.environ, "TMPDIR": str(place)},
-    )
+    return ran(command(*words), timeout=MOST_S, env={**os.environ, "TMPDIR": str(place)})
 
 
 def begun_by_ledgers(lab: Path, task: str) -> int:

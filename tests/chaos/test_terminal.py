@@ -6,7 +6,6 @@ Nothing is killed here. Exit codes are those that a script would branch on, and 
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pytest
 from starloom_protocol.plan.language.document import DOCUMENT_BYTES_MAX
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
+from tests.programs import bare_environment, ran
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.chaos
@@ -28,16 +28,8 @@ Ended = subprocess.CompletedProcess[str]
 def typed(*argv: str, **environment: str) -> Ended:
     """Run a command of ours as a person types it, with no setting of Starloom's but those given."""
     # A pipe of a person has no width; a worker of these tests has one, which would break long paths.
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("STARLOOM_", "COLUMNS"))}
-    return subprocess.run(
-        [sys.executable, "-m", *argv],
-        env={**clean, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    environment = {**bare_environment("COLUMNS"), **environment}
+    return ran([sys.executable, "-m", *argv], env=environment, stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
 
 
 def starloom(stack: Stack, *words: str) -> Ended:

@@ -17,6 +17,7 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.exits import Exit
 from starloom.host.supervisor import fault_of_model
 from starloom.process.settings import load
+from tests.programs import bare_environment
 
 HEAVY = {"asyncio", "importlib.metadata", "psutil", "pydantic", "sqlalchemy", "starloom_protocol.plan", "yaml"}
 
@@ -32,8 +33,7 @@ def test_a_service_starts_without_the_language_of_plans_where_no_model_is_set(tm
         "import sys; from starloom.host.supervisor import fault_of_model; from starloom.process.settings import load;"
         "print(fault_of_model(load().settings), {'starloom_protocol.plan', 'yaml', 'sqlalchemy'} & sys.modules.keys())"
     )
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
-    environment = {**clean, "STARLOOM_HOME": str(tmp_path)}
+    environment = {**bare_environment(), "STARLOOM_HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == "None set()"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_commands import StubHub, starloom
+from tests.programs import ran
 from tests.waiting import SLOWER
 
 BIN = Path(sys.executable).parent
@@ -58,15 +59,7 @@ def test_an_answer_is_as_wide_as_columns_says(hub: StubHub, monkeypatch: pytest.
 
 def in_a_shell(line: str, home: Path, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "HOME": str(home), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **more}
-    return subprocess.run(
-        ["bash", "--norc", "-c", line],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60 * SLOWER,
-        check=False,
-    )
+    return ran(["bash", "--norc", "-c", line], env=environment, stdin=subprocess.DEVNULL, timeout=60 * SLOWER)
 
 
 def test_completion_is_installed_for_the_shell_that_asks(tmp_path: Path) -> None:

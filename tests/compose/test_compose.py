@@ -15,6 +15,7 @@ import pytest
 
 from starloom.process.settings import Settings, load
 from tests.compose.file import ROOT, filled, raw, variables
+from tests.programs import ran
 from tests.waiting import PATIENCE_S
 
 SERVICE_KEYS = {
@@ -128,14 +129,7 @@ def test_the_first_run_writes_fresh_passwords_once_and_for_one_reader(tmp_path: 
 
     def run(target: Path, *words: str) -> subprocess.CompletedProcess[str]:
         environment = {"PATH": os.environ["PATH"], "ENV_FILE": str(target)}
-        return subprocess.run(
-            ["sh", str(script), *words],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_S,
-        )
+        return ran(["sh", str(script), *words], env=environment, timeout=PATIENCE_S)
 
     one, two = tmp_path / "one", tmp_path / "two"
     assert run(one, "star.example").returncode == run(two).returncode == 0

@@ -182,20 +182,13 @@ def retry_round() -> Driver:
     (dispatch,) = driver.take()
     driver.control("hold", "c")
     driver.result(dispatch, {"v": 1})
-    driver.do(
-        i.EditProposed(
-            id=driver.ident(),
-            by="person:ann",
-            constellation="c1",
-            base_version=1,
-            operations=[
-                AddTask(spec=task("d", "x=a")),
-                AddTask(spec=task("gone")),
-                AddDependency(dependency=edge("d>c")),
-                SetPolicy(policy=Policy(partial=True)),
-            ],
-            reason="one more look",
-        )
+    driver.edit(
+        AddTask(spec=task("d", "x=a")),
+        AddTask(spec=task("gone")),
+        AddDependency(dependency=edge("d>c")),
+        SetPolicy(policy=Policy(partial=True)),
+        base=1,
+        reason="one more look",
     )
     driver.control("pause")
     driver.control("release", "c")
@@ -211,16 +204,7 @@ def superseded() -> Driver:
     driver.submit(plan(task("copy"), task("last", device="away")))
     (dispatch,) = driver.take()
     driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
-    driver.do(
-        i.EditProposed(
-            id=driver.ident(),
-            by="person:ann",
-            constellation="c1",
-            base_version=1,
-            operations=[AddTask(spec=task("copy-2")), Supersede(by="copy-2", task="copy")],
-            reason="another way",
-        )
-    )
+    driver.edit(AddTask(spec=task("copy-2")), Supersede(by="copy-2", task="copy"), base=1, reason="another way")
     driver.run(value=1)
     driver.control("skip", "last")
     return driver
@@ -292,16 +276,7 @@ def rejected_rule_and_removal() -> Driver:
             rules=[rule("bad", "a", [RemoveTask(id="nothing")], reason="cannot work")],
         )
     )
-    driver.do(
-        i.EditProposed(
-            id=driver.ident(),
-            by="person:ann",
-            constellation="c1",
-            base_version=1,
-            operations=[RemoveTask(id="c")],
-            reason="not wanted",
-        )
-    )
+    driver.edit(RemoveTask(id="c"), base=1, reason="not wanted")
     driver.run(value=1)
     return driver
 

@@ -210,11 +210,7 @@ class Machine(RuleBasedStateMachine):
         name = f"c{len(self.driver.shard.constellations)}"
         ask = i.RequestReceived(id=self.driver.ident(), by="person:ann", constellation=name, request="words", hold=True)
         self.driver.do(ask)
-        self.driver.do(
-            i.JobClaimed(
-                id=self.driver.ident(), by="worker", constellation=name, job="plan-1", ttl_ms=1000, worker="w1"
-            )
-        )
+        self.driver.claim_job("plan-1", ttl_ms=1000, constellation=name, by="worker", worker="w1")
         proposed = i.PlanProposed(
             id=self.driver.ident(), by="worker", constellation=name, job="plan-1", plan=made, worker="w1"
         )
@@ -434,16 +430,7 @@ class Machine(RuleBasedStateMachine):
         self._gather()
 
     def _answer(self, name: str, question: str, value: str, *, anyway: bool = True) -> None:
-        self.driver.do(
-            i.QuestionAnswered(
-                id=self.driver.ident(),
-                anyway=anyway,
-                by="person:ann",
-                constellation=name,
-                question=question,
-                value=value,
-            )
-        )
+        self.driver.answer_question(question, value, name=name, anyway=anyway)
 
     @rule(which=st.integers(0, 5), value=st.sampled_from(["go", "stop", "allow", "deny"]), anyway=st.booleans())
     @precondition(lambda self: any(c.open_questions for c in self.driver.shard.constellations.values()))
@@ -492,15 +479,7 @@ class Machine(RuleBasedStateMachine):
             else:
                 last: list[EditOperation] = [Expand(id=names[0]), SetPolicy(policy=Policy())]
                 operations.append(data.draw(st.sampled_from(last)))
-        self.driver.do(
-            i.EditProposed(
-                id=self.driver.ident(),
-                by="person:ann",
-                constellation=found.name,
-                base_version=max(found.head.version - behind, 0),
-                operations=operations,
-            )
-        )
+        self.driver.edit(*operations, base=max(found.head.version - behind, 0), name=found.name)
         self._gather()
 
     # -- the hub

@@ -323,9 +323,7 @@ def test_conditions_choose_a_branch_and_a_person_is_asked() -> None:
             continue
         found = driver.shard.constellations["c1"]
         assert found.head.attention == ["question_open"]
-        answered = driver.do(
-            i.QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question="ask-1", value="stop")
-        )
+        answered = driver.answer_question("ask-1", "stop")
         assert not answered.faults
         assert driver.states() == {"space": "succeeded", "ask": "failed", "send": "skipped"}
         assert found.head.state == "failed"
@@ -382,11 +380,7 @@ def test_edits_conflict_by_base_version_and_never_touch_started_work() -> None:
     driver.submit(plan(task("a"), task("b", "x=a"), task("c", "x=b")))
 
     def edit(base: int, *operations: Any) -> Any:
-        return driver.do(
-            i.EditProposed(
-                id=driver.ident(), by="person:ann", constellation="c1", base_version=base, operations=list(operations)
-            )
-        )
+        return driver.edit(*operations, base=base)
 
     assert edit(1, RemoveTask(id="a")).faults[0].code is Code.TASK_STARTED
     assert edit(1, RemoveTask(id="b")).faults[0].code is Code.HAS_DEPENDENTS

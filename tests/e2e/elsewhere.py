@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.programs import bare_environment
 from tests.waiting import SLOWER
 
 
@@ -35,7 +36,7 @@ def elsewhere() -> Iterator[Path]:
 @contextmanager
 def terminal(line: str, home: Path, screen: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Type a line in a terminal whose home is `home`; what it says is written to `screen`. It ends with the block."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("STARLOOM_", "PYTHONPATH"))}
+    clean = bare_environment("PYTHONPATH")
     clean["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{clean['PATH']}"
     with screen.open("wb") as out:
         process = subprocess.Popen(

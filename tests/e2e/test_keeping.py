@@ -7,14 +7,13 @@ import platform
 import random
 import re
 import string
-import subprocess
-import sys
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests import programs
 from tests.e2e.conftest import SIZES
 from tests.e2e.screens import Screens
 from tests.e2e.stack import SERVER, Stack
@@ -127,14 +126,7 @@ def test_what_worked_is_kept_by_a_press_and_trusted_after_three_runs(
 
 
 def starloom(stack: Stack, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "starloom.cli", *arguments],
-        capture_output=True,
-        check=False,
-        env={**os.environ, "STARLOOM_HOME": str(stack.home)},
-        text=True,
-        timeout=120 * SLOWER,
-    )
+    done = programs.ran_command(stack.home, *arguments, timeout=120 * SLOWER)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -79,8 +79,7 @@ async def test_an_upload_that_is_cut_is_no_error_of_the_hub(tmp_path: Path, capl
 async def test_the_blocks_of_curl_md_run_as_written(tmp_path: Path) -> None:
     (block,) = re.findall(r"```sh\n(.*?)```", (DOCS / "curl.md").read_text(), re.DOTALL)
     async with served(tmp_path) as world:
-        agent = await world.join("one")
-        await agent.connect(world, offer=an_offer("system.info"))
+        agent = await world.online("one", offer=an_offer("system.info"))
         environment = {**os.environ, "STARLOOM_HOME": str(tmp_path), "no_proxy": "127.0.0.1"}
         process = await asyncio.create_subprocess_exec(
             "bash", "-euo", "pipefail", "-c", block, stdout=-1, stderr=-1, env=environment
@@ -197,8 +196,7 @@ async def test_a_goodbye_answers_requests_that_wait(tmp_path: Path) -> None:
 
 async def test_goodbye_reaches_agents_and_pages(tmp_path: Path) -> None:
     async with served(tmp_path) as world:
-        agent = await world.join("one")
-        await agent.connect(world)
+        agent = await world.online("one")
         port = world.hub.settings.port
         async with world.client() as http:
             ticket = (await http.post("/api/v1/live/tickets")).json()["ticket"]

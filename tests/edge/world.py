@@ -267,6 +267,12 @@ class World:
         agent.hub_key = answer.json()["hub_key"]
         return agent
 
+    async def online(self, name: str, *, offer: Offer | None = None, **more: Any) -> Agent:
+        """Join a device without a person and connect it."""
+        agent = await self.join(name, **more)
+        await agent.connect(self, offer=offer)
+        return agent
+
 
 class Agent:
     """A device with its key, speaking AIP over the in-memory socket."""

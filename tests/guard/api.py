@@ -94,8 +94,7 @@ def _request(case: Any, real: dict[str, str]) -> Request:
 
 async def real_things(world: World) -> dict[str, str]:
     """Make one of each thing that paths name and return their names."""
-    agent = await world.join("guarded")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("guarded", offer=an_offer("t.one"))
     made = await world.submit(chain("t.one", "t.one"))
     return {"constellation": made["id"], "device": agent.id, "task": "t0", "attempt": "1"}
 

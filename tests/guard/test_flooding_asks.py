@@ -14,8 +14,7 @@ def asks(number: int, *, left_s: int = 60) -> f.AsksFrame:
 
 
 async def test_t177_a_device_that_asks_without_pause_loses_its_connection(world: World) -> None:
-    liar = await world.join("liar")
-    await liar.connect(world)
+    liar = await world.online("liar")
     before = world.engine.shard.fleet.seq
     for number in range(2 * ASKS.burst):
         await liar.send(asks(number))

@@ -50,8 +50,7 @@ async def test_t105_a_forgotten_key_joins_with_no_code(world: World) -> None:
 
 
 async def test_t105_no_assistant_approves_for_devices_that_are_gone(world: World) -> None:
-    agent = await world.join("srv")
-    await agent.connect(world, offer=Offer(digest="d", slots=1, tools=[RESTART]))
+    await world.online("srv", offer=Offer(digest="d", slots=1, tools=[RESTART]))
     made = await world.submit(PLAN)
     async with world.client() as owner:
         await owner.post(f"{V1}/devices/srv/revoke", json={})

@@ -85,9 +85,7 @@ async def test_t148_the_value_of_a_choice_is_the_name_of_a_call_and_its_words_ar
 async def test_t148_no_other_worker_and_no_machine_chooses(by: str) -> None:
     hub, constellation, _ = await chosen(Say(text="x"), texts=texts("an order"))
     (question,) = constellation.open_questions
-    answered = hub.driver.do(
-        i.QuestionAnswered(by=by, constellation="c1", id=hub.driver.ident(), question=question, value="draft-calls.2")
-    )
+    answered = hub.driver.answer_question(question, "draft-calls.2", by=by)
     assert [fault.code for fault in answered.faults] == [Code.FORBIDDEN]
     given = hub.driver.do(
         i.VerdictGiven(

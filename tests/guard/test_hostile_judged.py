@@ -84,9 +84,7 @@ async def test_t84_the_words_of_a_judge_are_data(verdict: dict[str, Any]) -> Non
 async def test_t84_no_other_worker_and_no_machine_gives_a_verdict_or_an_answer(by: str) -> None:
     hub, constellation, _, _ = await judged(Say(tool=UNCLEAR))
     (question,) = constellation.open_questions
-    answered = hub.driver.do(
-        i.QuestionAnswered(by=by, constellation="c1", id=hub.driver.ident(), question=question, value="yes")
-    )
+    answered = hub.driver.answer_question(question, "yes", by=by)
     assert [fault.code for fault in answered.faults] == [Code.FORBIDDEN]
     given = hub.driver.do(
         i.VerdictGiven(

@@ -54,8 +54,7 @@ async def _offers(agent: Agent, offer: Offer) -> None:
 
 @pytest.mark.parametrize("kind", OFFERED)
 async def test_t125_an_offer_beyond_its_bounds_is_refused_whole(world: World, kind: str) -> None:
-    liar = await world.join("liar")
-    await liar.connect(world, offer=OFFERED[kind])
+    liar = await world.online("liar", offer=OFFERED[kind])
     assert world.hub.fleet.devices[liar.id].link == "offline"
     assert liar.id not in world.engine.shard.fleet.offers
 
@@ -71,8 +70,7 @@ async def test_t125_no_number_of_slots_draws_all_work(world: World) -> None:
 
 
 async def test_t125_a_flood_of_offers_ends_the_connection(world: World) -> None:
-    liar = await world.join("liar")
-    await liar.connect(world)
+    liar = await world.online("liar")
     before = world.engine.shard.fleet.seq
     for number in range(2 * OFFERS.burst):
         await _offers(liar, replace(an_offer(), slots=1 + number % 2))

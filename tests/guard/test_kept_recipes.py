@@ -42,7 +42,7 @@ def proposal(plan: LoweredPlan, words: str = WORDS) -> RecipeProposal:
 
 def planned_by_a_model(driver: Driver, words: str, plan: LoweredPlan, result: Any) -> None:
     driver.do(i.RequestReceived(id=driver.ident(), by="person:ann", constellation="c1", request=words))
-    driver.do(i.JobClaimed(id=driver.ident(), by="w", constellation="c1", job="plan-1", ttl_ms=60_000, worker="w"))
+    driver.claim_job("plan-1", ttl_ms=60_000, by="w")
     driver.do(
         i.PlanProposed(
             by="w", by_model=True, constellation="c1", id=driver.ident(), job="plan-1", plan=plan, worker="w"
@@ -157,9 +157,7 @@ def test_t119_a_result_steers_no_call_that_changes_something() -> None:
     plan = lowered({"id": "a", "tool": "t.never", "device": {"name": "nas"}, "args": {"path": "Invoices/1999"}})
     driver.do(i.PlanProposed(id=driver.ident(), by_model=True, job=job, plan=plan, **about))
     for question in list(driver.shard.constellations["c1"].open_questions):
-        driver.do(
-            i.QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question=question, value="allow")
-        )
+        driver.answer_question(question, "allow")
     assert driver.run("c1", {}) == "succeeded"
     (mark,) = driver.shard.access.proposals.values()
     assert (mark.state, mark.plan) == ("left", "")

@@ -33,8 +33,7 @@ async def test_t46_a_device_makes_no_other_device_leave(world: World) -> None:
 
 
 async def test_a_device_that_leaves_is_told_so_and_its_key_is_done(world: World) -> None:
-    agent = await world.join("laptop")
-    await agent.connect(world)
+    agent = await world.online("laptop")
     request = asked(world, agent, LEAVE)
     async with world.client("") as http:
         reply = await http.post("/agent/leave", json=request)

@@ -30,8 +30,7 @@ def _lines(world: World, agent: Agent) -> dict[Vital, list[int | None]]:
 
 @pytest.mark.parametrize("field", FIELDS)
 async def test_t52_figures_that_cannot_be_leave_no_point_and_are_counted(world: World, field: str) -> None:
-    agent = await world.join("liar")
-    await agent.connect(world)
+    agent = await world.online("liar")
     for value in IMPOSSIBLE:
         if field == "load_percent" or value != "10001":
             await _say(agent, f'{{"t":"vitals","{field}":{value}}}')
@@ -42,8 +41,7 @@ async def test_t52_figures_that_cannot_be_leave_no_point_and_are_counted(world: 
 
 @pytest.mark.parametrize("value", BROKEN)
 async def test_t52_what_is_no_figure_ends_the_connection(world: World, value: str) -> None:
-    agent = await world.join("liar")
-    await agent.connect(world)
+    agent = await world.online("liar")
     await _say(agent, f'{{"t":"vitals","load_percent":{value}}}')
     assert agent.ws is not None
     last = agent.session.receive((await agent.ws.until_closed())[-1])[-1]
@@ -75,8 +73,7 @@ async def test_t52_a_flood_takes_no_memory_no_event_and_touches_no_other_device(
 
 
 async def test_t52_pongs_that_nobody_asked_for_are_no_latency(world: World) -> None:
-    agent = await world.join("liar")
-    await agent.connect(world)
+    agent = await world.online("liar")
     chance = random.Random(0)
     for _ in range(50):
         await agent.send(f.Pong(at_ms=chance.randrange(2**53)))

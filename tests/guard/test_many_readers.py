@@ -20,8 +20,7 @@ READS = ("", "/why", "/versions", "/diff?from=1&to=1", "/blame")
 async def test_t160_a_viewer_reads_few_constellations_at_a_time(
     world: World, monkeypatch: pytest.MonkeyPatch, read: str
 ) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one"))
+    await world.online("one", offer=an_offer("t.one"))
     work = (await world.submit(chain("t.one")))["id"]
     _, viewer = await world.new_token("viewer")
     begun, may_end = 0, asyncio.Event()
@@ -55,8 +54,7 @@ async def test_t160_a_reader_who_goes_gives_its_turn_back(world: World, monkeypa
     async def never(_self: Constellations, _constellation: str, _version: int | None = None) -> Any:
         await asyncio.Event().wait()
 
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one"))
+    await world.online("one", offer=an_offer("t.one"))
     work = (await world.submit(chain("t.one")))["id"]
     with monkeypatch.context() as stuck:
         stuck.setattr(Constellations, "entities", never)

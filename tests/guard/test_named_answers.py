@@ -45,18 +45,7 @@ def asked(*names: str) -> WatchedDriver:
 
 
 def answer(driver: WatchedDriver, by: str) -> Answer:
-    return driver.do(
-        i.QuestionAnswered(id=driver.ident(), by=by, constellation="c1", question="ok-1", value="go", reason="")
-    )
-
-
-def edit(driver: WatchedDriver, *operations: EditOperation, by: str, **fields: Any) -> Answer:
-    version = driver.shard.constellations["c1"].head.version
-    return driver.do(
-        i.EditProposed(
-            id=driver.ident(), by=by, constellation="c1", base_version=version, operations=list(operations), **fields
-        )
-    )
+    return driver.answer_question("ok-1", "go", by=by, reason="")
 
 
 def codes(found: Answer) -> list[Code]:
@@ -80,9 +69,7 @@ def test_t196_nobody_else_marks_or_skips_the_question() -> None:
     driver = asked("jonas")
     assert codes(driver.control("skip", "ok", by=STARTER)) == [Code.FORBIDDEN]
     assert codes(driver.control("mark", "ok", by=STARTER, state="succeeded", value='"go"')) == [Code.ILLEGAL_CONTROL]
-    driver.do(
-        i.QuestionAnswered(id=driver.ident(), by=NAMED, constellation="c1", question="ok-1", value="no", reason="")
-    )
+    driver.answer_question("ok-1", "no", by=NAMED, reason="")
     assert codes(driver.control("mark", "ok", by=STARTER, state="succeeded", value='"go"')) == [Code.FORBIDDEN]
     assert codes(driver.control("skip", "ok", by=STARTER)) == [Code.FORBIDDEN]
     assert driver.states() == {"ok": "failed", "do": "skipped"}
@@ -105,18 +92,16 @@ def named(operations: list[EditOperation]) -> str:
 @pytest.mark.parametrize("operations", GOING_ROUND, ids=named)
 def test_t196_no_edit_of_anybody_else_goes_round_the_question(operations: list[EditOperation]) -> None:
     driver = asked("jonas")
-    assert Code.FORBIDDEN in codes(edit(driver, *operations, by=STARTER))
+    assert Code.FORBIDDEN in codes(driver.edit(*operations, by=STARTER))
     assert driver.shard.constellations["c1"].head.version == 1
-    assert not edit(driver, *operations, by=OWNER, scope="owner").faults
+    assert not driver.edit(*operations, by=OWNER, scope="owner").faults
 
 
 def test_t196_other_edits_stay_free_and_the_question_is_handed_over_by_those_named() -> None:
     driver = asked("jonas")
-    assert not edit(driver, AddTask(spec=task("more")), AddDependency(dependency=edge("ok>more")), by=STARTER).faults
-    assert not edit(driver, asks("eva"), by=NAMED).faults
-    assert codes(driver.do(
-        i.QuestionAnswered(id=driver.ident(), by=NAMED, constellation="c1", question="ok-1", value="go", reason="")
-    )) != []  # fmt: skip
+    assert not driver.edit(AddTask(spec=task("more")), AddDependency(dependency=edge("ok>more")), by=STARTER).faults
+    assert not driver.edit(asks("eva"), by=NAMED).faults
+    assert codes(driver.answer_question("ok-1", "go", by=NAMED, reason="")) != []  # fmt: skip
     assert driver.shard.constellations["c1"].specs["ok"].ask == ["eva"]
     open_now = list(driver.shard.constellations["c1"].open_questions)
     sent = i.QuestionAnswered(
@@ -132,7 +117,7 @@ def test_t196_a_plan_asks_only_people_who_may_answer(name: str, said: str) -> No
     refused = driver.do(i.RequestReceived(id=driver.ident(), by=STARTER, constellation="c2", plan=plan(spec)))
     assert [(item.code, item.place) for item in refused.faults] == [(Code.PLAN_INVALID, "tasks.ok.ask")]
     assert said in refused.faults[0].reason
-    assert codes(edit(driver, asks(name), by=OWNER, scope="owner")) == [Code.PLAN_INVALID]
+    assert codes(driver.edit(asks(name), by=OWNER, scope="owner")) == [Code.PLAN_INVALID]
 
 
 def planned(words: str, *names: str) -> tuple[WatchedDriver, Answer]:
@@ -163,9 +148,9 @@ def test_t215_no_edit_of_a_model_adds_a_question_to_somebody_it_chose() -> None:
     driver = asked("jonas")
     for by in ("model", "assistant:ann"):
         more = AddTask(spec=task("more", tool=None, person="All of it?", ask=["jonas"], choices=CHOICES))
-        assert codes(edit(driver, more, by=by)) == [Code.FORBIDDEN]
+        assert codes(driver.edit(more, by=by)) == [Code.FORBIDDEN]
     more = AddTask(spec=task("more", tool=None, person="All of it?", choices=CHOICES))
-    assert not edit(driver, more, by="model").faults
+    assert not driver.edit(more, by="model").faults
 
 
 def test_everybody_reads_who_is_asked() -> None:

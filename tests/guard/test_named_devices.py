@@ -34,8 +34,7 @@ def offer() -> Offer:
 async def three(world: World) -> dict[str, Agent]:
     found = {}
     for name in ("liar", "allowed", "other"):
-        found[name] = await world.join(name)
-        await found[name].connect(world, offer=offer())
+        found[name] = await world.online(name, offer=offer())
     return found
 
 

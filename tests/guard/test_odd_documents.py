@@ -76,8 +76,7 @@ async def test_t178_no_odd_document_makes_an_error_of_the_server(world: World) -
 @pytest.mark.test
 @pytest.mark.parametrize("how", ARGS)
 async def test_t178_no_odd_value_reaches_the_history(world: World, how: str) -> None:
-    agent = await world.join("srv")
-    await agent.connect(world)
+    await world.online("srv")
     async with world.client() as http:
         answer = await _post(http, _with_args(ARGS[how]))
     assert 400 <= answer.status_code < 500, answer.text
@@ -86,8 +85,7 @@ async def test_t178_no_odd_value_reaches_the_history(world: World, how: str) -> 
 
 
 async def test_t178_a_number_beyond_64_bits_arrives_as_it_was_sent(world: World) -> None:
-    agent = await world.join("srv")
-    await agent.connect(world)
+    agent = await world.online("srv")
     async with world.client() as http:
         answer = await _post(http, _with_args(b'{"x":%d}' % (2**70)))
     assert answer.status_code == 202, answer.text

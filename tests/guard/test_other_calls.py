@@ -97,8 +97,7 @@ async def test_t110_a_declared_tool_stands_in_the_plan_that_is_shown_and_one_tha
         ("srv", [offered("db.read", stands_for="csv.read")]),
         ("evil", [offered("all.read", effects=[Effect.READ, Effect.CONTROL], stands_for="csv.read")]),
     ):
-        agents[name] = await world.join(name)
-        await agents[name].connect(world, offer=Offer(digest=name, slots=2, tools=tools))
+        agents[name] = await world.online(name, offer=Offer(digest=name, slots=2, tools=tools))
     document = plan({"id": "read", "tool": "csv.read", "args": {"way": 1}})
     async with world.client() as http:
         shown = (await http.post(f"{C}/preview", json={"plan": document})).json()

@@ -141,12 +141,7 @@ def test_t191_a_look_before_the_plan_goes_there_only_if_the_words_name_it() -> N
 
 
 def edited(driver: Driver, *operations: Any) -> Answer:
-    base = driver.shard.constellations["c1"].head.version
-    return driver.do(
-        i.EditProposed(
-            id=driver.ident(), base_version=base, by=MODEL_SAYS, constellation="c1", operations=list(operations)
-        )
-    )
+    return driver.edit(*operations, by=MODEL_SAYS)
 
 
 def changed(**changes: Any) -> UpdateTask:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +23,7 @@ from starloom.client.routes import (
 from starloom.process.computers import computer_name
 from starloom.store.file_names import DATABASE_FILE
 from tests.installation import Installation
+from tests.programs import ran_command
 from tests.waiting import SLOWER, until
 
 BOUND_S = 120 * SLOWER
@@ -34,15 +33,7 @@ class Service(Installation):
     """One installation, its commands, and callers who are not its owner."""
 
     def starloom(self, *arguments: str) -> str:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
-        done = subprocess.run(
-            [sys.executable, "-m", "starloom.cli", *arguments],
-            env={**environment, "STARLOOM_HOME": str(self.home)},
-            capture_output=True,
-            text=True,
-            timeout=BOUND_S,
-            check=False,
-        )
+        done = ran_command(self.home, *arguments, timeout=BOUND_S)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

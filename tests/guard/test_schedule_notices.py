@@ -23,8 +23,7 @@ async def other_person(owner: httpx.AsyncClient, role: Role, *scopes: str) -> st
 
 
 async def test_t231_each_person_marks_a_notice_for_themselves_alone(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     made = await make(world, name="Hourly", notify="always")
     path = f"{S}/{made['id']}"
     async with world.client() as owner, world.client(await other_person(owner, Role.VIEWER, "read")) as other:

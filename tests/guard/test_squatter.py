@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 from starloom.process.computers import computer_name
 from tests.guard.squatter import Squatter
 from tests.installation import Installation, kill
+from tests.programs import ran_command
 from tests.waiting import until
 
 pytestmark = pytest.mark.test
@@ -33,15 +32,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation
 
 
 def starloom(installed: Installation, *argv: str) -> subprocess.CompletedProcess[str]:
-    own = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
-    return subprocess.run(
-        [sys.executable, "-m", "starloom.cli", *argv],
-        capture_output=True,
-        text=True,
-        env={**own, "STARLOOM_HOME": str(installed.home)},
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
+    return ran_command(installed.home, *argv, stdin=subprocess.DEVNULL)
 
 
 def refused(installed: Installation, squatter: Squatter) -> str:

@@ -33,8 +33,7 @@ async def test_t120_a_tap_is_told_only_for_attempts_that_run_there(world: World)
 
 @pytest.mark.parametrize("tap", ["x" * 4_097, "c/t/1 " * 700])
 async def test_t120_a_long_list_of_taps_ends_the_connection(world: World, tap: str) -> None:
-    liar = await world.join("liar")
-    await liar.connect(world, offer=an_offer("t.one", slots=1))
+    liar = await world.online("liar", offer=an_offer("t.one", slots=1))
     await liar.send(f.ConditionFrame(facts={"tap": tap}))
     await settle()
     assert world.hub.fleet.devices[liar.id].link == "offline"

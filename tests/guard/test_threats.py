@@ -57,8 +57,7 @@ def _text(path: str | Path) -> str:
 
 async def _at_work(world: World, name: str) -> tuple[Agent, str, f.Dispatch]:
     """Return a device with a task that it has been given."""
-    agent = await world.join(name)
-    await agent.connect(world, offer=an_offer(f"t.{name}"))
+    agent = await world.online(name, offer=an_offer(f"t.{name}"))
     made = await world.submit(chain(f"t.{name}"))
     return agent, made["id"], await agent.next(f.Dispatch)
 
@@ -201,8 +200,7 @@ async def test_i3_an_ended_sessions_token_is_nobodys_even_after_the_device_is_ba
 
 
 async def test_d1_those_who_send_rubbish_do_not_keep_an_honest_device_waiting(world: World) -> None:
-    agent = await world.join("honest")
-    await agent.connect(world)
+    agent = await world.online("honest")
     flood = []
     for number in range(20):
         ws = world.socket("/aip/v1")

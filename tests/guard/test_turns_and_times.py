@@ -31,8 +31,7 @@ def offer() -> Offer:
 async def joined(world: World, *names: str) -> dict[str, Agent]:
     found = {}
     for name in names:
-        found[name] = await world.join(name)
-        await found[name].connect(world, offer=offer())
+        found[name] = await world.online(name, offer=offer())
     return found
 
 

@@ -28,8 +28,7 @@ def plan(*tasks: dict[str, Any], **fields: Any) -> dict[str, Any]:
 async def joined(world: World, *names: str, offer: Offer | None = None) -> dict[str, Agent]:
     found = {}
     for name in names:
-        found[name] = await world.join(name)
-        await found[name].connect(world, offer=offer)
+        found[name] = await world.online(name, offer=offer)
     return found
 
 
@@ -161,8 +160,7 @@ async def test_t108_an_honest_report_ends_the_work_that_its_plan_calls_hopeless(
 
 async def test_t108_a_report_about_the_work_of_another_ends_nothing(world: World) -> None:
     _agent, (dispatch,), found = await running(world, {"id": "a", "tool": "t.one", "stop_when": RULE})
-    other = await world.join("other")
-    await other.connect(world)
+    other = await world.online("other")
     before = found.seq
     await said(other, dispatch.at, '{"loss": 3}\n')
     assert (str(found.tasks["a"].state), found.seq) == ("running", before)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import stat
 import subprocess
-import sys
 import tarfile
 from collections.abc import Iterator
 from io import BytesIO
@@ -26,6 +24,7 @@ from starloom.store.file_names import DATABASE_FILE
 from starloom.store.sql.database import open_database
 from starloom.store.sql.history import LIVES_APART, read_meta
 from tests.installation import Installation
+from tests.programs import ran_command
 from tests.store.sql.test_dump import filled, whole
 from tests.waiting import SLOWER
 
@@ -298,15 +297,7 @@ class Service:
         self.installation.until_online(computer_name())
 
     def starloom(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
-        return subprocess.run(
-            [sys.executable, "-m", "starloom.cli", *arguments],
-            env={**environment, "STARLOOM_HOME": str(self.installation.home)},
-            capture_output=True,
-            text=True,
-            timeout=BOUND_S,
-            check=False,
-        )
+        return ran_command(self.installation.home, *arguments, timeout=BOUND_S)
 
 
 @pytest.fixture

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +15,7 @@ from starloom.client.problems import Problem
 from starloom.host.ports import free_port
 from starloom.store.file_names import DATABASE_FILE
 from tests.installation import Installation
+from tests.programs import ran_command
 from tests.store.sql.test_dump import filled
 from tests.store.sql.torn import tear
 from tests.waiting import SLOWER, until
@@ -26,15 +25,7 @@ SOON = {"STARLOOM_RETIRE_AFTER_S": "0", "STARLOOM_FINISHED_MOST": "0"}
 
 
 def starloom(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
-    return subprocess.run(
-        [sys.executable, "-m", "starloom.cli", *arguments],
-        env={**environment, "STARLOOM_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=BOUND_S,
-        check=False,
-    )
+    return ran_command(home, *arguments, timeout=BOUND_S)
 
 
 def test_no_hub_starts_on_a_corrupt_history(tmp_path: Path) -> None:

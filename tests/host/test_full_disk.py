@@ -10,6 +10,7 @@ from pathlib import Path
 
 from starloom.host.ports import free_port
 from tests.chaos.small_disk import full, on_small_disk, seen
+from tests.programs import bare_environment
 from tests.waiting import SLOWER
 
 BOUND_S = 120 * SLOWER
@@ -23,10 +24,9 @@ def run_on_full_disk(home: Path, *arguments: str) -> tuple[int, str]:
     gate = home.parent / "gate"
     os.mkfifo(gate)
     argv = ["sh", "-c", HELD, str(gate), sys.executable, "-m", "starloom.cli", *arguments]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
     with subprocess.Popen(
         on_small_disk(argv, home, DISK),
-        env={**environment, "STARLOOM_HOME": str(home)},
+        env={**bare_environment(), "STARLOOM_HOME": str(home)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

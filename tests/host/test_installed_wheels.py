@@ -20,6 +20,7 @@ import pytest
 
 from starloom.process.computers import computer_name
 from tests.installation import Installation
+from tests.programs import ran_command
 from tests.waiting import SLOWER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,16 +73,8 @@ def installed(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory)
 
 def starloom(installed: tuple[Installation, Path], *arguments: str) -> subprocess.CompletedProcess[str]:
     made, site = installed
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
-    return subprocess.run(
-        [sys.executable, "-m", "starloom.cli", *arguments],
-        cwd=made.home,
-        env={**environment, "PYTHONPATH": str(site), "STARLOOM_HOME": str(made.home), "HOME": str(site.parent)},
-        capture_output=True,
-        text=True,
-        timeout=BOUND_S,
-        check=False,
-    )
+    environment = {"PYTHONPATH": str(site), "HOME": str(site.parent)}
+    return ran_command(made.home, *arguments, cwd=made.home, env=environment, timeout=BOUND_S)
 
 
 def test_a_wheel_names_what_it_needs_and_what_it_is(wheels: dict[str, Path]) -> None:

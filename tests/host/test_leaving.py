@@ -16,6 +16,7 @@ import pytest
 
 from starloom.host.servers import tunnels
 from tests.installation import Installation
+from tests.programs import ran
 from tests.waiting import SLOWER, until
 
 IN_TERMINAL = """
@@ -42,9 +43,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 
 def agent(home: Path, *argv: str) -> str:
     command = [sys.executable, "-m", "starloom_agent", *argv, "--home", str(home)]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120 * SLOWER, check=False
-    )
+    done = ran(command, stdin=subprocess.DEVNULL, timeout=120 * SLOWER)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

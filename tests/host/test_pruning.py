@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from starloom.client.problems import Problem
 from starloom.process.computers import computer_name
 from tests.installation import Installation
+from tests.programs import ran_command
 from tests.waiting import SLOWER, until
 
 BOUND_S = 120 * SLOWER
@@ -36,16 +35,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 
 
 def starloom(hub: Installation, *words: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "starloom.cli", *words]
-    plain = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
-    return subprocess.run(
-        argv,
-        env={**plain, **DAYS, "STARLOOM_HOME": str(hub.home)},
-        capture_output=True,
-        text=True,
-        timeout=BOUND_S,
-        check=False,
-    )
+    return ran_command(hub.home, *words, env=DAYS, timeout=BOUND_S)
 
 
 def pruned(hub: Installation, name: str) -> bool:

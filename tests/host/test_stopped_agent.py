@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.installation import Installation
+from tests.programs import ran
 from tests.waiting import SLOWER, until
 
 LATER = ("second", "third")
@@ -28,9 +29,7 @@ def service(tmp_path: Path) -> Iterator[Installation]:
 
 def agent(home: Path, *argv: str) -> None:
     command = [sys.executable, "-m", "starloom_agent", argv[0], "--home", str(home), *argv[1:]]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120 * SLOWER, check=False
-    )
+    done = ran(command, stdin=subprocess.DEVNULL, timeout=120 * SLOWER)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

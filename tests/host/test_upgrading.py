@@ -21,6 +21,7 @@ import pytest
 
 from starloom_agent.install.upgrading import OWN
 from tests.installation import Installation
+from tests.programs import bare_environment, ran
 from tests.tiers import first_in_test
 from tests.waiting import SLOWER, until
 
@@ -100,8 +101,7 @@ class Device:
         self.wheels = wheels
         self._original = original
         self._versions = 0
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("STARLOOM_", "PYTHONPATH"))}
-        self._environment = {**clean, "HOME": str(place)}
+        self._environment = {**bare_environment("PYTHONPATH"), "HOME": str(place)}
 
     def offer(self, version: str, change: Change = lambda _name, data: data) -> None:
         """Have the hub hand out exactly this version."""
@@ -124,15 +124,7 @@ class Device:
         return [str(self.home / "venv" / "bin" / "starloom-agent"), *words, "--home", str(self.home)]
 
     def type(self, *words: str, more: Mapping[str, str] = MappingProxyType({})) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.argv(*words),
-            env={**self._environment, **more},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=BOUND_S,
-            check=False,
-        )
+        return ran(self.argv(*words), env={**self._environment, **more}, stdin=subprocess.DEVNULL, timeout=BOUND_S)
 
     def started(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

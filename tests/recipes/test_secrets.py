@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 import secrets
-import subprocess
 import sys
 import urllib.parse
 from pathlib import Path
@@ -17,6 +16,7 @@ import websockets
 
 from starloom.client.view import View
 from starloom_protocol.vocabulary import Attention, Code, TaskState
+from tests.programs import ran
 from tests.recipes.fleet import Fleet, Running
 from tests.waiting import PATIENCE_S, SLOWER, until
 
@@ -65,10 +65,8 @@ def submit(fleet: Fleet, plan: dict[str, Any]) -> Running:
 
 def set_secret(fleet: Fleet, value: str, *more: str) -> str:
     argv = [sys.executable, "-m", "starloom.cli", "secret", "set", "canary", *more, "--hub", fleet.client.address.url]
-    typed = subprocess.run(
-        argv, input=value + "\n", capture_output=True, text=True, timeout=PATIENCE_S, check=False,
-        env={"STARLOOM_HOME": str(fleet.home), "PATH": "/usr/bin:/bin", "COLUMNS": "200"},
-    )  # fmt: skip
+    environment = {"STARLOOM_HOME": str(fleet.home), "PATH": "/usr/bin:/bin", "COLUMNS": "200"}
+    typed = ran(argv, input=value + "\n", timeout=PATIENCE_S, env=environment)
     assert typed.returncode == 0, typed.stdout + typed.stderr
     return typed.stdout + typed.stderr
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from mcp import types
 
+from tests import programs
 from tests.chaos.test_other_agents import ON_THIS_MACHINE, THIRD_PARTY, cache_for, opencode_entry
 from tests.chaos.test_other_agents import third_party as third_party
 from tests.models.server import Say
@@ -110,15 +111,12 @@ def test_a_coding_agent_calls_a_recipe_as_a_tool(fleet: Fleet, third_party: Path
         settings = json.loads((tmp_path / "opencode.json").read_text())
         settings["mcp"] = {"starloom": {"type": "local", "command": entry_of(fleet), "enabled": True}}
         (tmp_path / "opencode.json").write_text(json.dumps(settings))
-        ran = subprocess.run(
+        ran = programs.ran(
             [entry["command"][0], "run", "Where is my invoice of March?"],
             cwd=tmp_path,
             env={**environment(tmp_path), **entry["env"]},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
             timeout=ENDS_WITHIN_S,
-            check=False,
         )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert f"It is there: {FILE}" in ran.stdout
@@ -147,15 +145,12 @@ def test_an_agent_framework_calls_a_recipe_as_a_tool(fleet: Fleet, framework: Pa
     config = tmp_path / "starloom.json"
     config.write_text(fleet.cli("mcp", "--config"))
     with a_model(asks_the_recipe(heard)) as fake:
-        ran = subprocess.run(
+        ran = programs.ran(
             [str(framework), str(THIRD_PARTY / "framework.py"), fake.url, str(config)],
             cwd=tmp_path,
             env=environment(tmp_path),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
             timeout=ENDS_WITHIN_S,
-            check=False,
         )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert json.loads(ran.stdout)["said"] == f"It is there: {FILE}"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.programs import ran
 from tests.waiting import SLOWER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,14 +83,7 @@ def targets() -> set[str]:
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["make", "--no-print-directory", f"PYTHON={sys.executable}", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=BOUND_S,
-        check=False,
-    )
+    return ran(["make", "--no-print-directory", f"PYTHON={sys.executable}", *arguments], cwd=ROOT, timeout=BOUND_S)
 
 
 def test_every_target_has_its_place_here() -> None:

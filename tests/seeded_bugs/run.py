@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
+from tests.programs import ran
 from tests.seeded_bugs.bug import Bug
 from tests.seeded_bugs.bugs import BUGS
 from tests.waiting import SLOWER
@@ -99,15 +100,7 @@ def fails(layer: str, folder: Path, named: str = "") -> tuple[bool, str]:
     }
     command = [*COMMANDS[layer][:-1], named] if named else COMMANDS[layer]
     try:
-        done = subprocess.run(
-            [sys.executable, *command],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=BOUND_S,
-            check=False,
-        )
+        done = ran([sys.executable, *command], cwd=folder, env=environment, timeout=BOUND_S)
     except subprocess.TimeoutExpired as expired:
         # A slow machine would otherwise catch every bug; a schedule that does not end says so in virtual time.
         raise Broken(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import ran
 from tests.seeded_bugs.run import COMMANDS, ROOT, Broken, copy_to, fails, found_wrong, sound
 
 pytestmark = pytest.mark.test
@@ -43,13 +44,10 @@ def test_a_copy_that_cannot_run_catches_nothing(tmp_path: Path, layer: str) -> N
 
 
 def test_a_baseline_out_of_time_is_told_and_nothing_is_caught() -> None:
-    done = subprocess.run(
+    done = ran(
         [sys.executable, "-m", "tests.seeded_bugs.run", "a result of another incarnation counts"],
         cwd=ROOT,
         env={**os.environ, "TESTS_SLOWER": "0.0001"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     told = done.stdout + done.stderr
     assert done.returncode == 1

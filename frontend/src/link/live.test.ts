@@ -101,11 +101,16 @@ async function live(held: Rig, model: StreamModel): Promise<void> {
   held.say({ now_ms: 5000, protocol: 1, t: "ready" });
 }
 
+/** A line that is live, with the stream of one constellation. */
+async function shown(): Promise<{ held: Rig; model: StreamModel }> {
+  const [held, model] = [rig(), new StreamModel("c1")];
+  await live(held, model);
+  return { held, model };
+}
+
 describe("LiveLink", () => {
   it("sends the ticket first, then asks for a snapshot, and is live when it came", async () => {
-    const held = rig();
-    const model = new StreamModel("c1");
-    await live(held, model);
+    const { held, model } = await shown();
     expect(held.sent).toEqual([
       { t: "ticket", ticket: "t1" },
       { after_seq: -1, parts: true, stream: "c1", t: "subscribe" },
@@ -173,9 +178,7 @@ describe("LiveLink", () => {
   });
 
   it("is live when the last part of a snapshot is here, and shows none of them before", async () => {
-    const held = rig();
-    const model = new StreamModel("c1");
-    await live(held, model);
+    const { held, model } = await shown();
     held.say({ ...snapshot(7), entities: { "task/a": { at: 1 } }, part: 0, parts: 2 });
     expect([held.link.status.state, model.ready, model.one("task/a")]).toEqual(["catching_up", false, undefined]);
     held.say({ ...snapshot(7), part: 1, parts: 2 });
@@ -207,9 +210,7 @@ describe("LiveLink", () => {
   });
 
   it("comes back by itself and resumes by number, without clearing anything", async () => {
-    const held = rig();
-    const model = new StreamModel("c1");
-    await live(held, model);
+    const { held, model } = await shown();
     held.say(snapshot(7));
     held.say({ events: [event(8)], t: "events" });
     held.cut("the hub stops");
@@ -226,27 +227,21 @@ describe("LiveLink", () => {
   });
 
   it("asks again from where it stands at a gap", async () => {
-    const held = rig();
-    const model = new StreamModel("c1");
-    await live(held, model);
+    const { held } = await shown();
     held.say(snapshot(7));
     held.say({ events: [event(9)], t: "events" });
     expect(held.sent.at(-1)).toEqual({ after_seq: 7, parts: true, stream: "c1", t: "subscribe" });
   });
 
   it("asks for a snapshot at a resync", async () => {
-    const held = rig();
-    const model = new StreamModel("c1");
-    await live(held, model);
+    const { held } = await shown();
     held.say(snapshot(7));
     held.say({ reason: "overflow", stream: "c1", t: "resync" });
     expect(held.sent.at(-1)).toEqual({ after_seq: -1, parts: true, stream: "c1", t: "subscribe" });
   });
 
   it("asks again for a snapshot that the hub could not send, also where an older state is shown", async () => {
-    const held = rig();
-    const model = new StreamModel("c1");
-    await live(held, model);
+    const { held, model } = await shown();
     held.say(snapshot(7));
     held.say({ reason: "too slow", stream: "c1", t: "resync" });
     held.say({ reason: "too slow", stream: "c1", t: "resync" });
@@ -259,9 +254,7 @@ describe("LiveLink", () => {
   });
 
   it("does not turn in a circle when there is no such stream", async () => {
-    const held = rig();
-    const model = new StreamModel("c1");
-    await live(held, model);
+    const { held, model } = await shown();
     const before = held.sent.length;
     held.say({ reason: "it is not here", stream: "c1", t: "resync", unknown: true });
     expect(held.sent).toHaveLength(before);
@@ -287,8 +280,7 @@ describe("LiveLink", () => {
   });
 
   it("drops a line that does not answer after a failed request", async () => {
-    const held = rig();
-    await live(held, new StreamModel("c1"));
+    const { held } = await shown();
     held.say(snapshot(1));
     await held.pass(100);
     held.link.doubt();
@@ -301,8 +293,7 @@ describe("LiveLink", () => {
   });
 
   it("keeps a line that answers after a failed request", async () => {
-    const held = rig();
-    await live(held, new StreamModel("c1"));
+    const { held } = await shown();
     held.say(snapshot(1));
     await held.pass(100);
     held.link.doubt();
@@ -314,8 +305,7 @@ describe("LiveLink", () => {
   });
 
   it("drops a link that has gone silent", async () => {
-    const held = rig();
-    await live(held, new StreamModel("c1"));
+    const { held } = await shown();
     held.say(snapshot(1));
     await held.pass(35_000);
     expect(held.sent).toContainEqual(expect.objectContaining({ t: "ping" }));

@@ -22,6 +22,7 @@ from starloom.edge.web.own_command import TypedHere
 from starloom.process.computers import computer_name
 from starloom.process.program import line_giving, on_device, with_program
 from tests.installation import READY_WITHIN_S, Installation
+from tests.programs import bare_environment, ran
 from tests.waiting import SLOWER, until
 
 BIN = Path(sys.executable).parent
@@ -113,19 +114,10 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 
 def paste(line: str, service: Installation, *, path: str = OUTSIDE, home: bool = False) -> tuple[int, str, str]:
     """Run a line in a terminal of the same folder; with `home` that terminal has named the hub."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
-    environment |= {"PATH": path, "HOME": str(service.home / "nobody")}
+    environment = {**bare_environment(), "PATH": path, "HOME": str(service.home / "nobody")}
     if home:
         environment["STARLOOM_HOME"] = str(service.home)
-    done = subprocess.run(
-        ["bash", "-c", line],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60 * SLOWER,
-        check=False,
-    )
+    done = ran(["bash", "-c", line], env=environment, stdin=subprocess.DEVNULL, timeout=60 * SLOWER)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -201,7 +201,7 @@ def test_the_answer_of_a_person_is_shown_with_a_name_and_no_token() -> None:
     found = driver.submit(plan(ask, results=[ResultSpec(source="ask", title="Said", output="")]))
     (question,) = found.questions
     by = "person:ann#rlkk2b3c4d5e6f7g8h9i"
-    driver.do(i.QuestionAnswered(id=driver.ident(), by=by, constellation="c1", question=question, value="yes"))
+    driver.answer_question(question, "yes", by=by)
     (item,) = answer(driver).items
     assert item.value == '{"by":"ann","value":"yes"}'
 

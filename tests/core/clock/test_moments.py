@@ -14,7 +14,7 @@ from starloom.core.state.orders import ArmTimer
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.vocabulary import Code, Outcome, Reason
-from tests.core.plan.test_inverse import edit, undo
+from tests.core.plan.test_inverse import undo
 from tests.core.plan.test_review import claim, propose
 from tests.core.watched import WatchedDriver
 
@@ -181,11 +181,11 @@ def test_an_edit_adds_a_task_with_a_time_and_its_undo_removes_it() -> None:
     one.result(sent, {"at": text_of(one.now_ms + 60_000)})
     faults, operations = check_edit([{"add_task": waits()}])
     assert not faults
-    assert not edit(one, *operations).faults
+    assert not one.edit(*operations).faults
     assert one.shard.constellations["c1"].tasks["w"].reason is Reason.MOMENT
     faults, removal = check_edit([{"remove_dependency": {"id": "note>w:$moment"}}])
     assert not faults
-    assert "is the time of w" in edit(one, *removal).faults[0].reason
+    assert "is the time of w" in one.edit(*removal).faults[0].reason
     assert not undo(one, 2).faults
     assert "w" not in one.states()
     one.folded_equals_state()

@@ -42,9 +42,7 @@ def value(one: WatchedDriver, name: str, of: str = "c1") -> Any:
 
 def approve(one: WatchedDriver, of: str = "c1", word: str = "allow") -> None:
     (question,) = one.shard.constellations[of].open_questions
-    answer = one.do(
-        i.QuestionAnswered(id=one.ident(), by="person:ann", constellation=of, question=question, value=word)
-    )
+    answer = one.answer_question(question, word, name=of)
     assert not answer.faults, answer.faults
 
 

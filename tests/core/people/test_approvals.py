@@ -45,17 +45,7 @@ def answer(driver: Driver, value: str, *, at: str = "c1", question: str = "appro
 
 
 def edit(driver: Driver, *operations: EditOperation) -> Answer:
-    version = driver.shard.constellations["c1"].head.version
-    return driver.do(
-        i.EditProposed(
-            base_version=version,
-            by="person:bob",
-            constellation="c1",
-            id=driver.ident(),
-            operations=list(operations),
-            reason="other",
-        )
-    )
+    return driver.edit(*operations, by="person:bob", reason="other")
 
 
 def asked(found: Constellation) -> Question:
@@ -373,15 +363,7 @@ def test_nothing_risky_starts_that_nobody_allowed(steps: list[tuple[str, str, in
 
     def change(found: Constellation, args: str) -> None:
         changed = UpdateTask(id="restart", changes={"args": canonical(args).encode()})  # type: ignore[dict-item]
-        driver.do(
-            i.EditProposed(
-                base_version=found.head.version,
-                by="person:bob",
-                constellation=found.name,
-                id=driver.ident(),
-                operations=[changed],
-            )
-        )
+        driver.edit(changed, base=found.head.version, name=found.name, by="person:bob")
 
     submit(NGINX)
     for verb, word, number in steps:

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
-from starloom_protocol.records.edits import EditOperation, UpdateTask
+from starloom_protocol.records.edits import UpdateTask
 from starloom_protocol.records.entities import Choice, ForEach
 from starloom_protocol.vocabulary import Code, Need, Outcome
-from tests.builders import Driver, plan, task
+from tests.builders import plan, task
 from tests.core.watched import WatchedDriver
 
 
 def longer(name: str, seconds: int = 60) -> UpdateTask:
     return UpdateTask(id=name, changes={"timeouts": msgspec.Raw(b'{"start_to_close_s":%d}' % seconds)})
-
-
-def edit(driver: Driver, *operations: EditOperation, retry: list[str], **fields: Any) -> Answer:
-    head = driver.shard.constellations["c1"].head
-    return driver.do(
-        i.EditProposed(
-            id=fields.pop("ident", driver.ident()),
-            by=fields.pop("by", "person:ann"),
-            constellation="c1",
-            base_version=head.version,
-            operations=list(operations),
-            retry=retry,
-            **fields,
-        )
-    )
 
 
 def codes(answer: Answer) -> list[Code]:
@@ -60,8 +42,8 @@ def failed(tool: str = "t.pure") -> WatchedDriver:
 
 def test_an_edit_that_retries_opens_what_has_ended_and_changes_it() -> None:
     driver = failed()
-    assert codes(edit(driver, longer("g.0"), retry=[])) == [Code.ILLEGAL_CONTROL]
-    assert edit(driver, longer("g.0"), longer("g.2"), retry=["g.0", "g.2"]).value == {"version": 3}
+    assert codes(driver.edit(longer("g.0"), retry=[])) == [Code.ILLEGAL_CONTROL]
+    assert driver.edit(longer("g.0"), longer("g.2"), retry=["g.0", "g.2"]).value == {"version": 3}
     taken = driver.take()
     constellation = driver.shard.constellations["c1"]
     assert [item.at.task for item in taken] == ["g.0", "g.2"]
@@ -75,17 +57,17 @@ def test_an_edit_that_retries_opens_what_has_ended_and_changes_it() -> None:
 
 def test_an_edit_names_a_list_to_retry_its_failed_items() -> None:
     driver = failed()
-    assert edit(driver, retry=["g"]).value == {"version": 2}
+    assert driver.edit(retry=["g"]).value == {"version": 2}
     assert [item.at.task for item in driver.take()] == ["g.0", "g.2"]
 
 
 def test_a_refused_edit_that_retries_leaves_all_as_it_was() -> None:
     driver = failed()
     before = driver.shard.constellations["c1"].tasks["g.0"]
-    assert codes(edit(driver, longer("g.1"), retry=["g.0"])) == [Code.TASK_STARTED]
-    assert codes(edit(driver, longer("g.0"), retry=["no"])) == [Code.UNKNOWN_TASK]
-    assert codes(edit(driver, longer("g.0"), retry=["g.1"])) == [Code.ILLEGAL_CONTROL]
-    assert codes(edit(driver, longer("g.0"), retry=["end"])) == [Code.ILLEGAL_CONTROL]
+    assert codes(driver.edit(longer("g.1"), retry=["g.0"])) == [Code.TASK_STARTED]
+    assert codes(driver.edit(longer("g.0"), retry=["no"])) == [Code.UNKNOWN_TASK]
+    assert codes(driver.edit(longer("g.0"), retry=["g.1"])) == [Code.ILLEGAL_CONTROL]
+    assert codes(driver.edit(longer("g.0"), retry=["end"])) == [Code.ILLEGAL_CONTROL]
     constellation = driver.shard.constellations["c1"]
     assert (constellation.tasks["g.0"], constellation.head.state) == (before, "failed")
     assert not driver.take()
@@ -93,17 +75,17 @@ def test_a_refused_edit_that_retries_leaves_all_as_it_was() -> None:
 
 def test_an_edit_repeats_unsafe_work_only_with_a_persons_word() -> None:
     driver = failed("t.never")
-    refused = edit(driver, longer("g.0"), retry=["g"])
+    refused = driver.edit(longer("g.0"), retry=["g"])
     assert (codes(refused), refused.value) == ([Code.NEEDS_CONFIRM], {"repeats": ["g.0", "g.2"]})
-    assert codes(edit(driver, retry=["g"], confirm=["g.0", "g.2"], by="planner")) == [Code.NEEDS_CONFIRM]
-    assert not edit(driver, longer("g.0"), retry=["g"], confirm=["g.0", "g.2"]).faults
+    assert codes(driver.edit(retry=["g"], confirm=["g.0", "g.2"], by="planner")) == [Code.NEEDS_CONFIRM]
+    assert not driver.edit(longer("g.0"), retry=["g"], confirm=["g.0", "g.2"]).faults
     assert [item.at.task for item in driver.take()] == ["g.0", "g.2"]
 
 
 def test_an_edit_asked_for_twice_opens_one_round() -> None:
     driver = failed()
     for _ in range(2):
-        asked = edit(driver, longer("g.0"), retry=["g"], idempotency=("key", "hash"), caller="t")
+        asked = driver.edit(longer("g.0"), retry=["g"], idempotency=("key", "hash"), caller="t")
         assert asked.value == {"version": 3}
     assert driver.shard.constellations["c1"].tasks["g.0"].round == 2
 
@@ -114,11 +96,7 @@ def test_no_edit_retries_what_was_cancelled_as_a_whole() -> None:
     driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.EXIT_CODE)
     driver.submit(plan(task("a"), task("ask", person="Go?", choices=[Choice(value="go", label="Go")])), name="c2")
     driver.control("cancel", name="c2")
-    refused = driver.do(
-        i.EditProposed(
-            id=driver.ident(), by="person:ann", constellation="c2", base_version=1, operations=[], retry=["a"]
-        )
-    )
+    refused = driver.edit(base=1, name="c2", retry=["a"])
     assert codes(refused) == [Code.ILLEGAL_CONTROL]
 
 
@@ -126,5 +104,5 @@ def test_who_may_not_approve_edits_nothing_around_a_question() -> None:
     driver = WatchedDriver("one")
     driver.submit(plan(task("a"), task("ask", "x=a", person="Go?", choices=[Choice(value="go", label="Go")])))
     driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.EXIT_CODE)
-    assert codes(edit(driver, longer("a"), retry=["a"], approves=False)) == [Code.FORBIDDEN]
-    assert not edit(driver, longer("a"), retry=["a"]).faults
+    assert codes(driver.edit(longer("a"), retry=["a"], approves=False)) == [Code.FORBIDDEN]
+    assert not driver.edit(longer("a"), retry=["a"]).faults

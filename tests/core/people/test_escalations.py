@@ -41,11 +41,7 @@ def wish(driver: Driver, **more: Any) -> Question:
 
 
 def answer(driver: Driver, value: str, by: str = "person:ann") -> Answer:
-    return driver.do(
-        i.QuestionAnswered(
-            by=by, constellation="c1", id=driver.ident(), question="wish-review-1", reason="", value=value
-        )
-    )
+    return driver.answer_question("wish-review-1", value, by=by, reason="")
 
 
 def test_a_wish_says_what_is_wider_and_changes_nothing(driver: Driver) -> None:

@@ -81,11 +81,7 @@ def test_from_a_version_it_stands_as_at_that_moment() -> None:
     driver = Driver("one")
     driver.submit(plan(*CHAIN))
     driver.result(driver.take()[0])
-    driver.do(
-        i.EditProposed(
-            id=driver.ident(), by="person:ann", constellation="c1", base_version=1, operations=[AddTask(spec=task("d"))]
-        )
-    )
+    driver.edit(AddTask(spec=task("d")), base=1)
     driver.run()
     _, then = moment(driver, version=2)
     assert not fork(driver, version=2).faults

@@ -30,11 +30,7 @@ class Reviewed(Driver):
         self.result(failed, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
 
     def claim(self, worker: str = "w") -> Answer:
-        return self.do(
-            i.JobClaimed(
-                by=f"worker:{worker}", constellation="c1", id=self.ident(), job="review-1", ttl_ms=15_000, worker=worker
-            )
-        )
+        return self.claim_job("review-1", worker=worker)
 
     def look(self, *calls: tuple[str, str], reads: list[Read] | None = None) -> Answer:
         self.claim()

@@ -15,7 +15,6 @@ from starloom_protocol.records.entities import Question
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Outcome
 from starloom_protocol.wire.frames import ResultFrame
-from tests.core.plan.test_inverse import edit
 from tests.core.watched import WatchedDriver
 
 MADE = {"id": "made", "tool": "t.pure"}
@@ -42,9 +41,7 @@ def opened(one: WatchedDriver) -> list[Question]:
 
 
 def answer(one: WatchedDriver, question: str, value: str = "done") -> Answer:
-    return one.do(
-        i.QuestionAnswered(id=one.ident(), by="person:ann", constellation="c1", question=question, value=value)
-    )
+    return one.answer_question(question, value)
 
 
 def test_a_question_shows_the_part_of_the_result() -> None:
@@ -141,7 +138,7 @@ def test_a_question_that_is_added_shows_a_result_that_is_there() -> None:
     one.result(sent, {"diff": "x"})
     faults, operations = check_edit([{"add_task": ASK}])
     assert not faults
-    assert not edit(one, *operations).faults
+    assert not one.edit(*operations).faults
     assert [question.task for question in opened(one)] == ["ask"]
 
 

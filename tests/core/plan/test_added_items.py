@@ -6,28 +6,13 @@ from typing import Any
 
 import pytest
 
-from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
-from starloom_protocol.records.edits import AddItems, DropItems, EditOperation
+from starloom_protocol.records.edits import AddItems, DropItems
 from starloom_protocol.records.entities import ForEach, Policy, Selector, ToolOffer
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Approval, Code, Effect, Need, Repeatability
-from tests.builders import TOOLS, Driver, plan, task
+from tests.builders import TOOLS, plan, task
 from tests.core.watched import WatchedDriver
-
-
-def edit(driver: Driver, *operations: EditOperation, by: str = "person:ann", **fields: Any) -> Answer:
-    head = driver.shard.constellations["c1"].head
-    return driver.do(
-        i.EditProposed(
-            id=driver.ident(),
-            by=by,
-            constellation="c1",
-            base_version=head.version,
-            operations=list(operations),
-            **fields,
-        )
-    )
 
 
 def more(*values: Any, to: str = "g") -> AddItems:
@@ -55,7 +40,7 @@ def family(*, in_turn: bool = False, args: str = '{"rate":{"each":"/rate"}}', fi
 
 def test_items_added_to_a_list_that_runs_go_through_the_whole_family() -> None:
     driver = family()
-    assert edit(driver, more({"rate": 7}, {"rate": 8})).value == {"version": 3}
+    assert driver.edit(more({"rate": 7}, {"rate": 8})).value == {"version": 3}
     constellation = driver.shard.constellations["c1"]
     assert list(constellation.children["g"]) == ["g.0", "g.1", "g.2", "g.3"]
     assert [parse(constellation.items[f"g/{key}"].value) for key in (2, 3)] == [{"rate": 7}, {"rate": 8}]
@@ -67,8 +52,8 @@ def test_items_added_to_a_list_that_runs_go_through_the_whole_family() -> None:
 
 def test_items_are_added_twice_in_one_edit_and_after_items_were_dropped() -> None:
     driver = family(first=3)
-    assert not edit(driver, DropItems(keys="[2]", of="g")).faults
-    assert not edit(driver, more({"rate": 7}), more({"rate": 8}, to="h")).faults
+    assert not driver.edit(DropItems(keys="[2]", of="g")).faults
+    assert not driver.edit(more({"rate": 7}), more({"rate": 8}, to="h")).faults
     constellation = driver.shard.constellations["c1"]
     assert list(constellation.children["g"]) == ["g.0", "g.1", "g.3", "g.4"]
     assert driver.run() == "succeeded"
@@ -76,7 +61,7 @@ def test_items_are_added_twice_in_one_edit_and_after_items_were_dropped() -> Non
 
 def test_an_item_of_a_list_in_turn_waits_for_the_one_before_it() -> None:
     driver = family(in_turn=True)
-    assert not edit(driver, more({"rate": 7})).faults
+    assert not driver.edit(more({"rate": 7})).faults
     constellation = driver.shard.constellations["c1"]
     assert {gate.source for gate in constellation.incoming["g.2"].values()} >= {"g.1", "h.1"}
     assert driver.run() == "succeeded"
@@ -84,7 +69,7 @@ def test_an_item_of_a_list_in_turn_waits_for_the_one_before_it() -> None:
 
 def test_an_item_without_a_field_that_the_calls_read_is_refused() -> None:
     driver = family()
-    refused = edit(driver, more({"rate": 1}, {"rat": 2}))
+    refused = driver.edit(more({"rate": 1}, {"rat": 2}))
     assert [(item.code, item.place) for item in refused.faults] == [(Code.NO_VALUE, "operations[0].add_items.items[1]")]
     assert "/rate" in refused.faults[0].reason
     assert driver.shard.constellations["c1"].head.version == 2
@@ -100,28 +85,28 @@ def test_an_item_without_a_field_that_the_calls_read_is_refused() -> None:
 def test_a_list_of_other_things_than_values_takes_none(for_each: ForEach, code: Code) -> None:
     driver = WatchedDriver("one", slots=1)
     driver.submit(plan(task("g", for_each=for_each)))
-    assert codes(edit(driver, more(1))) == [code]
-    assert codes(edit(driver, more(1, to="no"))) == [Code.UNKNOWN_TASK]
+    assert codes(driver.edit(more(1))) == [code]
+    assert codes(driver.edit(more(1, to="no"))) == [Code.UNKNOWN_TASK]
 
 
 def test_a_list_that_is_not_made_or_has_ended_takes_none() -> None:
     driver = WatchedDriver("one", slots=1)
     driver.submit(plan(task("list"), task("g", for_each=ForEach(source="list", output="/l", need=Need.ALL)), task("b")))
-    assert codes(edit(driver, more(1))) == [Code.ILLEGAL_CONTROL]
+    assert codes(driver.edit(more(1))) == [Code.ILLEGAL_CONTROL]
     listing = next(item for item in driver.take() if item.at.task == "list")
     driver.result(listing, {"l": []})
-    assert codes(edit(driver, more(1))) == [Code.ILLEGAL_CONTROL]
+    assert codes(driver.edit(more(1))) == [Code.ILLEGAL_CONTROL]
 
 
 def test_a_model_adds_no_items() -> None:
     driver = family()
-    assert codes(edit(driver, more({"rate": 1}), by="model")) == [Code.FORBIDDEN]
+    assert codes(driver.edit(more({"rate": 1}), by="model")) == [Code.FORBIDDEN]
 
 
 def test_more_items_than_a_plan_has_tasks_are_refused() -> None:
     driver = family()
     rows = [{"rate": number} for number in range(9_000)]
-    assert codes(edit(driver, more(*rows))) == [Code.PLAN_TOO_BIG]
+    assert codes(driver.edit(more(*rows))) == [Code.PLAN_TOO_BIG]
     assert "g.2" not in driver.shard.constellations["c1"].specs
 
 
@@ -132,14 +117,14 @@ def test_without_the_right_to_approve_no_items_reach_a_call_that_asks() -> None:
     rows = task("g", tool="t.remove", args='{"path":{"each":""}}', for_each=ForEach(source="list", output="/l"))
     driver.submit(plan(task("list"), rows, policy=Policy(approval=Approval.NEVER)))
     driver.result(driver.take()[0], {"l": [1]})
-    assert codes(edit(driver, more(2), approves=False)) == [Code.FORBIDDEN]
-    assert not edit(driver, more(2)).faults
+    assert codes(driver.edit(more(2), approves=False)) == [Code.FORBIDDEN]
+    assert not driver.edit(more(2)).faults
 
 
 def test_rows_of_two_operations_take_turns_too() -> None:
     """Both stood behind the last row that was there before, so that two ran at the same time."""
     driver = family(in_turn=True)
-    assert not edit(driver, more({"rate": 7}), more({"rate": 8})).faults
+    assert not driver.edit(more({"rate": 7}), more({"rate": 8})).faults
     gates = driver.shard.constellations["c1"].incoming
     before = [{one.source for one in gates[name].values() if one.source.startswith("h.")} for name in ("g.2", "g.3")]
     assert before == [{"h.1"}, {"h.2"}]
@@ -156,7 +141,7 @@ def test_rows_of_two_operations_take_turns_too() -> None:
 )
 def test_added_items_stay_when_the_list_is_made_again(again: int, again_run: list[str], values: list[int]) -> None:
     driver = family()
-    edit(driver, more({"rate": 7}, {"rate": 8}))
+    driver.edit(more({"rate": 7}, {"rate": 8}))
     driver.run()
     constellation = driver.shard.constellations["c1"]
     for _ in range(2):
@@ -175,8 +160,8 @@ def test_added_items_stay_when_the_list_is_made_again(again: int, again_run: lis
 
 def test_an_added_item_that_was_dropped_does_not_come_back() -> None:
     driver = family()
-    edit(driver, more({"rate": 7}, {"rate": 8}))
-    assert not edit(driver, DropItems(keys="[3]", of="g")).faults
+    driver.edit(more({"rate": 7}, {"rate": 8}))
+    assert not driver.edit(DropItems(keys="[3]", of="g")).faults
     driver.run()
     driver.control("retry_from", "list")
     driver.result(driver.take()[0], {"l": [{"rate": 0}]})

@@ -35,11 +35,7 @@ def closed(driver: Driver, by: str = ANN, name: str = "c1") -> Answer:
 
 
 def edit(driver: Driver, *operations: EditOperation, by: str = BOB) -> Answer:
-    version = driver.shard.constellations["c1"].head.version
-    item = i.EditProposed(
-        id=driver.ident(), by=by, constellation="c1", base_version=version, operations=list(operations)
-    )
-    return driver.do(item)
+    return driver.edit(*operations, by=by)
 
 
 MOVE = Reassign(id="b", device=Selector(name="one"))

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
 from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import (
@@ -39,16 +38,7 @@ CALLS_A_TASK_MOST = 36
 def edit(driver: Driver, *operations: EditOperation, base: int | None = None, name: str = "c1") -> Answer:
     found = driver.shard.constellations.get(name)
     version = base if base is not None else (found.head.version if found else 0)
-    return driver.do(
-        i.EditProposed(
-            id=driver.ident(),
-            by="person:ann",
-            constellation=name,
-            base_version=version,
-            operations=list(operations),
-            reason="because",
-        )
-    )
+    return driver.edit(*operations, base=version, name=name, reason="because")
 
 
 def raws(**fields: str) -> dict[str, msgspec.Raw]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
 from starloom_protocol.plan import check_edit
 from starloom_protocol.records.entities import ForEach, ToolOffer
@@ -41,11 +40,7 @@ def running() -> Driver:
 def edited(driver: Driver, *operations: dict[str, Any]) -> Answer:
     faults, lowered = check_edit(list(operations))
     assert faults == []
-    return driver.do(
-        i.EditProposed(
-            id=driver.ident(), by="person:ann", constellation="c1", base_version=1, operations=lowered, reason="so"
-        )
-    )
+    return driver.edit(*lowered, base=1, reason="so")
 
 
 def places(answer: Answer) -> list[tuple[str, str]]:

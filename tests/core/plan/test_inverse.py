@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from starloom.core.answer import story
 from starloom.core.plan.batches.inverse import NotUndoable, undoing
-from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import (
     AddDependency,
@@ -32,18 +31,6 @@ from tests.builders import Driver, edge, plan, task
 FIRST = (task("a"), task("b"), task("c"), task("d", "x=a"), edge("a>b"), edge("b>c"))
 
 
-def edit(driver: Driver, *operations: EditOperation, base: int | None = None) -> Answer:
-    return driver.do(
-        i.EditProposed(
-            id=driver.ident(),
-            by="person:ann",
-            constellation="c1",
-            base_version=driver.shard.constellations["c1"].head.version if base is None else base,
-            operations=list(operations),
-        )
-    )
-
-
 def plan_at(driver: Driver, version: int) -> dict[str, Record]:
     events = [event for event in driver.events if event.stream == "c1"]
     upto = next(at for at, event in enumerate(events) if f"version/{version}" in event.puts)
@@ -52,7 +39,7 @@ def plan_at(driver: Driver, version: int) -> dict[str, Record]:
 
 def undo(driver: Driver, version: int) -> Answer:
     operations = undoing(plan_at(driver, version - 1), plan_at(driver, version), version)
-    return edit(driver, *operations, base=version)
+    return driver.edit(*operations, base=version)
 
 
 def shape(state: Mapping[str, Record]) -> dict[str, Record]:
@@ -84,7 +71,7 @@ EDITS: dict[str, list[EditOperation]] = {
 @pytest.mark.parametrize("name", EDITS)
 def test_undo_leads_back_and_undo_of_the_undo_forward(name: str) -> None:
     driver = waiting()
-    assert not edit(driver, *EDITS[name]).faults
+    assert not driver.edit(*EDITS[name]).faults
     assert undo(driver, 2).value == {"version": 3}
     assert shape(plan_at(driver, 3)) == shape(plan_at(driver, 1))
     assert driver.shard.constellations["c1"].head.policy == Policy()
@@ -97,12 +84,12 @@ def test_undo_leads_back_and_undo_of_the_undo_forward(name: str) -> None:
 @given(st.lists(st.sampled_from(sorted(EDITS)), min_size=1, max_size=4, unique=True))
 def test_any_edits_undone_in_reverse_lead_back_to_the_first_plan(names: list[str]) -> None:
     driver = waiting()
-    made = [name for name in names if not edit(driver, *EDITS[name]).faults]
+    made = [name for name in names if not driver.edit(*EDITS[name]).faults]
     versions = list(range(2, 2 + len(made)))
     for version in reversed(versions):
         # Each takes back what the log says it did, judged on what stands now: later ones are undone already.
         operations = undoing(plan_at(driver, version - 1), plan_at(driver, version), version)
-        assert not edit(driver, *operations).faults
+        assert not driver.edit(*operations).faults
     newest = driver.shard.constellations["c1"].head.version
     assert shape(plan_at(driver, newest)) == shape(plan_at(driver, 1))
     driver.folded_equals_state()
@@ -110,8 +97,8 @@ def test_any_edits_undone_in_reverse_lead_back_to_the_first_plan(names: list[str
 
 def test_what_has_started_or_changed_since_is_refused_with_the_reason() -> None:
     driver = waiting()
-    edit(driver, *EDITS["update"])
-    edit(driver, Reassign(id="b", device=Selector(name="one")))
+    driver.edit(*EDITS["update"])
+    driver.edit(Reassign(id="b", device=Selector(name="one")))
     refused = undo(driver, 2)
     assert [item.code for item in refused.faults] == [Code.EDIT_CONFLICT]
     assert "b was changed in version 3" in refused.faults[0].reason
@@ -135,7 +122,7 @@ def test_the_plan_itself_and_what_a_list_made_are_not_taken_back() -> None:
 def test_an_edit_that_was_taken_back_dropped_nothing_in_the_answer() -> None:
     driver = Driver("one")
     found = driver.submit(plan(task("a"), task("hold", "x=a")))
-    assert not edit(driver, RemoveTask(id="hold")).faults
+    assert not driver.edit(RemoveTask(id="hold")).faults
     said = story.sentence(found, driver.shard.fleet, found.head.state, driver.now_ms)
     assert "1 task dropped" in said
     assert not undo(driver, 2).faults
@@ -147,10 +134,10 @@ def test_items_that_an_edit_added_are_taken_back_until_one_has_begun() -> None:
     driver = Driver("one", slots=1)
     driver.submit(plan(task("list"), task("g", for_each=ForEach(source="list", output="/l")), task("end", "rows=g")))
     driver.result(driver.take()[0], {"l": [1, 2]})
-    assert edit(driver, AddItems(items="[3,4]", to="g")).value == {"version": 3}
+    assert driver.edit(AddItems(items="[3,4]", to="g")).value == {"version": 3}
     assert not undo(driver, 3).faults
     assert list(driver.shard.constellations["c1"].children["g"]) == ["g.0", "g.1"]
-    assert edit(driver, AddItems(items="[5]", to="g")).value == {"version": 5}
+    assert driver.edit(AddItems(items="[5]", to="g")).value == {"version": 5}
     assert driver.run() == "succeeded"
     assert [item.code for item in undo(driver, 5).faults][:1] == [Code.ILLEGAL_CONTROL]
     assert driver.states()["g.4"] == "succeeded"

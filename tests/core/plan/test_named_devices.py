@@ -15,7 +15,6 @@ from starloom_protocol.records.entities import ForEach, Selector
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 from tests.builders import Driver, plan, task
-from tests.core.plan.test_inverse import edit
 from tests.core.watched import WatchedDriver
 
 WITHIN = {"any": [{"name": "a"}, {"name": "b"}]}
@@ -119,7 +118,7 @@ def test_another_result_moves_the_task_to_another_device() -> None:
 
 def test_a_task_that_a_person_puts_elsewhere_goes_there() -> None:
     driver = begun()
-    assert not edit(driver, Reassign(id="full", device=Selector(name="c"))).faults
+    assert not driver.edit(Reassign(id="full", device=Selector(name="c"))).faults
     decide(driver, "a")
     assert [item.device for item in driver.take()] == ["d-c"]
 
@@ -128,7 +127,7 @@ def test_a_device_outside_the_set_is_more_than_was_approved() -> None:
     driver = begun()
     found = driver.shard.constellations["c1"]
     before, flows = dict(found.specs), dict(found.deps)
-    assert not edit(driver, Reassign(id="full", device=Selector(name="c"))).faults
+    assert not driver.edit(Reassign(id="full", device=Selector(name="c"))).faults
     assert may_run_on(driver.shard.fleet, found.specs["full"], found.specs) == ["d-c"]
     (wider, *_) = wider_than_approved(driver.shard.fleet, found, before, flows)
     assert wider.startswith("full would")

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from starloom.core.state import inputs as i
 from starloom.core.state.orders import SendDispatch
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.vocabulary import Code, Op, Outcome
@@ -30,9 +29,7 @@ def edit(driver: Driver, *operations: dict[str, Any]) -> Any:
     found, lowered = check_edit(list(operations))
     assert not found, found
     version = driver.shard.constellations["c1"].head.version
-    return driver.do(
-        i.EditProposed(id=driver.ident(), by="person:ann", constellation="c1", base_version=version, operations=lowered)
-    )
+    return driver.edit(*lowered, base=version)
 
 
 def outer(*tasks: dict[str, Any], **fields: Any) -> dict[str, Any]:

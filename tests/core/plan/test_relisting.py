@@ -26,11 +26,7 @@ LIST = ForEach(source="l", output="/l")
 
 
 def edit(driver: Driver, *operations: EditOperation) -> Any:
-    version = driver.shard.constellations["c1"].head.version
-    item = i.EditProposed(
-        id=driver.ident(), by="person:ann", constellation="c1", base_version=version, operations=list(operations)
-    )
-    answer = driver.do(item)
+    answer = driver.edit(*operations)
     assert not answer.faults, answer.faults
     return answer
 

@@ -19,7 +19,7 @@ from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Outcome, Reason
 from tests.builders import task
 from tests.core.people.test_forks import fork
-from tests.core.plan.test_inverse import edit, undo
+from tests.core.plan.test_inverse import undo
 from tests.core.plan.test_review import claim, failed, propose
 from tests.core.watched import WatchedDriver
 
@@ -354,7 +354,7 @@ def test_turns_are_no_items_to_drop() -> None:
     one = WatchedDriver("one")
     one.submit(made(repeated(until(every_s=30))))
     answer(one, {"done": False})
-    refused = edit(one, *operations({"drop_items": {"of": "r", "keys": [2]}}))
+    refused = one.edit(*operations({"drop_items": {"of": "r", "keys": [2]}}))
     assert "skip one" in refused.faults[0].reason
 
 
@@ -362,10 +362,10 @@ def test_an_edit_adds_a_repeat_and_its_undo_removes_it() -> None:
     one = WatchedDriver("one")
     one.submit(made({"id": "a", "tool": "t.pure"}))
     add = operations({"add_task": {**repeated(until()), "inputs": {"x": {"from": "a"}}}})
-    assert not edit(one, *add).faults
+    assert not one.edit(*add).faults
     assert not undo(one, 2).faults
     assert "r" not in one.states()
-    assert not edit(one, *add).faults
+    assert not one.edit(*add).faults
     answer(one, {})
     answer(one, {"done": True})
     assert one.state() == "succeeded"
@@ -409,7 +409,7 @@ def test_a_turn_that_is_removed_is_made_again() -> None:
     one = WatchedDriver("one")
     one.submit(made(repeated(until(every_s=30))))
     answer(one, {"done": False})
-    assert not edit(one, *operations({"remove_task": {"id": "r.2"}})).faults
+    assert not one.edit(*operations({"remove_task": {"id": "r.2"}})).faults
     assert one.states()["r.2"] == "ready"
     one.fire(moments(one)[-1])
     assert answer(one, {"done": True}) == "r.2"

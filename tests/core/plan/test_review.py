@@ -38,11 +38,7 @@ def fail(driver: Driver) -> None:
 
 
 def claim(driver: Driver, job: str = "review-1", worker: str = "w") -> Answer:
-    return driver.do(
-        i.JobClaimed(
-            id=driver.ident(), by=f"worker:{worker}", constellation="c1", job=job, ttl_ms=15_000, worker=worker
-        )
-    )
+    return driver.claim_job(job, worker=worker)
 
 
 def propose(driver: Driver, *operations: EditOperation, job: str = "review-1", **fields: Any) -> Answer:
@@ -199,9 +195,7 @@ def test_a_review_calls_nothing_done_that_might_not_be(operations: list[EditOper
     assert made.head.version == 1 or "n" not in made.specs
     propose(driver, *operations, ask=True, reason="it was done")
     (question,) = (q for q in made.questions.values() if q.kind == "review")
-    driver.do(
-        i.QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question=question.id, value="allow")
-    )
+    driver.answer_question(question.id, "allow")
     assert made.specs[operations[-1].task].superseded_by == operations[-1].by  # type: ignore[union-attr]
 
 
@@ -447,15 +441,7 @@ def test_a_point_may_be_a_group_and_the_last_of_a_plan() -> None:
 def test_an_edit_of_the_policy_names_points_that_exist() -> None:
     driver = Driver("one")
     made: Any = driver.submit(chain(Policy()))
-    answer = driver.do(
-        i.EditProposed(
-            id=driver.ident(),
-            by="person:ann",
-            constellation="c1",
-            base_version=1,
-            operations=[SetPolicy(policy=Policy(review_at=["b", "gone"]))],
-        )
-    )
+    answer = driver.edit(SetPolicy(policy=Policy(review_at=["b", "gone"])), base=1)
     assert [(fault.code, fault.place) for fault in answer.faults] == [
         (Code.UNKNOWN_TASK, "operations[0].set_policy.review_at[1]")
     ]
@@ -516,15 +502,7 @@ def test_a_review_makes_no_outcome_better_by_giving_up() -> None:
 def test_a_review_stops_nothing_that_a_person_wrote(edited: bool) -> None:
     if edited:
         driver, made = by_model(task("a"), task("b", "x=a"))
-        driver.do(
-            i.EditProposed(
-                id=driver.ident(),
-                by="person:ann",
-                constellation="c1",
-                base_version=1,
-                operations=[AddTask(spec=task("more"))],
-            )
-        )
+        driver.edit(AddTask(spec=task("more")), base=1)
         dispatch = next(item for item in driver.take() if item.at.task == "a")
         driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
     else:

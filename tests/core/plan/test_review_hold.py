@@ -16,17 +16,7 @@ from tests.core.plan.test_review import due, failed, propose
 
 
 def claim(driver: Driver, takes_s: int, worker: str = "w") -> None:
-    driver.do(
-        i.JobClaimed(
-            id=driver.ident(),
-            by=f"worker:{worker}",
-            constellation="c1",
-            job="review-1",
-            takes_ms=takes_s * 1000,
-            ttl_ms=15_000,
-            worker=worker,
-        )
-    )
+    driver.claim_job("review-1", takes_ms=takes_s * 1000, worker=worker)
 
 
 def wait(driver: Driver, seconds: int, takes_s: int) -> None:

@@ -12,7 +12,7 @@ from starloom_protocol.records.entities import ForEach, Selector
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import Driver, edge, plan, task
-from tests.core.plan.test_inverse import edit, undo
+from tests.core.plan.test_inverse import undo
 from tests.core.watched import WatchedDriver
 
 VOTE = {"n": 3, "on": "/v"}
@@ -134,7 +134,7 @@ def test_an_edit_adds_a_vote_and_its_undo_takes_it_away() -> None:
     faults, operations = check_edit([{"add_task": voted()}, {"add_dependency": {"from": "last", "to": "q"}}])
     assert not faults
     version = one.shard.constellations["c1"].head.version
-    assert not edit(one, *operations).faults
+    assert not one.edit(*operations).faults
     assert {"q", "q-calls"} <= one.states().keys()
     assert [item.at.task for item in one.take()] == ["first"], "the calls wait for what the vote waits for"
     assert not undo(one, version + 1).faults

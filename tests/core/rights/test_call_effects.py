@@ -97,9 +97,7 @@ def wider(before: list[TaskSpec], *after: TaskSpec) -> list[str]:
     found = driver.submit(plan(*before, hash="h"), plan_hash="h")
     specs, flows = dict(found.specs), dict(found.deps)
     operations: list[EditOperation] = [AddTask(spec=spec) for spec in after]
-    driver.do(
-        i.EditProposed(base_version=1, by="person:ann", constellation="c1", id=driver.ident(), operations=operations)
-    )
+    driver.edit(*operations, base=1)
     return wider_than_approved(driver.shard.fleet, found, specs, flows)
 
 

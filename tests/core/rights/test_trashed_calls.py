@@ -118,17 +118,7 @@ def test_an_undo_by_the_trash_is_no_call_of_it() -> None:
 
 def test_an_edit_by_who_may_not_approve_adds_no_such_call() -> None:
     driver = _driver(plan(task("look"), task("more", tool="t.never", device="one")))
-    refused = driver.do(
-        i.EditProposed(
-            approves=False,
-            base_version=1,
-            by=OPERATOR,
-            constellation="c1",
-            id=driver.ident(),
-            operations=[AddTask(spec=_trash("Projects"))],
-            reason="tidy",
-        )
-    )
+    refused = driver.edit(AddTask(spec=_trash("Projects")), base=1, approves=False, by=OPERATOR, reason="tidy")
     assert [(one.code, one.reason) for one in refused.faults] == [
         (Code.FORBIDDEN, "clear may put the whole folder 'Projects' into the trash")
     ]

@@ -19,7 +19,7 @@ from starloom_protocol.records.entities import Cite
 from starloom_protocol.values import parse, point
 from starloom_protocol.vocabulary import Code, Outcome, Reason, TaskState
 from tests.builders import edge, task
-from tests.core.plan.test_inverse import edit, undo
+from tests.core.plan.test_inverse import undo
 from tests.core.plan.test_votes import made, offers, texts, voted
 from tests.core.watched import WatchedDriver
 
@@ -58,9 +58,7 @@ class Choosing(WatchedDriver):
 
     def say(self, value: str, by: str = "person:ann") -> Answer:
         (question,) = self.made.open_questions
-        return self.do(
-            i.QuestionAnswered(by=by, constellation="c1", id=self.ident(), question=question, reason="", value=value)
-        )
+        return self.answer_question(question, value, by=by, reason="")
 
     def count(self) -> SendDispatch:
         (count,) = self.take()
@@ -217,7 +215,7 @@ def test_a_choice_that_an_edit_holds_back_is_asked_once_more(asked: str) -> None
     old = judgement.open_jobs(one.made)[-1].id
     if asked == "a person":
         one.choose(None, "unclear")
-    assert not edit(one, AddTask(spec=task("first")), AddDependency(dependency=edge("first>q-choice"))).faults
+    assert not one.edit(AddTask(spec=task("first")), AddDependency(dependency=edge("first>q-choice"))).faults
     assert one.choice.state is TaskState.WAITING
     (first,) = one.take()
     one.result(first, {})
@@ -248,7 +246,7 @@ def test_an_edit_adds_a_vote_with_a_judge_and_takes_it_back() -> None:
     added = {"add_task": voted(vote={"n": 2, "on": "/v", "rule": "judge"})}
     faults, operations = check_edit([added, {"add_dependency": {"from": "last", "to": "q"}}])
     assert not faults
-    assert not edit(one, *operations).faults
+    assert not one.edit(*operations).faults
     assert {"q", "q-calls", "q-choice"} <= set(one.shard.constellations["c1"].specs)
     assert not undo(one, one.shard.constellations["c1"].head.version).faults
     assert "q-choice" not in one.shard.constellations["c1"].specs

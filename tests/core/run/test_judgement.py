@@ -18,7 +18,6 @@ from starloom_protocol.records.entities import Cite, Judge, Policy, Retry
 from starloom_protocol.records.specs import Check
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Op, Outcome, Reason, TaskState
 from tests.builders import Driver, edge, plan, task
-from tests.core.plan.test_inverse import edit
 
 SHOWN = Judge(question="Does the evidence show the cause?")
 STRICT = Judge(question="Does the evidence show the cause?", unclear="fail")
@@ -46,7 +45,7 @@ class Judged(Driver):
 
     def verdict(self, holds: str, because: str = "the log says it", job: str = "", cites: Any = None) -> Answer:
         name = job or self.job.id
-        self.do(i.JobClaimed(by="worker:w", constellation="c1", id=self.ident(), job=name, ttl_ms=15_000, worker="w"))
+        self.claim_job(name)
         found = [Cite(task="a")] if holds == "yes" and cites is None else cites or []
         return self.do(
             i.VerdictGiven(
@@ -63,11 +62,7 @@ class Judged(Driver):
 
     def say(self, value: str, reason: str = "") -> Answer:
         (question,) = self.made.open_questions
-        return self.do(
-            i.QuestionAnswered(
-                by="person:ann", constellation="c1", id=self.ident(), question=question, reason=reason, value=value
-            )
-        )
+        return self.answer_question(question, value, reason=reason)
 
     def over(self) -> Any:
         return next(timer for timer in due_moments(self.shard) if timer.kind == judgement.TIMER)
@@ -220,7 +215,7 @@ def test_a_verdict_on_an_older_attempt_has_no_consequence() -> None:
 
 def test_a_verdict_on_an_older_round_does_not_decide_on_a_newer_one() -> None:
     driver = Judged()
-    assert not edit(driver, AddTask(spec=task("other"))).faults
+    assert not driver.edit(AddTask(spec=task("other"))).faults
     first = next(work for work in driver.take() if work.at.task == "a")
     driver.result(first, {"cause": "a guess"})
     older = driver.job.id
@@ -311,14 +306,7 @@ def test_nobody_sets_a_judge_aside_by_an_edit() -> None:
         [SetPolicy(policy=Policy())],
         [UpdateTask(id="a", changes={"judge": msgspec.Raw(b"null")})],
     ]
-    results = [
-        driver.do(
-            i.EditProposed(
-                id=driver.ident(), base_version=version, by="person:ann", constellation="c1", operations=operations
-            )
-        )
-        for operations in edits
-    ]
+    results = [driver.edit(*operations, base=version) for operations in edits]
     assert not results[0].faults
     assert results[1].faults
     assert driver.made.head.policy.judge == SHOWN
@@ -374,15 +362,7 @@ def test_whatever_is_said_nothing_is_done_without_a_yes(data: st.DataObject) -> 
             driver.verdict(holds, job=data.draw(st.sampled_from(jobs)).id)
         elif action == "answer" and driver.made.open_questions:
             key = next(iter(driver.made.open_questions))
-            driver.do(
-                i.QuestionAnswered(
-                    by="person:ann",
-                    constellation="c1",
-                    id=driver.ident(),
-                    question=key,
-                    value=data.draw(st.sampled_from(["yes", "no"])),
-                )
-            )
+            driver.answer_question(key, data.draw(st.sampled_from(["yes", "no"])))
         elif action == "late":
             for timer in [*due_moments(driver.shard)]:
                 driver.fire(timer)

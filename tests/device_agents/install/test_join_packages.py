@@ -18,6 +18,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.arch.checkout import ROOT
+from tests.programs import ran
 from tests.served import Quiet, Served
 from tests.tiers import first_in_test
 from tests.waiting import SLOWER
@@ -98,14 +99,7 @@ def join(
     environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"}
     environment |= {"PIP_FIND_LINKS": str(index)} if index is not None else {}
     url = hub.server.url
-    return subprocess.run(
-        [python, str(JOIN_PY), url, "CODE", "--home", str(home), "--no-start"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=BOUND_S,
-        check=False,
-    )
+    return ran([python, str(JOIN_PY), url, "CODE", "--home", str(home), "--no-start"], env=environment, timeout=BOUND_S)
 
 
 @pytest.mark.parametrize("damage", first_in_test(["a package is half there", "no pip"]))

@@ -48,8 +48,7 @@ async def test_a_joined_device_is_welcomed_and_shown_online(world: World) -> Non
 
 
 async def test_a_task_goes_out_and_its_result_comes_back_with_a_durable_ack(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     made = await world.submit(chain("t.one", "t.one"))
     for _ in range(2):
         dispatch = await agent.next(f.Dispatch)
@@ -69,8 +68,7 @@ async def test_a_task_goes_out_and_its_result_comes_back_with_a_durable_ack(worl
 
 
 async def test_alive_is_answered_at_once(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     await world.submit(chain("t.one"))
     dispatch = await agent.next(f.Dispatch)
     stray = f.LeaseRef(attempt=9, constellation="c-none", incarnation=1, task="t")
@@ -80,8 +78,7 @@ async def test_alive_is_answered_at_once(world: World) -> None:
 
 
 async def test_an_idle_device_is_told_how_seldom_it_may_speak(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     await agent.send(f.Alive(running=[], sent_ms=1))
     assert (await agent.next(f.Renew)).idle_s == 0
     monkeypatch.setattr(links, "IDLE_BEATS_S", 0.01)
@@ -92,8 +89,7 @@ async def test_an_idle_device_is_told_how_seldom_it_may_speak(world: World, monk
 async def test_only_an_answer_that_says_something_waits_for_the_proof(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     await settle()
     waiting: list[str] = []
     monkeypatch.setattr(world.hub.inbox, "when_proved", lambda device, _then: waiting.append(device))
@@ -128,8 +124,7 @@ async def test_a_proof_of_another_connection_is_of_no_use(world: World) -> None:
 
 
 async def test_a_message_without_the_seal_ends_the_connection(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     assert agent.ws is not None
     await agent.ws.send('{"n":4,"f":[{"t":"bye","reason":"I am another"}]}')
     assert "does not carry the seal of the agent" in (await refused(agent)).reason
@@ -191,8 +186,7 @@ async def test_a_device_that_waits_for_approval_is_told_to_come_back(world: Worl
 
 
 async def test_a_revoked_device_is_cut_and_stays_out(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     async with world.client() as http:
         assert (await http.post("/api/v1/devices/one/revoke", json={"reason": "lost"})).status_code == 200
     assert (await refused(agent)).code == "device_revoked"
@@ -203,8 +197,7 @@ async def test_a_revoked_device_is_cut_and_stays_out(world: World) -> None:
 
 
 async def test_a_second_connection_takes_over_with_a_higher_session(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     first, first_session = agent.ws, agent.session
     welcome = await agent.connect(world)
     assert welcome.session == 2
@@ -219,8 +212,7 @@ async def test_a_second_connection_takes_over_with_a_higher_session(world: World
 
 
 async def test_open_attempts_are_restated_on_a_new_connection(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     await world.submit(chain("t.one"))
     dispatch = await agent.next(f.Dispatch)
     agent.report += 1
@@ -272,8 +264,7 @@ async def test_more_than_4_kib_before_the_proof_ends_the_connection(world: World
 
 
 async def test_a_frame_of_the_wrong_state_ends_an_open_connection(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     assert agent.ws is not None
     with pytest.raises(ProtocolFault):
         agent.session.send([agent.hello()])
@@ -284,8 +275,7 @@ async def test_a_frame_of_the_wrong_state_ends_an_open_connection(world: World) 
 
 
 async def test_a_gap_in_the_numbers_ends_the_connection(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     assert agent.ws is not None
     await agent.ws.send(agent.sealed('{"n":99,"f":[{"t":"ping","at_ms":1}]}'))
     frame = await refused(agent)
@@ -347,8 +337,7 @@ async def test_a_log_is_kept_only_from_the_device_that_has_the_attempt(world: Wo
 
 
 async def test_a_ping_is_answered_and_a_goodbye_ends_it(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     await agent.send(f.Ping(at_ms=5))
     assert (await agent.next(f.Pong)).at_ms == 5
     await agent.send(f.Bye(reason="shutting down"))
@@ -360,15 +349,13 @@ async def test_a_ping_is_answered_and_a_goodbye_ends_it(world: World) -> None:
 
 
 async def test_an_unknown_frame_ends_the_connection(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     await send_unknown(agent)
     assert (await refused(agent)).code == "protocol_error"
 
 
 async def test_a_value_above_the_limit_of_a_frame_is_refused(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     made = await world.submit(chain("t.one"))
     await agent.done(await agent.next(f.Dispatch), json.dumps("x" * 70_000))
     frame = await refused(agent)
@@ -379,8 +366,7 @@ async def test_a_value_above_the_limit_of_a_frame_is_refused(world: World) -> No
 
 
 async def test_an_ok_long_after_the_timeout_is_no_success(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     task = {"id": "t0", "tool": "t.one", "timeouts": {"start_to_close_s": 2}, "retry": {"max_attempts": 1}}
     made = await world.submit({"starloom": 1, "name": "late", "tasks": [task]})
     dispatch = await agent.next(f.Dispatch)
@@ -420,8 +406,7 @@ async def test_a_silent_device_is_off_and_gets_no_more_work(world: World) -> Non
 
 
 async def test_a_device_that_talks_without_naming_its_work_stays_online(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     await world.submit(chain("t.one"))
     await agent.next(f.Dispatch)
     for _ in range(25):
@@ -435,8 +420,7 @@ async def test_what_comes_behind_the_end_of_a_connection_is_not_heard(
     world: World, monkeypatch: pytest.MonkeyPatch, holds: bool
 ) -> None:
     monkeypatch.setattr(Ws, "holds", holds)
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     made = await world.submit(chain("t.one"))
     dispatch = await agent.next(f.Dispatch)
     await send_unknown(agent)
@@ -453,16 +437,14 @@ async def test_messages_are_heard_in_order_whether_or_not_the_server_gives_them_
     world: World, monkeypatch: pytest.MonkeyPatch, holds: bool
 ) -> None:
     monkeypatch.setattr(Ws, "holds", holds)
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     for at_ms in range(20):
         await agent.send(f.Ping(at_ms=at_ms))
     assert [(await agent.next(f.Pong)).at_ms for _ in range(20)] == list(range(20))
 
 
 async def test_a_stopping_hub_says_goaway_and_lets_nobody_in(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     world.edge.aip.draining = True
     world.hub.links.goaway("the hub is stopping", 1.0)
     frame = await agent.next(f.Goaway)
@@ -473,8 +455,7 @@ async def test_a_stopping_hub_says_goaway_and_lets_nobody_in(world: World) -> No
 
 
 async def test_what_waits_for_a_device_goes_out_as_one_message(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer(slots=50))
+    agent = await world.online("one", offer=an_offer(slots=50))
     tasks = [{"id": f"t{number}", "tool": "t.one"} for number in range(50)]
     await world.submit({"starloom": 1, "name": "wide", "tasks": tasks})
     await settle()

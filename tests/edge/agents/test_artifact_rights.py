@@ -41,8 +41,7 @@ async def begun(world: World, value: str | None = None, **more: Any) -> tuple[Ag
     maker, http = await connected(world, "maker", "t.make")
     async with http:
         assert (await send(http, SHA, BYTES)).status_code == 204
-    reader = await world.join("reader")
-    await reader.connect(world, offer=an_offer("t.read"))
+    reader = await world.online("reader", offer=an_offer("t.read"))
     await world.submit(PLAN)
     made = value if value is not None else json.dumps({"files": [{"artifact": SHA, "name": "a"}]})
     await maker.done(await maker.next(f.Dispatch), made, **more)

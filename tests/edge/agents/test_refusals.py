@@ -146,8 +146,7 @@ async def test_a_name_that_is_taken_gets_a_number_and_both_sides_see_it(world: W
 
 
 async def test_a_revoked_device_is_cut_at_once_and_told_why_when_it_comes_back(world: World) -> None:
-    agent = await world.join("box")
-    await agent.connect(world)
+    agent = await world.online("box")
     async with world.client() as owner:
         await owner.post(f"/api/v1/devices/{agent.id}/revoke", json={"reason": "it was stolen"})
         last = await agent.next(f.ErrorFrame)

@@ -31,8 +31,7 @@ def line(lines: VitalLines, vital: Vital, device: str = "d") -> list[int | None]
 
 
 async def test_what_a_device_says_is_a_point_of_its_lines_and_no_event(world: World) -> None:
-    agent = await world.join("laptop")
-    await agent.connect(world)
+    agent = await world.online("laptop")
     before = world.hub.fanout.published
     await agent.send(f.VitalsFrame(load_percent=140, memory_percent=61, disk_percent=40, battery_percent=84))
     await settle()
@@ -51,8 +50,7 @@ async def test_what_a_device_says_is_a_point_of_its_lines_and_no_event(world: Wo
 
 
 async def test_the_hub_measures_how_long_a_device_takes_to_answer(world: World) -> None:
-    agent = await world.join("laptop")
-    await agent.connect(world)
+    agent = await world.online("laptop")
     await agent.send(f.Alive(running=[], sent_ms=1))
     ping = await agent.next(f.Ping)
     await world.clock.advance(42)
@@ -71,8 +69,7 @@ async def test_the_hub_measures_how_long_a_device_takes_to_answer(world: World) 
 
 
 async def test_a_device_that_left_the_fleet_has_no_lines(world: World) -> None:
-    agent = await world.join("laptop")
-    await agent.connect(world)
+    agent = await world.online("laptop")
     world.hub.fleet.on_revoked.append(lambda device: world.hub.vitals.forget(device.id))
     await agent.send(f.VitalsFrame(load_percent=1))
     await settle()
@@ -85,8 +82,7 @@ async def test_a_device_that_left_the_fleet_has_no_lines(world: World) -> None:
 
 
 async def test_what_devices_worked_at_is_counted_by_state(world: World) -> None:
-    agent = await world.join("laptop")
-    await agent.connect(world)
+    agent = await world.online("laptop")
     for outcome in ("ok", "error"):
         await world.submit(chain("t.one"))
         dispatch = await agent.next(f.Dispatch)

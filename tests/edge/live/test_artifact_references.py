@@ -29,8 +29,7 @@ def retained(world: World, keep_s: float) -> Retained:
 
 
 async def test_what_runs_is_kept_and_tells_what_it_names_and_since_when_it_runs(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("lab.echo"))
+    agent = await world.online("one", offer=an_offer("lab.echo"))
     task = {"id": "t", "tool": "lab.echo", "args": {"value": SHA}}
     made = await world.submit({"starloom": 1, "name": "n", "tasks": [task], "policy": {"approval": "never"}})
     dispatch = await agent.next(f.Dispatch)
@@ -46,8 +45,7 @@ async def test_what_runs_is_kept_and_tells_what_it_names_and_since_when_it_runs(
 
 
 async def test_what_has_ended_is_kept_for_a_while(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("lab.echo"))
+    agent = await world.online("one", offer=an_offer("lab.echo"))
     task = {"id": "t", "tool": "lab.echo", "args": {"value": 1}}
     made = await world.submit({"starloom": 1, "name": "n", "tasks": [task], "policy": {"approval": "never"}})
     await agent.done(await agent.next(f.Dispatch), "1")
@@ -84,8 +82,7 @@ async def test_the_texts_of_a_model_go_as_logs_do_and_nothing_else_goes(tmp_path
     async with fake_model(declined, question) as fake:
         set_up: dict[str, Any] = {"llm_url": fake.url, "llm_model": "fake-1"}
         async with a_world(tmp_path, **set_up) as world:
-            agent = await world.join("one")
-            await agent.connect(world, offer=an_offer("lab.echo"))
+            agent = await world.online("one", offer=an_offer("lab.echo"))
             blobs = FileBlobs(folder)
             result = blobs.put_bytes(b"a result")
             task = {"id": "t", "tool": "lab.echo", "args": {"value": result}}

@@ -62,8 +62,7 @@ def _raw(value: Any) -> bytes:
 
 
 async def test_a_snapshot_and_its_events_fold_to_the_committed_state(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     made = await world.submit(chain("t.one", "t.one"))
     socket, copy = await page(world), Copy()
     await socket.send_json({"t": "subscribe", "stream": made["id"]})
@@ -164,8 +163,7 @@ async def test_the_fleet_is_streamed_and_access_never(world: World) -> None:
 
 async def test_a_large_snapshot_comes_in_parts_before_all_events(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("starloom.edge.live.endpoint.SNAPSHOT_PART_BYTES", 400)
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     made = await world.submit(chain("t.one", "t.one"))
     dispatch = await agent.next(f.Dispatch)
     socket = await page(world)
@@ -220,8 +218,7 @@ async def test_the_first_frame_must_be_a_ticket_and_frames_are_strict(world: Wor
 
 
 async def test_progress_travels_beside_the_log_and_the_latest_wins(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     made = await world.submit(chain("t.one"))
     dispatch = await agent.next(f.Dispatch)
     socket = await page(world)

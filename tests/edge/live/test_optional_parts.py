@@ -36,8 +36,7 @@ def plan(*, below: float | None = 0.5, extras: int = 3) -> dict[str, Any]:
 @pytest.fixture
 async def looked_at(world: World) -> tuple[World, OptionalParts]:
     """One device with one slot, whose calls take ten seconds."""
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one", slots=1))
+    await world.online("one", offer=an_offer("t.one", slots=1))
     fleet = world.hub.fleet
     for device in fleet.devices:
         row = Pace(device=device, last_ms=0, tool="t.one")

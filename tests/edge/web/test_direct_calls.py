@@ -62,8 +62,7 @@ async def _answers(folder: Path) -> list[Any]:
     """Ask everything of a fresh hub; ids and times are its own, so they are left out."""
     found: list[Any] = []
     async with a_world(folder) as world:
-        agent = await world.join("one")
-        await agent.connect(world, offer=an_offer("t.other"))
+        await world.online("one", offer=an_offer("t.other"))
         made = await world.submit(chain("t.other", "t.other"), hold=True)
         async with world.client() as http:
             for method, path, headers, body in ASKED:

@@ -37,7 +37,7 @@ def ended(driver: WatchedDriver, made: LoweredPlan, name: str = "c1", **fields: 
 
 def in_words(driver: WatchedDriver, made: LoweredPlan, words: str = "look at Pictures on one", **more: Any) -> None:
     driver.do(i.RequestReceived(id=driver.ident(), by="person:ann#t1", constellation="c1", request=words))
-    driver.do(i.JobClaimed(id=driver.ident(), by="w", constellation="c1", job="plan-1", ttl_ms=60_000, worker="w"))
+    driver.claim_job("plan-1", ttl_ms=60_000, by="w")
     fields = {"by_model": True, "plan": made, **more}
     driver.do(i.PlanProposed(id=driver.ident(), by="w", constellation="c1", job="plan-1", worker="w", **fields))
 

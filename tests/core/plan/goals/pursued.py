@@ -119,11 +119,7 @@ class Pursued(Driver):
 
     def reply(self, value: str, reason: str = "") -> Answer:
         (question,) = self.made.open_questions
-        return self.do(
-            i.QuestionAnswered(
-                by="person:ann", constellation="c1", id=self.ident(), question=question, reason=reason, value=value
-            )
-        )
+        return self.answer_question(question, value, reason=reason)
 
     def fire_due(self, kind: str) -> None:
         """Fire the timer of a kind at its moment, as a hub that has just started armed it."""

@@ -94,7 +94,7 @@ def test_a_fork_from_a_step_uses_the_steps_before_it() -> None:
     assert "why.4" not in made.specs
     assert (str(made.groups["why"].state), str(made.tasks["use"].state)) == ("expanded", "waiting")
     one.made = made
-    one.do(i.JobClaimed(by="worker:w", constellation="c2", id=one.ident(), job="goal-1", ttl_ms=15_000, worker="w"))
+    one.claim_job("goal-1", constellation="c2")
     turn = i.GoalProposed(
         by="worker:w", calls=[call(number=5)], constellation="c2", id=one.ident(), job="goal-1", kind="step", worker="w"
     )

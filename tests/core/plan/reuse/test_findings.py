@@ -52,17 +52,7 @@ def begun(*tasks: dict[str, Any], **fields: Any) -> WatchedDriver:
 def edit(one: Driver, *written: dict[str, Any], by: str = "person:ann") -> Answer:
     faults, operations = check_edit(list(written))
     assert not faults, faults
-    return one.do(
-        i.EditProposed(
-            approves=True,
-            base_version=one.shard.constellations["c1"].head.version,
-            by=by,
-            constellation="c1",
-            id=one.ident(),
-            operations=operations,
-            reason="another look",
-        )
-    )
+    return one.edit(*operations, approves=True, by=by, reason="another look")
 
 
 def sent(one: Driver) -> dict[str, SendDispatch]:

@@ -12,8 +12,7 @@ D = "/api/v1/devices"
 
 
 async def test_a_device_is_found_by_name_and_by_id(world: World) -> None:
-    agent = await world.join("laptop")
-    await agent.connect(world)
+    agent = await world.online("laptop")
     async with world.client() as http:
         by_name, by_id = (await http.get(f"{D}/laptop")).json(), (await http.get(f"{D}/{agent.id}")).json()
         assert by_name == by_id
@@ -37,8 +36,7 @@ async def test_rename_and_labels(world: World) -> None:
 
 
 async def test_a_former_name_means_its_device_in_a_plan_and_in_requests(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    await world.online("one")
     plan = {"starloom": 1, "name": "Look", "tasks": [{"id": "a", "tool": "t.one", "device": {"name": "one"}}]}
     async with world.client() as http:
         await http.patch(f"{D}/one", json={"name": "desk"})
@@ -54,8 +52,7 @@ async def test_a_former_name_means_its_device_in_a_plan_and_in_requests(world: W
 
 
 async def test_a_device_whose_slots_are_used_is_busy(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer(slots=1))
+    agent = await world.online("one", offer=an_offer(slots=1))
     await world.submit(chain("t.one"))
     dispatch = await agent.next(f.Dispatch)
     await agent.send(f.Alive(running=[dispatch.at], sent_ms=1))
@@ -100,8 +97,7 @@ async def test_capabilities_show_tools_by_device_and_why_one_cannot(world: World
 
 
 async def test_metrics_count_what_is_there(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    await world.online("one")
     async with world.client() as http:
         text = (await http.get("/metrics")).text
     lines = text.splitlines()

@@ -64,8 +64,7 @@ async def test_a_renamed_device_is_told_with_both_names(world: World) -> None:
 async def test_a_deed_names_its_author_and_the_files_that_it_changed(world: World) -> None:
     added = [{"path": f"Pictures/{number}.jpg", "wrote": "0" * 64} for number in range(7)]
     value = json.dumps({"added": [*added, {"folder": True, "path": "Pictures"}]})
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("one", offer=an_offer("t.one"))
     made = await world.submit(chain("t.one"))
     await agent.done(await agent.next(Dispatch), value)
     await settle()
@@ -209,8 +208,7 @@ async def test_every_kind_of_this_log_has_its_subject(world: World) -> None:
 
 
 async def test_work_of_a_schedule_and_of_a_rule_names_them(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("one", offer=an_offer("t.one"))
     rule = {
         "name": "again",
         "when": {"task": "look", "event": "succeeded"},

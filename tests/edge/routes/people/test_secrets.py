@@ -96,8 +96,7 @@ async def test_a_task_waits_is_given_it_and_what_comes_back_is_cleaned(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    agent = await world.join("laptop")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("laptop", offer=an_offer("t.one"))
     status, made = await call(world, "POST", C, {"plan": plan()})
     assert status == 202
     why = (await call(world, "GET", f"{C}/{made['id']}/why"))[1]
@@ -128,8 +127,7 @@ async def test_a_task_waits_is_given_it_and_what_comes_back_is_cleaned(
 
 
 async def test_one_that_cannot_be_opened_fails_its_task_and_says_what_to_do(world: World) -> None:
-    agent = await world.join("laptop")
-    await agent.connect(world, offer=an_offer("t.one"))
+    await world.online("laptop", offer=an_offer("t.one"))
     await call(world, "PUT", f"{S}/key", {"value": VALUE})
     sealed = world.engine._store.history.sealed  # type: ignore[attr-defined]
     for identity, (data, at_ms) in list(sealed.items()):
@@ -142,8 +140,7 @@ async def test_one_that_cannot_be_opened_fails_its_task_and_says_what_to_do(worl
 
 
 async def test_an_item_that_looks_like_a_secrets_node_is_given_nothing(world: World) -> None:
-    agent = await world.join("laptop")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("laptop", offer=an_offer("t.one"))
     await call(world, "PUT", f"{S}/key", {"value": VALUE})
     first = {"id": "list", "tool": "t.one"}
     second = {
@@ -167,8 +164,7 @@ async def test_an_item_that_looks_like_a_secrets_node_is_given_nothing(world: Wo
 
 
 async def test_what_an_attempt_was_given_is_remembered_by_the_next_owner(world: World) -> None:
-    agent = await world.join("laptop")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("laptop", offer=an_offer("t.one"))
     await call(world, "PUT", f"{S}/key", {"value": VALUE})
     await call(world, "POST", C, {"plan": plan()})
     await settle(60)

@@ -18,8 +18,7 @@ C = "/api/v1/constellations"
 async def test_an_argument_that_a_tool_does_not_take_is_told_before_anything_runs(world: World) -> None:
     schema = {"properties": {"paths": {}, "root": {}}, "required": ["paths"], "additionalProperties": False}
     tool = ToolOffer(name="t.stat", args=canonical(schema), effects=[Effect.READ], repeatability=Repeatability.PURE)
-    agent = await world.join("one")
-    await agent.connect(world, offer=Offer(digest="d", slots=2, tools=[tool]))
+    await world.online("one", offer=Offer(digest="d", slots=2, tools=[tool]))
     slip = {"id": "a", "tool": "t.stat", "args": {"path": "x"}}
     told = {
         ("unknown_field", "args.path", "Did you mean `paths`?"),
@@ -65,8 +64,7 @@ async def test_a_value_that_no_device_takes_is_told_before_anything_runs(
     }
     schema = {"properties": named, "additionalProperties": False}
     tool = ToolOffer(name="t.find", args=canonical(schema), effects=[Effect.READ], repeatability=Repeatability.PURE)
-    agent = await world.join("one")
-    await agent.connect(world, offer=Offer(digest="d", slots=2, tools=[tool]))
+    await world.online("one", offer=Offer(digest="d", slots=2, tools=[tool]))
     right = {"older_than": "7 years", "lasts": "90s", "depth": 8, "share": 0.5}
     async with world.client() as http:
         for path in (C, f"{C}/preview"):

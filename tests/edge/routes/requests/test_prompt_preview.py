@@ -34,8 +34,7 @@ async def test_the_preview_is_what_the_job_sends_to_the_byte(tmp_path: Path, sha
     async with fake_model(NO) as fake:
         set_up: dict[str, Any] = {"llm_url": fake.url, "llm_model": "fake-1"}
         async with a_world(tmp_path, **set_up) as world, world.client() as http:
-            agent = await world.join("attic")
-            await agent.connect(world, offer=an_offer("fs.list", "lab.echo"))
+            await world.online("attic", offer=an_offer("fs.list", "lab.echo"))
             fleet = await world.hub.reads.entities(FLEET)
             assert fleet is not None
             view = fleet_of(fleet[1])
@@ -95,8 +94,7 @@ async def test_without_a_model_there_is_nothing_to_show(world: World) -> None:
 
 async def test_words_that_a_recipe_takes_reach_no_model(tmp_path: Path) -> None:
     async with a_world(tmp_path, llm_url="http://127.0.0.1:9/v1", llm_model="m") as world, world.client() as http:
-        agent = await world.join("attic")
-        await agent.connect(world, offer=an_offer("system.info"))
+        await world.online("attic", offer=an_offer("system.info"))
         fleet = await world.hub.reads.entities(FLEET)
         assert fleet is not None
         view = fleet_of(fleet[1])

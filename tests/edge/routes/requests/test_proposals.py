@@ -32,8 +32,7 @@ async def planned(world: World) -> World:
         lambda: fleet.recipe_runs.values(),
     )
     object.__setattr__(world.hub, "planner", planner)
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("one", offer=an_offer("t.one"))
     world.agent = agent  # type: ignore[attr-defined]
     return world
 

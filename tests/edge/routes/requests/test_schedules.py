@@ -115,8 +115,7 @@ async def test_a_value_that_words_do_not_take_is_refused(tmp_path: Path) -> None
 
 
 async def test_a_firing_that_ends_is_shown_with_its_moment(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     made = await make(world, name="Hourly", notify="always")
     await turn_to(world, made["next"][0])
     await agent.done(await agent.next(Dispatch), "1")
@@ -131,8 +130,7 @@ async def test_a_firing_that_ends_is_shown_with_its_moment(world: World) -> None
 
 
 async def test_many_notices_are_seen_by_one_request(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     made = [await make(world, name=name, notify="always") for name in ("Hourly", "Daily")]
     await turn_to(world, made[0]["next"][0])
     for _ in made:
@@ -221,8 +219,7 @@ async def test_it_is_changed_in_part_paused_resumed_and_removed(world: World) ->
 
 
 async def test_what_has_ended_is_repeated_as_it_was_first_planned(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world)
+    agent = await world.online("one")
     plan = {
         "starloom": 1,
         "name": "List",
@@ -315,8 +312,7 @@ async def test_a_revoked_token_stops_what_was_made_with_it_and_a_viewer_makes_no
 
 
 async def test_a_device_is_named_and_told_by_name(world: World) -> None:
-    agent = await world.join("desk")
-    await agent.connect(world, offer=an_offer("notify", "t.one"))
+    agent = await world.online("desk", offer=an_offer("notify", "t.one"))
     made = await make(world, notify_device="desk")
     assert made["notify_device"] == "desk"
     async with world.client() as http:
@@ -327,8 +323,7 @@ async def test_a_device_is_named_and_told_by_name(world: World) -> None:
 
 
 async def test_the_last_runs_of_a_schedule_stand_beside_each_other(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("one", offer=an_offer("t.one"))
     made = await make(world, name="Hourly")
     other = await make(world, name="Daily", cron="30 0 * * *")
     assert (await read(world, "/schedule-runs/Hourly"))["sentence"] == "It has not run yet."

@@ -24,9 +24,7 @@ C = "/api/v1/constellations"
 
 
 async def ready_agent(world: World, *tools: str) -> Agent:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer(*tools))
-    return agent
+    return await world.online("one", offer=an_offer(*tools))
 
 
 async def get(world: World, path: str, **params: Any) -> Any:
@@ -465,8 +463,7 @@ async def test_why_names_every_device_with_its_reason(world: World) -> None:
     agent = await ready_agent(world)
     assert agent.ws is not None
     await agent.ws.leave()
-    other = await world.join("two")
-    await other.connect(world, offer=an_offer("t.other"))
+    await world.online("two", offer=an_offer("t.other"))
     made = await world.submit(chain("t.one", "t.one"))
     found = await get(world, f"{C}/{made['id']}/why", task_id="t0")
     assert found["reason"] == "device_away"
@@ -480,8 +477,7 @@ async def test_why_names_every_device_with_its_reason(world: World) -> None:
 
 
 async def test_why_says_what_goes_before_a_task(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer(slots=1))
+    await world.online("one", offer=an_offer(slots=1))
     await world.submit({**chain("t.one"), "name": "Scale"})
     made = await world.submit({**chain("t.one", "t.one"), "name": "Check"})
     found = await get(world, f"{C}/{made['id']}/why", task_id="t0")
@@ -493,8 +489,7 @@ async def test_why_says_what_goes_before_a_task(world: World) -> None:
 
 
 async def test_priority_is_set_while_a_plan_runs(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer(slots=1))
+    agent = await world.online("one", offer=an_offer(slots=1))
     await world.submit({**chain("t.one"), "name": "first"})
     await world.submit({**chain("t.one"), "name": "second"})
     last = await world.submit({**chain("t.one"), "name": "last", "policy": {"priority": "low"}})

@@ -26,8 +26,7 @@ async def get(world: World, path: str, **params: Any) -> dict[str, Any]:
 
 async def done(world: World, *tools: str, plan: dict[str, Any] | None = None) -> tuple[str, Agent]:
     """A finished constellation of a chain, and the agent that did it."""
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer(*tools, "t.back"))
+    agent = await world.online("one", offer=an_offer(*tools, "t.back"))
     made = await world.submit(plan or chain(*tools))
     for number in range(len(tools)):
         await agent.done(await agent.next(f.Dispatch), f'{{"n":{number}}}')

@@ -45,8 +45,7 @@ async def read(world: World, **more: object) -> RecipeTrend:
 async def test_the_ended_runs_of_a_recipe_stand_beside_each_other(
     world: World, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("one", offer=an_offer("t.one"))
     assert (await read(world)).sentence == "It has not run yet."
     for _ in range(3):
         made.append((await world.submit(chain("t.one")))["id"])
@@ -93,8 +92,7 @@ async def test_a_recipe_that_is_not_there_has_no_runs(world: World, made: list[s
 
 
 async def ended_runs(world: World, made: list[str], count: int) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("one", offer=an_offer("t.one"))
     for _ in range(count):
         made.append((await world.submit(chain("t.one")))["id"])
         await agent.done(await agent.next(f.Dispatch))

@@ -15,8 +15,7 @@ async def read(world: World, name: str, *, spans: bool = False) -> RunReport:
 
 
 async def test_a_run_is_reported_while_it_goes_on_and_at_its_end(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one", "t.two"))
+    agent = await world.online("one", offer=an_offer("t.one", "t.two"))
     made = await world.submit(chain("t.one", "t.two"))
     first = await agent.next(f.Dispatch)
     await world.clock.advance(2_000)
@@ -55,8 +54,7 @@ async def test_a_report_is_in_the_document_of_the_api(world: World) -> None:
 
 
 async def test_runs_that_were_asked_for_long_ago_are_read_again(world: World) -> None:
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("one", offer=an_offer("t.one"))
     names = []
     for _ in range(6):
         made = await world.submit(chain("t.one"))

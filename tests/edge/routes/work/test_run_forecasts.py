@@ -35,10 +35,8 @@ C = "/api/v1/constellations"
 @pytest.fixture
 async def running(world: World) -> tuple[World, Agent, str]:
     """Two devices whose calls take ten seconds, and a chain of which the first task runs."""
-    agent = await world.join("one")
-    await agent.connect(world, offer=an_offer("t.one"))
-    other = await world.join("two")
-    await other.connect(world, offer=an_offer("t.one"))
+    agent = await world.online("one", offer=an_offer("t.one"))
+    await world.online("two", offer=an_offer("t.one"))
     fleet = world.hub.fleet
     for device in fleet.devices:
         row = Pace(device=device, last_ms=0, tool="t.one")

@@ -1,0 +1,31 @@
+"""Programs that a test runs to their end. What they said and how they ended is the test's to judge."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+def bare_environment(*others: str) -> dict[str, str]:
+    """Return the environment of these tests without settings of a hub, nor those that begin with `others`."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("STARLOOM_", *others))}
+
+
+def ran(argv: Sequence[str | Path], **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, its output and errors taken as text; `more` goes to `subprocess.run`."""
+    return subprocess.run(argv, capture_output=True, text=True, check=False, **more)
+
+
+def ran_command(
+    home: Path, *arguments: str, env: Mapping[str, str] = NOTHING, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run `starloom` with these arguments for the hub of that home."""
+    environment = {**bare_environment(), "STARLOOM_HOME": str(home), **env}
+    return ran([sys.executable, "-m", "starloom.cli", *arguments], env=environment, **more)
