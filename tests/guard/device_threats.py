@@ -656,7 +656,7 @@ DEVICE_THREATS = (
         " under the same names, or more of them, that count as harmless as the first",
         "what it offered at the first start with its entry is kept; what is new or other since asks at each call",
         ("tests/guard/test_exchanged_tools.py::test_t236_",),
-        part="a tool that its owner names in `mcp.toml` counts as declared there, and no listing tells what a server does",
+        part="a tool that its owner names in `mcp.toml` counts as declared; no list tells what a server really does",
     ),
     Threat(
         "T234",
