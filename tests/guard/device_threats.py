@@ -604,11 +604,11 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T231",
-        "a person with few rights marks the notice of a schedule as seen, so that those whom it tells of trouble never"
-        " read it, or removes a schedule that somebody else approved",
+        "a person with few rights marks the notice of a schedule or of a recipe as seen, so that those whom it tells of"
+        " trouble never read it, or removes a schedule that somebody else approved",
         "each person marks a notice alone; an approved schedule is removed or taken over by its owner or by a person"
         " who may approve",
-        ("tests/guard/test_schedule_notices.py::test_t231_",),
+        ("tests/guard/test_schedule_notices.py::test_t231_", "tests/guard/test_notices.py::test_t231_"),
     ),
     Threat(
         "T228",

@@ -1614,7 +1614,7 @@ export interface paths {
         put?: never;
         /**
          * Seen
-         * @description Note that a person has read that the hub went back to an earlier version of a recipe.
+         * @description Note that you have read that the hub went back to an earlier version of a recipe; others still see it.
          */
         post: operations["seen_api_v1_recipes__name__seen_post"];
         delete?: never;
