@@ -57,19 +57,21 @@ export function Choice({ preset, chosen, held, onPreset, onToggle }: ChoiceProps
 function Recipes({ chosen, held, onToggle }: Pick<ChoiceProps, "chosen" | "held" | "onToggle">) {
   const { hub } = useWorkspace();
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
-  const names = (recipes.value?.items ?? []).map(({ name }) => name).filter((name) => mayGive(held, RECIPE + name));
+  const offered = (recipes.value?.items ?? []).filter(({ name }) => mayGive(held, RECIPE + name));
   return (
     <fieldset className="choices">
       <legend className="small dim">Recipes that they may start, and stop again</legend>
       {recipes.problem && <ProblemNote problem={recipes.problem} />}
-      {names.map((name) => (
+      {offered.map(({ name, title }) => (
         <label key={name} className="row">
           <input
             type="checkbox"
             checked={chosen.includes(RECIPE + name)}
             onChange={(event) => onToggle(RECIPE + name, event.target.checked)}
           />
-          <span className="ref">{name}</span>
+          <span>
+            {title} <span className="ref dim">{name}</span>
+          </span>
         </label>
       ))}
     </fieldset>
