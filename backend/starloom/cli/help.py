@@ -6,7 +6,6 @@ Owns how the parser of typer speaks; no command does anything of its own for it.
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -155,8 +154,8 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Context) -> list[str]:  # type: ignore[override]
         """Return the pieces of the usage: what may be left out stands in brackets, once."""
-        arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
-        return [self.options_metavar or "", *map(_in_usage, arguments)]
+        arguments: list[Any] = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
+        return [self.options_metavar or "", *(_in_usage(one) for one in arguments if not one.hidden)]
 
     def format_options(self, ctx: Context, formatter: Any) -> None:  # type: ignore[override]
         """Write arguments, options, and lines to type."""
@@ -189,7 +188,7 @@ class Command(TyperCommand):
 
     def _refuse(self, ctx: Context, refused: Any) -> None:
         reason = " ".join(str(refused.format_message()).split())
-        show_problem(usage(reason, f"See `{shlex.quote(ctx.command_path)} --help`."), as_json=True)
+        show_problem(usage(reason, f"See `{ctx.command_path} --help`."), as_json=True)
         raise typer.Exit(int(Exit.USAGE)) from refused
 
 
