@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starloom.client.rest import Client
 
 Found = list[tuple[str, str]]
-"""The words that may be typed, each with its own words; a shell shows these where it can."""
+"""Texts that may be typed, each with its words; a shell shows these where it can."""
 
 
 def devices(context: typer.Context) -> Found:

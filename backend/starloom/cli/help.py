@@ -6,7 +6,6 @@ Owns how the parser of typer speaks; no command does anything of its own for it.
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -155,8 +154,8 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Context) -> list[str]:  # type: ignore[override]
         """Return the pieces of the usage: what may be left out stands in brackets, once."""
-        arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
-        return [self.options_metavar or "", *map(_in_usage, arguments)]
+        arguments: list[Any] = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
+        return [self.options_metavar or "", *(_in_usage(one) for one in arguments if not one.hidden)]
 
     def format_options(self, ctx: Context, formatter: Any) -> None:  # type: ignore[override]
         """Write arguments, options, and lines to type."""
@@ -189,7 +188,7 @@ class Command(TyperCommand):
 
     def _refuse(self, ctx: Context, refused: Any) -> None:
         reason = " ".join(str(refused.format_message()).split())
-        show_problem(usage(reason, f"See `{shlex.quote(ctx.command_path)} --help`."), as_json=True)
+        show_problem(usage(reason, f"See `{ctx.command_path} --help`."), as_json=True)
         raise typer.Exit(int(Exit.USAGE)) from refused
 
 
@@ -211,7 +210,7 @@ class Commands(TyperGroup):
         return re.split(r"[:;]|\.(?:\s|$)", (command.short_help or command.help or "").replace("\n", " "))[0]
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse the words; the refusal of an option before its command names the place."""
+        """Parse the words; an option of the commands that stands before them is refused."""
         if args and args[0].partition("=")[0] in _EARLY and not ctx.resilient_parsing:
             ctx.fail(f"{args[0].partition('=')[0]} stands after the command, as in `{ctx.command_path} ls {args[0]}`.")
         return super().parse_args(ctx, args)

@@ -41,10 +41,10 @@ def test_devices_that_are_gone_are_counted_and_not_listed(stub: StubHub) -> None
 
 
 def test_a_device_whose_agent_was_stopped_is_no_busy_one(stub: StubHub) -> None:
-    tool = {"name": "fs.list"}
+    facts = {"agent": "0.1.0"}
     rows = [
-        row("still", link="offline", slots=0, tools=[tool]),
-        row("lost", link="offline", slots=4, tools=[tool]),
+        row("still", link="offline", slots=0, facts=facts),
+        row("lost", link="offline", slots=4, facts=facts),
         row("new", link="offline", slots=0),
     ]
     stub.answers["GET", "/devices"] = (200, {"items": rows, "next": None})

@@ -89,7 +89,7 @@ def _link(item: DeviceRow | DeviceDetail) -> str:
         return "left" if item["left"] else "revoked"
     if item["link"] == DeviceLink.OFFLINE and item.get("refused"):
         return "refused"
-    if item["link"] == DeviceLink.OFFLINE and item["tools"] and not item["slots"]:
+    if item["link"] == DeviceLink.OFFLINE and item["facts"] and not item["slots"]:
         return "stopped"  # its agent took its slots back before it ended
     asleep = item["link"] == DeviceLink.SUSPENDED or (item["os"] == TAB_OS and item["link"] != DeviceLink.ONLINE)
     return "asleep" if asleep else str(item["link"])
