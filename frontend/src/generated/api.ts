@@ -378,6 +378,7 @@ export interface DeviceDetail {
   former_names: string[];
   grants: string[];
   health: HealthRow;
+  hub_computer: "" | "former" | "own";
   id: string;
   joined_at: string | null;
   labels: string[];
@@ -418,6 +419,7 @@ export interface DeviceRow {
   former_names: string[];
   grants: string[];
   health: HealthRow;
+  hub_computer: "" | "former" | "own";
   id: string;
   joined_at: string | null;
   labels: string[];
@@ -1342,6 +1344,7 @@ export interface RequestPreview {
   estimate_said?: string;
   faults?: PreviewFault[];
   held?: string[];
+  may_not?: string;
   missing_grants?: GrantLine[];
   name?: string;
   params?: unknown;
@@ -1590,6 +1593,8 @@ export interface SessionRow {
   approves: boolean;
   csrf?: string;
   expires_at: string | null;
+  /** The device that is the hub's own computer. */
+  hub_device: string | null;
   lab: boolean;
   means: string;
   now: string | null;
@@ -1865,12 +1870,15 @@ export interface WhatIf {
 /** The explanations of a constellation; `more` counts the tasks of which no item tells. */
 export interface WhyAll {
   attention: AttentionRow[];
+  /** The tasks that brought files to failed ones: retry-from of these reads them again. */
+  brought_by?: string[];
   items: WhyRow[];
   more: number;
   /** All its open questions, the oldest first. */
   questions: AskedRow[];
   sentence?: string;
   state: ConstellationState;
+  waits?: string;
 }
 
 /** The explanation of a task, or of the whole constellation where `task` is null, which has no field of a task. */
