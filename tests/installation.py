@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import psutil
+import pytest
 
 from starloom.client.discovery import HubAddress, read_local
 from starloom.client.problems import Problem
@@ -176,6 +179,23 @@ class Installation:
             yield
         finally:
             self.supervisor.send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def home_for(request: pytest.FixtureRequest, prefix: str = "sl-chaos-") -> Iterator[Path]:
+    """Make a folder for an installation that ends within the body; where a test failed meanwhile, it stays for a look.
+
+    Raises:
+        AssertionError: a process with this home outlived the body.
+    """
+    # Not pytest's own folder: the path of a Unix socket must be short.
+    home = Path(tempfile.mkdtemp(prefix=prefix))
+    failed_before = request.session.testsfailed
+    yield home
+    left = list(left_over(home))
+    assert not left, f"these outlived the service: {left}"
+    if request.session.testsfailed == failed_before:
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def type_at_agent(home: Path, *words: str) -> str:

@@ -29,6 +29,7 @@ SKIPS = {
     "builds-the-environment": "the tests run in the environment that it builds",
     "runs-this-test": "`make test` runs this file",
     "runs-for-a-while": "tests/chaos/test_scenarios.py runs every scenario by the same command",
+    "changes-the-shell": "tests/cli/test_terminal.py installs it for a shell of its own",
     "needs-somebody-who-answers": "a model answers there by hand; tests/planner/blind plays the recorded answers",
     "needs-a-second-person": "tests/edge/routes/people/test_sessions.py invites one and gives them another role",
     "needs-a-plan-and-runs-before-it": "tests/planner/test_forecast.py and tests/cli ask what if",

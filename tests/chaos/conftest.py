@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,22 +13,16 @@ import pytest
 from tests.chaos.history import collect
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.stack import Stack, running
+from tests.installation import home_for
 from tests.waiting import SLOWER, until
 
 
 @pytest.fixture(scope="module")
 def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     """A service with the agents `north` and `south`, and `east` behind the fault proxy; a module's `SETTINGS` hold."""
-    # Not pytest's own folder: the path of a Unix socket must be short.
-    home = Path(tempfile.mkdtemp(prefix="sl-chaos-"))
-    failed_before = request.session.testsfailed
     settings = getattr(request.module, "SETTINGS", {})
-    with running(Stack(home, settings), ("north", "south"), ("east",)) as made:
+    with home_for(request) as home, running(Stack(home, settings), ("north", "south"), ("east",)) as made:
         yield made
-    left = made.left_over()
-    assert not left, f"these outlived the service: {left}"
-    if request.session.testsfailed == failed_before:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 from redis import Redis
@@ -327,6 +327,9 @@ class Stack(Installation):
         return self.client.post(where, body)
 
 
+AStack = TypeVar("AStack", bound=Stack)
+
+
 @contextmanager
 def frozen(process: psutil.Process) -> Iterator[None]:
     process.send_signal(signal.SIGSTOP)
@@ -338,10 +341,12 @@ def frozen(process: psutil.Process) -> Iterator[None]:
 
 
 @contextmanager
-def running(stack: Stack, agents: tuple[str, ...], behind_proxy: tuple[str, ...] = ()) -> Iterator[Stack]:
+def running(
+    stack: AStack, agents: tuple[str, ...], behind_proxy: tuple[str, ...] = (), *, own_agent: bool = False
+) -> Iterator[AStack]:
     """Start a stack and end it, whatever happened in between."""
     try:
-        stack.start(agents, behind_proxy)
+        stack.start(agents, behind_proxy, own_agent=own_agent)
         yield stack
     finally:
         stack.end()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +13,7 @@ from tests.chaos.skewed import DAY_S, SkewedPair
 from tests.chaos.stack import LEASE_S, Accepted, Stack
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
+from tests.installation import home_for
 from tests.tiers import first_in_test
 from tests.waiting import SLOWER, until
 
@@ -29,18 +27,13 @@ DEADLINE_S = round(6 * SLOWER)
 @pytest.fixture(scope="module")
 def stack(request: pytest.FixtureRequest) -> Iterator[SkewedPair]:
     """The hubs are a day ahead and `north` a day behind; `south` is right."""
-    home = Path(tempfile.mkdtemp(prefix="sl-date-"))
-    failed_before = request.session.testsfailed
-    made = SkewedPair(home, {"hubs": DAY_S, "north": -DAY_S, "south": 0.0})
-    try:
-        made.start_pair({"north": "a", "south": "b"})
-        yield made
-    finally:
-        made.end()
-    left = made.left_over()
-    assert not left, f"these outlived the service: {left}"
-    if request.session.testsfailed == failed_before:
-        shutil.rmtree(home, ignore_errors=True)
+    with home_for(request, "sl-date-") as home:
+        made = SkewedPair(home, {"hubs": DAY_S, "north": -DAY_S, "south": 0.0})
+        try:
+            made.start_pair({"north": "a", "south": "b"})
+            yield made
+        finally:
+            made.end()
 
 
 @pytest.fixture(autouse=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -20,6 +18,7 @@ from tests.chaos.small_disk import copied, full, on_small_disk, seen
 from tests.chaos.stack import Stack, running
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
+from tests.installation import home_for
 from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
@@ -63,15 +62,8 @@ class OnSmallDisks(Stack):
 
 @pytest.fixture(scope="module")
 def stack(request: pytest.FixtureRequest) -> Iterator[OnSmallDisks]:
-    home = Path(tempfile.mkdtemp(prefix="sl-chaos-"))
-    failed_before = request.session.testsfailed
-    made = OnSmallDisks(home)
-    with running(made, ("north", "west"), ("east",)):
+    with home_for(request) as home, running(OnSmallDisks(home), ("north", "west"), ("east",)) as made:
         yield made
-    left = made.left_over()
-    assert not left, f"these outlived the service: {left}"
-    if request.session.testsfailed == failed_before:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def found_by_check(database: Path) -> list[str]:

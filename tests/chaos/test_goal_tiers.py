@@ -4,12 +4,9 @@ finishes; a worker that is killed between the escalation and the next turn loses
 from __future__ import annotations
 
 import itertools
-import shutil
-import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -22,6 +19,7 @@ from tests.chaos.model_server import DEVICE, NOTE, REACHED, STEP
 from tests.chaos.stack import Accepted, Stack, running
 from tests.chaos.test_models import SETTINGS, WITHIN_S
 from tests.chaos.test_terminal import starloom
+from tests.installation import home_for
 from tests.models.server import FakeModel, Json, Say
 from tests.models.threaded import a_model
 from tests.waiting import PATIENCE_S, until
@@ -68,9 +66,8 @@ def servers() -> Iterator[Servers]:
 
 
 @pytest.fixture(scope="module")
-def stack(servers: Servers) -> Iterator[Stack]:
+def stack(request: pytest.FixtureRequest, servers: Servers) -> Iterator[Stack]:
     """A service whose goals have two tiers, with the agent `north`."""
-    home = Path(tempfile.mkdtemp(prefix="sl-tiers-"))
     settings = {
         **SETTINGS,
         "STARLOOM_LLM_URL": servers.large.url,
@@ -78,13 +75,11 @@ def stack(servers: Servers) -> Iterator[Stack]:
         "STARLOOM_LLM_SMALL_URL": servers.small.url,
         "STARLOOM_LLM_SMALL_MODEL": "tiny",
     }
-    with running(Stack(home, settings), (DEVICE,)) as made:
+    with home_for(request) as home, running(Stack(home, settings), (DEVICE,)) as made:
         folder = home / "folders" / DEVICE
         folder.mkdir(parents=True, exist_ok=True)
         (folder / NOTE).write_text("the note\n")
         yield made
-    assert not made.left_over()
-    shutil.rmtree(home, ignore_errors=True)
 
 
 def pursue(stack: Stack, kind: str) -> tuple[str, Accepted]:

@@ -6,11 +6,9 @@ there when it is back, and all of it finishes.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -22,6 +20,7 @@ from tests.chaos.postgres import Postgres
 from tests.chaos.stack import Stack, running
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes
+from tests.installation import home_for
 from tests.tiers import first_in_test
 from tests.waiting import SLOWER, until
 
@@ -47,20 +46,11 @@ class OnPostgres(Stack):
 
 @pytest.fixture(scope="module")
 def stack(request: pytest.FixtureRequest) -> Iterator[OnPostgres]:
-    home = Path(tempfile.mkdtemp(prefix="sl-chaos-"))
-    failed_before = request.session.testsfailed
     postgres = Postgres()
-    try:
+    with home_for(request) as home, closing(postgres):
         postgres.start()
-        made = OnPostgres(home, postgres)
-        with running(made, ("north", "south"), ("east",)):
+        with running(OnPostgres(home, postgres), ("north", "south"), ("east",)) as made:
             yield made
-    finally:
-        postgres.close()
-    left = made.left_over()
-    assert not left, f"these outlived the service: {left}"
-    if request.session.testsfailed == failed_before:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def ask(stack: Stack, name: str, within_s: float) -> httpx.Response:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import signal
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,8 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.chaos.stack import Stack
+from tests.chaos.stack import Stack, running
 from tests.chaos.work import plan
+from tests.installation import home_for
 from tests.waiting import SLOWER, until
 
 pytestmark = pytest.mark.chaos
@@ -23,14 +23,9 @@ PARTS = ("redis", "keys", "blobs")
 
 
 @pytest.fixture
-def stack() -> Iterator[Stack]:
-    with tempfile.TemporaryDirectory(prefix="sl-chaos-") as folder:
-        made = Stack(Path(folder))
-        made.start(("north",))
-        try:
-            yield made
-        finally:
-            made.end()
+def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
+    with home_for(request) as home, running(Stack(home), ("north",)) as made:
+        yield made
 
 
 def back_up(stack: Stack, to: Path) -> None:

@@ -7,29 +7,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import psutil
 import pytest
 
 from starloom.host.ports import free_port
 from tests.chaos.conftest import Settled
-from tests.chaos.stack import Stack
+from tests.chaos.stack import Stack, running
 from tests.chaos.work import plan
+from tests.installation import home_for
 from tests.waiting import SLOWER, until
 
 pytestmark = pytest.mark.chaos
 
 
 @pytest.fixture
-def stack() -> Iterator[Stack]:
-    with tempfile.TemporaryDirectory(prefix="sl-chaos-") as folder:
-        made = Stack(Path(folder))
-        made.start((), own_agent=True)
-        try:
-            yield made
-        finally:
-            made.end()
+def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
+    with home_for(request) as home, running(Stack(home), (), own_agent=True) as made:
+        yield made
 
 
 def tree(stack: Stack) -> list[psutil.Process]:

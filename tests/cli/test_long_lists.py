@@ -51,7 +51,7 @@ def test_failed_and_stuck_items_of_a_family_come_first() -> None:
 
 def test_tasks_with_numbers_stand_in_the_order_of_the_numbers() -> None:
     log, view = Log(), View(CONSTELLATION)
-    log.add("x", **{f"task__{name}": DONE for name in ("t10", "t9", "read_2", "read_12", "t1")})
+    log.add("x", task__t10=DONE, task__t9=DONE, task__read_2=DONE, task__read_12=DONE, task__t1=DONE)
     view.apply(log.rows)
     assert lines(task_table(view, {})) == ["read_2", "read_12", "t1", "t9", "t10"]
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
+from starloom.client.terminal.typed import typed
 from starloom_agent.cli import parser
+from starloom_protocol.vocabulary import CODES, Code
+from tests.cli.test_commands import SOME_ID, StubHub, starloom
 
 
 @pytest.mark.parametrize(
@@ -40,3 +45,13 @@ def test_a_misspelt_command_of_the_agent_names_it_too(
         parser().parse_args([typed])
     assert ended.value.code == 2
     assert f"Did you mean '{meant}'?" in capsys.readouterr().err
+
+
+def test_an_unknown_task_names_the_constellation_that_lists_its_tasks(hub: StubHub) -> None:
+    unknown = {"code": "unknown_task", "title": "No task has this id", "hint": CODES[Code.UNKNOWN_TASK].hint}
+    for words in (("why", "felht", SOME_ID), ("retry", "felht", SOME_ID)):
+        for path in (f"/constellations/{SOME_ID}/why", f"/constellations/{SOME_ID}/tasks/felht/retry"):
+            hub.answers["GET", path] = hub.answers["POST", path] = (422, unknown)
+        code, said = starloom(hub, *words)
+        assert (code, typed(f"starloom show {SOME_ID}") in said) == (2, True), said
+        assert f"starloom show {SOME_ID}" in json.loads(starloom(hub, *words, "--json")[1])["problem"]["hint"]

@@ -69,3 +69,17 @@ def test_completion_is_installed_for_the_shell_that_asks(tmp_path: Path) -> None
     words = {"_STARLOOM_COMPLETE": "complete_bash", "COMP_WORDS": "starloom dev", "COMP_CWORD": "1"}
     asked = in_a_shell("starloom", tmp_path, **words)
     assert asked.stdout.split() == ["devices", "device"]
+
+
+def test_names_of_the_hub_that_a_shell_may_type_are_completed(hub: StubHub, tmp_path: Path) -> None:
+    rows = [{"id": f"d-{name}", "name": name, "os": "linux"} for name in ("keller", "kegel", "nas", "ke$(reboot)")]
+    hub.answers["GET", "/devices"] = (200, {"items": rows})
+    hub.answers["GET", "/recipes"] = (200, {"items": [{"name": "kept", "title": "Kept files"}]})
+
+    def completed(line: str, place: int, url: str = hub.url) -> list[str]:
+        words = {"_STARLOOM_COMPLETE": "complete_bash", "COMP_WORDS": f"starloom {line}", "COMP_CWORD": str(place)}
+        return in_a_shell("starloom", tmp_path, STARLOOM_URL=url, STARLOOM_TOKEN="t", **words).stdout.split()
+
+    assert completed("device show ke", 3) == ["keller", "kegel"]
+    assert completed("recipe run ke", 3) == ["kept"]
+    assert completed("device show ke", 3, "http://127.0.0.1:1") == []

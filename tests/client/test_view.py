@@ -10,7 +10,8 @@ from tests.cli.events import CONSTELLATION, Log
 
 def test_the_entities_of_a_kind_are_read_once_until_one_of_them_changes() -> None:
     log, view = Log(), View(CONSTELLATION)
-    log.add("x", **{f"task__{name}": TaskRecord(since_ms=0, state=TaskState.READY) for name in ("a", "b")})
+    ready = TaskRecord(since_ms=0, state=TaskState.READY)
+    log.add("x", task__a=ready, task__b=ready)
     view.apply(log.rows)
     tasks, specs = view.tasks, view.specs
     assert view.tasks is tasks

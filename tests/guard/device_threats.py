@@ -604,11 +604,11 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T231",
-        "a person with few rights marks the notice of a schedule as seen, so that those whom it tells of trouble never"
-        " read it, or removes a schedule that somebody else approved",
+        "a person with few rights marks the notice of a schedule or of a recipe as seen, so that those whom it tells of"
+        " trouble never read it, or removes a schedule that somebody else approved",
         "each person marks a notice alone; an approved schedule is removed or taken over by its owner or by a person"
         " who may approve",
-        ("tests/guard/test_schedule_notices.py::test_t231_",),
+        ("tests/guard/test_schedule_notices.py::test_t231_", "tests/guard/test_notices.py::test_t231_"),
     ),
     Threat(
         "T228",
@@ -656,7 +656,7 @@ DEVICE_THREATS = (
         " under the same names, or more of them, that count as harmless as the first",
         "what it offered at the first start with its entry is kept; what is new or other since asks at each call",
         ("tests/guard/test_exchanged_tools.py::test_t236_",),
-        part="a tool that its owner names in `mcp.toml` counts as declared there, and no listing tells what a server does",
+        part="a tool that its owner names in `mcp.toml` counts as declared; no list tells what a server really does",
     ),
     Threat(
         "T234",

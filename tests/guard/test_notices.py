@@ -13,8 +13,10 @@ from msgspec.structs import replace
 from starloom.core.state.apply import put
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.records.schedules import Notice
+from starloom_protocol.vocabulary import Role
 from tests.edge.world import World, settle
 from tests.guard.test_rights import ACTING, V1, plan
+from tests.guard.test_schedule_notices import other_person
 
 MACHINES = ("a program", "an assistant by its token", "an assistant by its header")
 
@@ -53,7 +55,7 @@ def _notices(world: World) -> list[Any]:
     fleet = world.engine.shard.fleet
     (schedule,), (device,) = fleet.schedules.values(), fleet.devices.values()
     unread = schedule.notice is not None and not schedule.notice.seen
-    return [unread, device.remembers != "", fleet.recipe_runs["noting"].told != 0]
+    return [unread, device.remembers != "", not fleet.recipe_runs["noting"].seen]
 
 
 @pytest.mark.parametrize("kind", MACHINES)
@@ -74,3 +76,14 @@ async def test_t128_a_person_marks_each_as_seen(world: World) -> None:
         for path, body in paths.items():
             assert (await http.post(path, json=body)).status_code == 200
     assert _notices(world) == [False, False, False]
+
+
+async def test_t231_each_person_reads_the_notice_of_a_recipe_alone(world: World) -> None:
+    await _noticed(world)
+    path = f"{V1}/recipes/noting/seen"
+    async with world.client() as owner, world.client(await other_person(owner, Role.VIEWER, "read")) as viewer:
+        assert (await viewer.post(path, json={})).status_code == 200
+        runs = world.engine.shard.fleet.recipe_runs["noting"]
+        assert (runs.told, runs.seen) == (2, ["person:eva"])
+        assert (await viewer.post(path, json={})).json()["code"] == "not_found"
+        assert (await owner.post(path, json={})).status_code == 200, "one press takes it from nobody else"

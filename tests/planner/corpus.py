@@ -117,7 +117,7 @@ def _fleet(described: list[dict[str, Any]]) -> FleetSnapshot:
 
 
 def _load(path: Path) -> Any:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
 
 
 def _request(place: str, line: Mapping[str, Any]) -> Request:

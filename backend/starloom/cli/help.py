@@ -211,7 +211,7 @@ class Commands(TyperGroup):
         return re.split(r"[:;]|\.(?:\s|$)", (command.short_help or command.help or "").replace("\n", " "))[0]
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse the words; an option of the commands that stands before them is told its place."""
+        """Parse the words; the refusal of an option before its command names the place."""
         if args and args[0].partition("=")[0] in _EARLY and not ctx.resilient_parsing:
             ctx.fail(f"{args[0].partition('=')[0]} stands after the command, as in `{ctx.command_path} ls {args[0]}`.")
         return super().parse_args(ctx, args)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, get_type_hints
 
 import typer
 
+from starloom.cli import completion
 from starloom.cli.text.candidates import candidate_lines
 from starloom.client.discovery import find
 from starloom.client.exits import Exit
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 IdArgument = Annotated[
-    str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest that no schedule began.")
+    str | None,
+    typer.Argument(
+        metavar="[ID]",
+        help="A constellation; without it the newest that no schedule began.",
+        autocompletion=completion.constellations,
+    ),
 ]
 HubOption = Annotated[str | None, typer.Option("--hub", help="URL, data folder or name of the hub.")]
 
@@ -46,6 +52,8 @@ class Invocation:
 
     as_json: bool = False
     hub: str | None = None
+    chosen: str = ""
+    """The constellation that the command is about, once it is known."""
     _client: Client | None = field(default=None, repr=False)
 
     @property
@@ -73,8 +81,10 @@ class Invocation:
             Problem: there is none.
         """
         if given:
+            self.chosen = given
             return given
         meant, first = self.meant()
+        self.chosen = meant["id"]
         if not first and not self.as_json:
             say(f"{meant['name'] or meant['id']} ({meant['id']}), the newest that no schedule began:", sys.stderr)
         return meant["id"]
@@ -152,6 +162,10 @@ def _carry_out(command: Callable[..., None], run: Invocation, given: dict[str, A
         except OSError as error:
             raise _of_file(error) from error
     except Problem as problem:
+        if problem.code == Code.UNKNOWN_TASK and run.chosen:
+            # The hub's hint is for all its clients; without an ID the command would show another constellation.
+            problem.hint = problem.hint.replace("`starloom show`", f"`starloom show {run.chosen}`")
+            problem.document["hint"] = problem.hint
         show_problem(problem, as_json=run.as_json)
         raise typer.Exit(int(problem.exit_code)) from problem
     except KeyboardInterrupt as stop:

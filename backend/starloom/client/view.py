@@ -22,6 +22,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.stream.feed import Event, fold
 from starloom_protocol.text.presentation import Presentation, presentation
+from starloom_protocol.text.wording import utc_words
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     Attention,
@@ -125,16 +126,14 @@ class View:
         return self.record(f"attempt/{task}/{record.attempt}", Attempt) if record and record.attempt else None
 
     def shown(self, task: str) -> Presentation:
-        """Return the word, shape and tone of a task."""
-        from starloom.client.terminal.style import clock  # what only reads a view loads no terminal
-
+        """Return the word, shape and tone of a task; a moment in the word is the hub's."""
         record = self.record(f"task/{task}", TaskRecord)
         if record is None:
             return presentation(TaskState.WAITING)
         reason = record.reason
         if reason is None and record.state is TaskState.READY:
             reason = self._joined.get(task)
-        until = clock(record.not_before_ms)
+        until = utc_words(record.not_before_ms)
         return presentation(record.state, reason, attempt=record.attempt, checked=record.checked, until=until)
 
     def join(self, reasons: Mapping[str, Reason]) -> None:

@@ -2,8 +2,8 @@
 
 The file belongs to the owner alone, like the policy; the hub never sees its commands or variables. The statements of a
 server count for names, titles and schemas only: effects and repeatability are those that the owner wrote, else the
-most careful ones (it may take control, it asks each time, it is never repeated). What a server offered at the first
-start with its entry is kept beside the file: a tool that is new or other since then is one of the most careful ones.
+most careful ones (it may take control, it asks each time, it is never repeated). The list of the first start
+with an entry is kept beside the file: a tool that is new or other since then is one of the most careful ones.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class _Known(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The tools that a server offered when the agent first started with its `entry`; both are told by hashes."""
+    """The tools that a server offered when the agent first started with its `entry`, both as hashes."""
 
     entry: str
     tools: dict[str, str]

@@ -1350,6 +1350,7 @@ export interface VersionRuns {
 export interface RecipeRuns {
   in_a_row?: number;
   name: string;
+  seen?: string[];
   source?: string;
   told?: number;
   trial?: boolean;

@@ -643,11 +643,12 @@ class RecipeRuns(Record, frozen=True, kw_only=True):
 
     `trial`: it was kept from a proposal, and words alone do not start it yet; `in_a_row` are its clean runs since the
     last failed one. `source` is the constellation of that proposal. `told` is the version by which the hub went back,
-    until a person has read of it.
+    0 where it did not since the last save, and `seen` are the people who have read of it, as authors.
     """
 
     in_a_row: int = 0
     name: str
+    seen: list[str] = []
     source: str = ""
     told: int = 0
     trial: bool = False

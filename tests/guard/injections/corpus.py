@@ -81,5 +81,7 @@ class Injection:
 @cache
 def corpus() -> tuple[Injection, ...]:
     """Return every text, in the order of files and lines."""
-    found = [item for path in sorted(HERE.glob("*.yaml")) for item in yaml.safe_load(path.read_text(encoding="utf-8"))]
+    found = [
+        item for path in sorted(HERE.glob("*.yaml")) for item in yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
+    ]
     return tuple(Injection(**item) for item in found)

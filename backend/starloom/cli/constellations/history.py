@@ -237,7 +237,7 @@ def blame(
         run.emit(found)
         return
     if not found["items"]:
-        raise usage(f"{chosen} has no task {task}", "See `starloom show` for the ids of its tasks.")
+        raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the ids of its tasks.")
     for item in found["items"]:
         print(f"{item['id']}")
         for word, line in [("added", item["added"]), *(("changed", line) for line in item["changed"])]:

@@ -102,7 +102,7 @@ def logs(
     begun = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
     if task is not None:
         if task not in {item["id"] for item in snapshot["tasks"]}:
-            raise usage(f"{chosen} has no task {task}", "See `starloom show` for the ids of its tasks.")
+            raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the ids of its tasks.")
         if task not in begun:
             raise usage(f"{task} has not begun, so it wrote nothing", f"See why: starloom why {task} {chosen}")
     found: list[_Log] = []
@@ -218,7 +218,10 @@ def _lines_of_task(
     """Return why tasks do not move, their candidates and the way out; each fault of a tunnel (`behind`) once."""
     item = group.first
     lines = [named_in_text(group.sentence, names)]
-    lines += [f"  {candidate['name']}: {candidate['reason']}" for candidate in item["candidates"]]
+    alike: dict[str, list[str]] = {}
+    for candidate in item["candidates"]:
+        alike.setdefault(candidate["reason"], []).append(candidate["name"])
+    lines += [f"  {', '.join(devices)}: {reason}" for reason, devices in alike.items()]
     for name in [name for name in behind if name in item["sentence"] or _is_among(name, item)]:
         told, way = behind.pop(name)
         lines += [f"{name}: {told}", f"The way out for {name}: {way}"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starloom.cli import completion
 from starloom.cli.constellations.stopping import at_work
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.schedule_text import names_device
@@ -34,10 +35,12 @@ from starloom_protocol.vocabulary import CODES, Code, DeviceFact, DeviceLink
 from starloom_protocol.wire.frames import DISK_FULL
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.fleet import DeviceRow, DeviceState
+    from starloom_protocol.api.fleet import DeviceDetail, DeviceRow, DeviceState
 
 OWN_CHIP = " (this hub's own machine)"
-DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
+DeviceArgument = Annotated[
+    str, typer.Argument(metavar="DEVICE", help="A device's name or id.", autocompletion=completion.devices)
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -78,7 +81,7 @@ def devices(
         say(f"{count} (left or revoked). {'It is' if gone == 1 else 'They are'} listed by: starloom devices --all")
 
 
-def _link(item: DeviceState) -> str:
+def _link(item: DeviceRow | DeviceDetail) -> str:
     """Return the connection of a device in a word, or how it is gone."""
     if item["forgotten"]:
         return "forgotten"
@@ -127,7 +130,7 @@ def _print_devices(items: list[DeviceRow]) -> None:
             say(f"  type there: {line}")
 
 
-def _refused_lines(item: DeviceState) -> list[str]:
+def _refused_lines(item: DeviceRow | DeviceDetail) -> list[str]:
     """Return why the hub refuses the agent of a device, and what to do there; none where it does not."""
     if _link(item) != "refused":
         return []

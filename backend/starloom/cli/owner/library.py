@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starloom.cli import completion
 from starloom.cli.constellations.asking import AnywayOption, ParamOption, PreviewOption, WaitOption, read_plan, submit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.owner import proposals
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
     from starloom_protocol.api.previews import PlanPreview, RequestPreview
     from starloom_protocol.plan import Recipe
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As `starloom recipes` lists it.")]
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="As `starloom recipes` lists it.", autocompletion=completion.recipes)
+]
 
 
 def register(app: typer.Typer) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from tzlocal import get_localzone_name
 
+from starloom.cli import completion
 from starloom.cli.constellations.asking import ParamOption, what_runs
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.text.schedule_text import gone_devices, gone_lines
@@ -39,7 +40,12 @@ if TYPE_CHECKING:
     from starloom_protocol.api.previews import PlanPreview
     from starloom_protocol.api.schedules import RemovedSchedule
 
-ScheduleArgument = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Its name or id, as `schedule ls` has it.")]
+ScheduleArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCHEDULE", help="Its name or id, as `schedule ls` has it.", autocompletion=completion.schedules
+    ),
+]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 WordsArgument = Annotated[list[str] | None, typer.Argument(metavar="[WORDS]...", help="The request in words.")]
 ClockOption = Annotated[

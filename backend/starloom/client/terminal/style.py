@@ -76,7 +76,7 @@ def console() -> Console:
 
 def shown_text(shown: Presentation) -> Text:
     """Return shape and word in the tone's colour."""
-    return Text(f"{GLYPHS[shown.glyph]:<2} {shown.word}", style=COLOURS[shown.tone])
+    return Text(f"{GLYPHS[shown.glyph]:<2} {own_times(shown.word)}", style=COLOURS[shown.tone])
 
 
 def state_text(state: str, *, alarm: bool = False) -> Text:

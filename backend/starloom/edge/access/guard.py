@@ -234,7 +234,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/recipes"): _run(_RECIPE_BYTES),
     ("POST", V1 + "/recipes/check"): Row(Door.CALLER, _ALL, Scope.READ, _RECIPE_BYTES),
     ("DELETE", V1 + "/recipes/{name}"): _run(),
-    ("POST", V1 + "/recipes/{name}/seen"): Row(Door.CALLER, _OPERATOR, Scope.RUN, SMALL, _PEOPLE),
+    ("POST", V1 + "/recipes/{name}/seen"): Row(Door.CALLER, _ALL, Scope.READ, SMALL, _PEOPLE),
     # A proposal is for its owner alone: the route lists the caller's own, and the core refuses any other.
     ("GET", V1 + "/recipe-proposals"): _read(),
     ("DELETE", V1 + "/recipe-proposals/{proposal}"): _run(),

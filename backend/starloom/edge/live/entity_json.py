@@ -51,7 +51,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.fleet import Health, Stopping
 from starloom_protocol.stream.authors import told_name
-from starloom_protocol.text.presentation import Tone, presentation
+from starloom_protocol.text.presentation import Presentation, Tone, presentation
 from starloom_protocol.text.wording import moment, utc_words
 from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
@@ -180,6 +180,12 @@ def _waiting(task: TaskRow) -> WaitingRow:
     return {"task": task["id"], "state": task["state"], "reason": task["reason"], "word": task["word"]}
 
 
+def shown_task(record: TaskRecord) -> Presentation:
+    """Return the word, shape and tone of a task, with the moment that it waits for."""
+    until = utc_words(record.not_before_ms)
+    return presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked, until=until)
+
+
 def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -> TaskRow:
     """Return a task with its spec, where it stands, and how that is shown."""
     spec: TaskSpec = found.table("spec")[name]
@@ -213,8 +219,7 @@ def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -
         last: Attempt | None = found.table("attempt").get(f"{name}/{record.attempt}")
         if last is not None and last.origin is not None and last.round == record.round:
             shape["reused_from"] = last.origin
-        until = utc_words(record.not_before_ms)
-        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked, until=until)
+        shown = shown_task(record)
         shape |= {
             "state": record.state,
             "reason": record.reason,

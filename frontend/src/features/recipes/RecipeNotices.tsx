@@ -1,6 +1,6 @@
-/** On Home and in the inbox: recipes that the hub took back a version, until a person has read why. Live. */
+/** On Home and in the inbox: recipes that the hub took back a version, until this person has read why. Live. */
 import { Link } from "wouter";
-import { useFleet, useNow } from "../../app/workspace/context.ts";
+import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
 import type { RecipeRuns, RecipeVersion } from "../../model/types.ts";
 import { age } from "../../model/words/words.ts";
 import { WentBack } from "./Trust.tsx";
@@ -8,9 +8,11 @@ import { WentBack } from "./Trust.tsx";
 export function RecipeNotices() {
   const fleet = useFleet();
   const now = useNow(10_000);
+  const { principal } = useWorkspace().session ?? {};
+  const reader = principal ? `${principal.kind}:${principal.name}` : "";
   const versions = fleet.kind<RecipeVersion>("recipe");
   const told = [...fleet.kind<RecipeRuns>("recipe_runs").values()].flatMap((runs) => {
-    const version = runs.told ? versions.get(`${runs.name}/${runs.told}`) : undefined;
+    const version = runs.told && !runs.seen?.includes(reader) ? versions.get(`${runs.name}/${runs.told}`) : undefined;
     return version ? [version] : [];
   });
   if (told.length === 0) return null;

@@ -91,7 +91,7 @@ export function WentBack(props: {
         Undo that
       </Button>
       {back.unread && (
-        <Button asks="run" onClick={() => void seen()}>
+        <Button asks="anyone" onClick={() => void seen()}>
           Leave it so
         </Button>
       )}

@@ -233,7 +233,8 @@ def test_a_version_that_fails_goes_back_to_the_one_that_worked() -> None:
     assert runs.runs_of(driver.held, 2).failed_id == "r3"
     assert driver.held.told == 3
     assert not driver.do(i.RecipeSeen(id="seen", by="person:ann", name="look")).faults
-    assert driver.held.told == 0
+    assert (driver.held.told, driver.held.seen) == (3, ["person:ann"]), "others are shown it as before"
+    assert not driver.do(i.RecipeSeen(id="seen1", by="person:bea#t1", name="look")).faults
     again = driver.do(i.RecipeSeen(id="seen2", by="person:ann", name="look"))
     assert [fault.code for fault in again.faults] == [Code.NOT_FOUND]
     driver.folded_equals_state()

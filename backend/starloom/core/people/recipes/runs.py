@@ -119,13 +119,13 @@ def count(work: Work, constellation: Constellation) -> None:
 
 
 def on_seen(work: Work, item: RecipeSeen) -> None:
-    """Note that a person has read that a recipe went back."""
+    """Note that a person has read that a recipe went back; others are shown it as before."""
     check_reader(work.by)
-    held = work.shard.fleet.recipe_runs.get(item.name)
-    if held is None or not held.told:
+    held, reader = work.shard.fleet.recipe_runs.get(item.name), who(work.by)
+    if held is None or not held.told or reader in held.seen:
         hint = "See `starloom recipe show NAME`."
         raise Refusal(fault(Code.NOT_FOUND, f"{item.name[:64]} has no notice to read", "name", hint))
-    put: Put = ("recipe_runs", item.name, replace(held, told=0))
+    put: Put = ("recipe_runs", item.name, replace(held, seen=[*held.seen, reader]))
     work.emit(work.shard.fleet, EventKind.RECIPE_SEEN, item.name, [put])
     work.answer({"name": item.name})
 
@@ -134,7 +134,7 @@ def after_saving(held: RecipeRuns | None, name: str, kept: set[int], *, source: 
     """Return the runs of a recipe after a version was saved; `source` is the constellation of a kept proposal."""
     if held is None:
         return RecipeRuns(name=name, source=source, trial=True) if source else None
-    return replace(held, told=0, versions=[one for one in held.versions if one.number in kept])
+    return replace(held, seen=[], told=0, versions=[one for one in held.versions if one.number in kept])
 
 
 def runs_of(held: RecipeRuns, number: int) -> VersionRuns:
@@ -242,6 +242,6 @@ def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
     puts: list[Put] = [
         ("recipe", key_of(made), made),
         *removals_before_one_more(versions),
-        ("recipe_runs", held.name, replace(held, in_a_row=0, told=made.number)),
+        ("recipe_runs", held.name, replace(held, in_a_row=0, seen=[], told=made.number)),
     ]
     work.emit(work.shard.fleet, EventKind.RECIPE_WENT_BACK, held.name, puts, note=because, by=ENGINE)

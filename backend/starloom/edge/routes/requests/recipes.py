@@ -8,7 +8,7 @@ caller sees and dismisses its own alone, and keeping one is saving a recipe with
 from __future__ import annotations
 
 import difflib
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from fastapi import APIRouter, Query, Request
@@ -46,6 +46,7 @@ from starloom_protocol.records.entities import RecipeVersion
 from starloom_protocol.stream.authors import who
 from starloom_protocol.vocabulary import Approval, Code
 
+RowT = TypeVar("RowT", RecipeRow, RecipeWhole)
 _R = V1 + "/recipes"
 
 PHRASES_AT_ONCE = 4
@@ -85,19 +86,27 @@ class Recipes:
         router.add_api_route(_R + "/{name}/seen", self.seen, methods=["POST"])
         router.add_api_route(_R + "/{name}/versions", self.versions, methods=["GET"])
 
-    async def recipes(self) -> JsonReply[Items[RecipeRow]]:
+    async def recipes(self, request: Request) -> JsonReply[Items[RecipeRow]]:
         """List the recipes: built-in ones and those saved here."""
-        return json_reply({"items": self._hub.planner.recipes(), "next": None})
+        items = [self._for_reader(request, row) for row in self._hub.planner.recipes()]
+        return json_reply({"items": items, "next": None})
+
+    def _for_reader(self, request: Request, row: RowT) -> RowT:
+        """Return a row in which *unread* is that of the caller: each person reads the notice alone."""
+        held = self._hub.fleet.recipe_runs.get(row["name"])
+        if held is None or row["trust"] is None or who(caller_of(request).by) not in held.seen:
+            return row
+        return {**row, "trust": {**row["trust"], "unread": False}}
 
     async def recipe(
-        self, name: str, version: Annotated[int | None, Query(ge=1, le=1_000_000)] = None
+        self, request: Request, name: str, version: Annotated[int | None, Query(ge=1, le=1_000_000)] = None
     ) -> JsonReply[RecipeWhole]:
         """Show a recipe with its document and its text as written; `version` names an older one that was saved."""
         if version is None:
             found = self._hub.planner.recipe(name)
             if found is None:
                 raise self._unknown(name)
-            return json_reply(found)
+            return json_reply(self._for_reader(request, found))
         kept = self._hub.fleet.recipes.get(f"{name}/{version}")
         older = self._hub.planner.version(kept) if kept else None
         if older is None:
@@ -187,7 +196,7 @@ class Recipes:
         return Response(status_code=204)
 
     async def seen(self, request: Request, name: str) -> JsonReply[RecipeNamed]:
-        """Note that a person has read that the hub went back to an earlier version of a recipe."""
+        """Note that you have read that the hub went back to an earlier version of a recipe; others still see it."""
         caller = caller_of(request)
         asked = inputs.RecipeSeen(by=caller.by, id=new_id(), name=name, scope=caller.role)
         accepted(await self._hub.inbox.ask(asked))

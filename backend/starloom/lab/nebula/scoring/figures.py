@@ -157,7 +157,8 @@ def _edges(view: View, ran: set[str]) -> dict[str, set[str]]:
                 if not family or (mine is not None and other is not None and mine.key == other.key):
                     before[target].add(source)
     for name, spec in specs.items():
-        listed = specs[spec.group].for_each if spec.group in specs else None
+        group = specs.get(spec.group or "")
+        listed = group.for_each if group is not None else None
         if listed is not None and listed.source is not None:
             before[name] |= set(children.get(listed.source) or [listed.source])
     return {task: _that_ran(task, before, ran) for task in ran}

@@ -9,7 +9,7 @@ import { feedLines, feedSource } from "../../../model/run/feed.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { findingTaken } from "../../../model/tasks/findings.ts";
 import { dependencies, head, resultOf, type TaskView, taskView } from "../../../model/tasks/selectors.ts";
-import type { Dependency, Input, RuleRecord } from "../../../model/types.ts";
+import type { Dependency, Input, RuleRecord, WhyRow } from "../../../model/types.ts";
 import { ownTimes } from "../../../model/words/clock.ts";
 import { bytes, timeOfDay } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
@@ -46,11 +46,11 @@ export function WhyTab({ constellation, model, view, onSelect }: WhyProps) {
       {view.attempt?.why && <p className="small dim">Device chosen: {view.attempt.why}</p>}
       {(why.value?.candidates?.length ?? 0) > 0 && (
         <ul className="candidates" aria-label="Devices">
-          {why.value?.candidates?.map((candidate) => (
-            <li key={candidate.device} className={candidate.fits ? "tone-teal" : "tone-grey"}>
-              <Glyph name={candidate.fits ? "tick" : "square"} />
-              <b className="cut">{candidate.name}</b>
-              <span>{candidate.reason || (candidate.fits ? "can do it" : "cannot")}</span>
+          {alike(why.value?.candidates ?? []).map(([first, ...others]) => (
+            <li key={first.device} className={`tone-${first.fits ? "teal" : "grey"} ${others.length ? "several" : ""}`}>
+              <Glyph name={first.fits ? "tick" : "square"} />
+              <b>{[first, ...others].map(({ name }) => name).join(", ")}</b>
+              <span>{first.reason || (first.fits ? "can do it" : "cannot")}</span>
             </li>
           ))}
         </ul>
@@ -79,6 +79,19 @@ export function WhyTab({ constellation, model, view, onSelect }: WhyProps) {
       )}
     </div>
   );
+}
+
+type Candidate = WhyRow["candidates"][number];
+
+/** Devices with the same words in one line, in the order of the first of them. */
+function alike(candidates: readonly Candidate[]): [Candidate, ...Candidate[]][] {
+  const found = new Map<string, [Candidate, ...Candidate[]]>();
+  for (const one of candidates) {
+    const held = found.get(one.reason);
+    if (held) held.push(one);
+    else found.set(one.reason, [one]);
+  }
+  return [...found.values()];
 }
 
 function gatesOf(model: StreamModel, task: string): Dependency[] {

@@ -84,10 +84,12 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
   };
   return (
     <Panel className="sheet" label="Add a device">
-      <header className="row">
-        <h2 className="head grow">Add a device</h2>
-        {made && waiting && way !== "ssh" && <span className="small dim">code good for {countdown(left)}, once</span>}
-        <Button icon="close" kind="quiet" aria-label="Close" onClick={onClose} />
+      <header>
+        <div className="row">
+          <h2 className="head grow">Add a device</h2>
+          <Button icon="close" kind="quiet" aria-label="Close" onClick={onClose} />
+        </div>
+        {made && waiting && way !== "ssh" && <p className="small dim">code good for {countdown(left)}, once</p>}
       </header>
       {problem && <ProblemNote problem={problem} />}
       <ol className="steps" aria-live="polite">
