@@ -164,7 +164,10 @@ VALUES: list[Any] = [FORGES, {"a": FORGES, FORGES: [FORGES, {"b": FORGES}]}, [FO
             ("result", "c-1"),
             {
                 "": {"state": "succeeded"},
-                "/result": {**RESULT, "items": [{**RESULT["items"][0], "value": value} for value in VALUES]},  # type: ignore[index]
+                "/result": {
+                    **RESULT,
+                    "items": [{"title": "R", "value": value, "from": {"task": "a"}} for value in VALUES],
+                },
             },
         ),
         (("why", "a", "c-1"), {"/why": {**WHY, "sentence": f"a failed: {FORGES}", "warning": FORGES}}),
