@@ -16,7 +16,7 @@ __all__ = ["hub"]
 STEERS = "done\x1b]0;title\x07\x1b[2J\x1b]8;;https://evil.example\x1b\\\x9b31m\u202e\u2066\u200bgpj.exe"
 HERE = "/constellations/c-1"
 TASK = {"id": "a", "attempt": 1, "state": "failed"}
-RESULT: dict[str, Any] = {
+RESULT = {
     "constellation_state": "succeeded",
     "items": [{"title": STEERS, "value": [{"name": STEERS, STEERS: 1}], "from": {"task": "a"}}],
     "sentence": STEERS,
@@ -164,7 +164,10 @@ VALUES: list[Any] = [FORGES, {"a": FORGES, FORGES: [FORGES, {"b": FORGES}]}, [FO
             ("result", "c-1"),
             {
                 "": {"state": "succeeded"},
-                "/result": {**RESULT, "items": [{**RESULT["items"][0], "value": value} for value in VALUES]},
+                "/result": {
+                    **RESULT,
+                    "items": [{"title": "R", "value": value, "from": {"task": "a"}} for value in VALUES],
+                },
             },
         ),
         (("why", "a", "c-1"), {"/why": {**WHY, "sentence": f"a failed: {FORGES}", "warning": FORGES}}),

@@ -8,8 +8,7 @@ import { WentBack } from "./Trust.tsx";
 export function RecipeNotices() {
   const fleet = useFleet();
   const now = useNow(10_000);
-  const { principal } = useWorkspace().session ?? {};
-  const reader = principal ? `${principal.kind}:${principal.name}` : "";
+  const reader = `person:${useWorkspace().session?.principal.name}`;
   const versions = fleet.kind<RecipeVersion>("recipe");
   const told = [...fleet.kind<RecipeRuns>("recipe_runs").values()].flatMap((runs) => {
     const version = runs.told && !runs.seen?.includes(reader) ? versions.get(`${runs.name}/${runs.told}`) : undefined;
