@@ -49,8 +49,6 @@ class Installation:
         self._client: Client | None = None
         self._supervisor: subprocess.Popen[bytes] | None = None
 
-    # -- life
-
     def up(self, *options: str) -> None:
         """Run `starloom up` with these options on this home, and wait until the hub can do work."""
         assert self._supervisor is None or self._supervisor.poll() is not None, "the supervisor still runs"
@@ -90,8 +88,6 @@ class Installation:
                 start_new_session=True,
                 preexec_fn=lambda: die_with_parent(signal.SIGTERM, parent),
             )
-
-    # -- the hub
 
     @property
     def client(self) -> Client:
@@ -144,8 +140,6 @@ class Installation:
 
     def _log(self, name: str) -> Path:
         return self.home / "logs" / f"{name}.log"
-
-    # -- processes
 
     @property
     def supervisor(self) -> subprocess.Popen[bytes]:

@@ -71,9 +71,6 @@ def say(text: str) -> None:
         print(f"{time.strftime('%H:%M:%S')} {escaped(text)}", file=sys.stderr, flush=True)
 
 
-# -- run
-
-
 def run(options: argparse.Namespace) -> int:
     reason = no_runner()
     if reason is not None:
@@ -131,9 +128,6 @@ async def _serve(home: AgentHome, joined: Joined, agent: Agent) -> int:
         say(ended.reason)
         return EXIT_REFUSED
     return 0
-
-
-# -- what is allowed
 
 
 def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> Policy:
@@ -249,9 +243,6 @@ def policy(options: argparse.Namespace) -> int:
     _show_in_force(home, current, "# in force", "# not in force")
     show(to_toml(current).rstrip())
     return 0
-
-
-# -- state
 
 
 def version(_options: argparse.Namespace) -> int:
@@ -373,9 +364,6 @@ def uninstall_service(options: argparse.Namespace) -> int:
     if not service.remove(home, show):
         show(f"no service was installed for {home.root}")
     return 0
-
-
-# -- the command line
 
 
 def _profile(values: list[str]) -> list[str]:

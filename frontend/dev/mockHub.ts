@@ -175,8 +175,6 @@ export class MockHub {
     });
   }
 
-  // -- the live socket
-
   open(client: LiveClient): void {
     this.clients.set(client, new Set());
   }
@@ -216,8 +214,6 @@ export class MockHub {
       }),
     );
   }
-
-  // -- REST
 
   answer(method: string, url: string, body: unknown): Answered {
     const { pathname, searchParams } = new URL(url, "http://hub");

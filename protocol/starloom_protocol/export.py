@@ -112,9 +112,6 @@ def unions() -> dict[str, tuple[type[msgspec.Struct], ...]]:
     }
 
 
-# -- TypeScript
-
-
 def typescript(root: Path, place: Path) -> str:
     """Return a `protocol.ts`: the names that the sources around it import, and all that those are made of."""
     blocks = _blocks()
@@ -368,9 +365,6 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True)
 
 
-# -- JSON Schema
-
-
 def json_schema() -> dict[str, Any]:
     """Return one JSON Schema document with a definition for every struct and enum."""
     kinds: list[Any] = [*structs(), *enums(), frames.AgentMessage, frames.HubMessage]
@@ -395,8 +389,6 @@ def scenario_schema() -> dict[str, Any]:
         **Scenario.model_json_schema(),
     }
 
-
-# -- pages
 
 USUAL_STATUS: Final = 422
 _CLASS_WORDS: Final = {
@@ -430,9 +422,6 @@ def _error_row(code: vocabulary.Code) -> str:
     differs = ", ".join(word for word in (_CLASS_WORDS[info.code_class], status) if word)
     cells = (f"`{code}`", info.title, info.hint.replace("|", "\\|"), differs)
     return "| " + " | ".join(cells) + " |\n"
-
-
-# -- files
 
 
 def generated(root: Path) -> dict[Path, str]:

@@ -21,7 +21,7 @@ from starloom.planner.recipes.catalogue import built_in_folder
 from starloom.planner.recipes.pages import about
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import CODES
-from tests.arch.checkout import ROOT
+from tests.arch.checkout import ROOT, files, named
 
 RULES: dict[str, str] = json.loads((ROOT / "tests/arch/accents.json").read_text(encoding="utf-8"))
 ROOMS = ("backend/starloom", "device_agents/starloom_agent", "protocol/starloom_protocol")
@@ -140,3 +140,14 @@ def test_the_words_of_codes_tools_and_recipes_are_plain_english() -> None:
         said += [about(text), *re.findall(r"(?:title|person|label|text): *([^,}\n]+)", text)]
     assert len(said) > 100
     assert [(text[:80], faults(text)) for text in said if text and faults(text)] == []
+
+
+def test_no_comment_is_a_banner() -> None:
+    """A line that parts a file into chapters says nothing of the code below it: a file that needs one is two."""
+    banner = re.compile(r"^[ \t]*(?:#|//|/\*) ?(?:--|==|\*\*)", re.MULTILINE)
+    found = [
+        f"{named(path)}: {match[0].strip()}"
+        for path in files(".py", ".ts", ".tsx", ".css")
+        for match in banner.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []

@@ -121,8 +121,6 @@ class Pair(Stack):
         """Start it again on what it left on its disk."""
         asyncio.run(self._server.start())
 
-    # -- hubs
-
     def start_hub(self, name: str) -> None:
         own = {"STARLOOM_HOME": str(self.home_of(name)), "STARLOOM_PORT": str(self._ports[name])}
         self._hubs[name] = self.spawn([sys.executable, "-m", "starloom.app"], f"hub-{name}", own)
@@ -233,8 +231,6 @@ class Pair(Stack):
         """Post a plan at one hub and remember that it was accepted."""
         made = self.client_of(hub).create("/constellations", {"plan": body})
         return self.remember(str(made["id"]), body["name"])
-
-    # -- what `collect` reads
 
     def redis_client(self) -> Redis:
         return Redis(unix_socket_path=str(self._server.socket), **REDIS_WAITS)

@@ -81,8 +81,6 @@ class Stack(Installation):
         self._agents: dict[str, LocalAgent] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
-    # -- life
-
     def start(self, agents: tuple[str, ...], behind_proxy: tuple[str, ...] = (), *, own_agent: bool = False) -> None:
         """Start service and agents, and wait until every agent is online.
 
@@ -130,8 +128,6 @@ class Stack(Installation):
     @property
     def database(self) -> Path:
         return self.hub_home / "starloom.db"
-
-    # -- processes
 
     @property
     def redis(self) -> psutil.Process:
@@ -222,8 +218,6 @@ class Stack(Installation):
         assert self.proxy is not None, "no agent is behind the proxy"
         self.proxy.do(fault)
 
-    # -- agents
-
     def start_agent(self, name: str) -> None:
         argv = [sys.executable, "-m", "starloom_agent", "run", "--home", str(self._agents[name].home), "--lab"]
         self._running[name] = self.spawn([*argv, *self.reconnect], f"agent-{name}")
@@ -256,8 +250,6 @@ class Stack(Installation):
     def ledgers(self) -> dict[str, Path]:
         """Return every agent's ledger, by the name of its device."""
         return {name: agent.home / "ledger.sqlite" for name, agent in self._agents.items()}
-
-    # -- requests
 
     def submit(self, plan: dict[str, Any]) -> Accepted:
         """Post a plan and remember that it was accepted."""

@@ -85,8 +85,6 @@ class Stormy(ABC):
         self.told[fault.__name__] += 1
         return fault.__name__
 
-    # -- faults of both
-
     def agent_killed(self) -> None:
         name = self.random.choice(DEVICES)
         self.stack.kill_agent(name)

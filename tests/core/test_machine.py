@@ -191,8 +191,6 @@ class Machine(RuleBasedStateMachine):
         for name in DEVICES:
             self.driver.add_device(name, slots=slots, tools=[*OFFERED, FUNCTION])
 
-    # -- the world
-
     def _gather(self) -> None:
         self.known.extend(self.driver.take())
 
@@ -370,8 +368,6 @@ class Machine(RuleBasedStateMachine):
     def time_passes(self, ms: int) -> None:
         self.driver.now_ms += ms
 
-    # -- devices
-
     @rule(name=st.sampled_from(DEVICES), fresh=st.booleans())
     def connect(self, name: str, fresh: bool) -> None:
         self.ledgers[name] += fresh
@@ -393,8 +389,6 @@ class Machine(RuleBasedStateMachine):
             return
         self.driver.do(i.DeviceControlled(id=self.driver.ident(), by="person:ann", device=f"d-{name}", action=action))
         self._gather()
-
-    # -- people
 
     def _some(self, number: int) -> Constellation:
         found = list(self.driver.shard.constellations.values())
@@ -482,13 +476,9 @@ class Machine(RuleBasedStateMachine):
         self.driver.edit(*operations, base=max(found.head.version - behind, 0), name=found.name)
         self._gather()
 
-    # -- the hub
-
     @rule()
     def restart(self) -> None:
         self.driver.restart()
-
-    # -- the end
 
     def teardown(self) -> None:
         driver = self.driver

@@ -47,8 +47,6 @@ class WatchedDriver(Driver):
         self._check_timers()
         return answer
 
-    # -- oracles
-
     def _hashes(self) -> dict[str, str]:
         return {name: state_hash(self.folded.get(name, {})) for name in self.shard.constellations}
 
@@ -119,8 +117,6 @@ class WatchedDriver(Driver):
         for timer in due_moments(self.shard):
             # Tidying is armed by the start of an owner alone, and then by itself.
             assert timer.kind == TIDY or _timer_key(timer) in self.armed, f"{timer} was never armed"
-
-    # -- restart
 
     def restart(self) -> None:
         """Throw the shard away and load what the events folded to; timers come from state alone."""

@@ -102,8 +102,6 @@ class Stack(Installation):
         self._ours.append(process)
         return process
 
-    # -- the hub
-
     def sign_in_link(self) -> str:
         return str(self.client.create("/sign-in-links", {})["url"])
 
@@ -115,8 +113,6 @@ class Stack(Installation):
             kill(hub)
             yield
         self.until_up()
-
-    # -- devices and work
 
     def devices(self) -> dict[str, dict[str, Any]]:
         # A name may be used again after its device was revoked; revoked ones come last.
@@ -179,8 +175,6 @@ class Stack(Installation):
         logs = [f"{name}.log:\n{self.log(name)}" for name in ("supervisor", "hub", "worker")]
         return "\n".join(["fleet:", *fleet, "newest constellations:", *newest, *logs])
 
-    # -- what one test leaves to the next
-
     def standing(self) -> Standing:
         """Return what goes on or is kept by itself now: devices, clocks, recipes, permissions."""
         items = {place: self.client.get(place)["items"] for place in ("/devices", "/schedules", "/recipes")}
@@ -209,7 +203,7 @@ class Stack(Installation):
         for gate in self.gates.glob("*.gate"):
             gate.unlink()  # a test in another width finds its gates closed
 
-    # -- plans whose tasks end when a test says so
+    # Plans whose tasks end when a test says so.
 
     def gated(self, task: str, gate: str, **more: Any) -> dict[str, Any]:
         """Return a task that runs on this computer until `open_gate(gate)`."""

@@ -242,8 +242,6 @@ class Stage:
                 return True
         return False
 
-    # -- what came of it
-
     def _judge(self, seed: int, frame: dict[str, Any], before: dict[str, bytes], events: int) -> None:
         after = self._entities()
         for key in sorted(before.keys() | after.keys()):

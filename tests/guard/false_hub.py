@@ -113,8 +113,6 @@ class FalseHub:
     def _note(self, frames: Frames) -> None:
         self.obeyed += [frame["t"] for frame in frames if frame.get("at") == AT]
 
-    # -- what it says of itself
-
     async def _unsigned(self, hello: dict[str, Any]) -> dict[str, Any]:
         return {"t": "challenge", "hub": self._recorded["hub"], "nonce": "n", "version": max(hello["versions"])}
 
@@ -134,8 +132,6 @@ class FalseHub:
     async def _of_another(self, hello: dict[str, Any]) -> dict[str, Any]:
         return await self._ask_real({**self._a_hello(), "key_share": hello.get("key_share", share())})
 
-    # -- what anybody can learn
-
     def _a_hello(self) -> dict[str, Any]:
         names = {"device": "d-nobody", "instance": "i", "key": "a2V5", "key_share": share(), "ledger": "l"}
         return {"t": "hello", **names, "next_report": 1, "version": "0.1.0", "versions": [3]}
@@ -144,8 +140,6 @@ class FalseHub:
         async with connect(self._real, compression=None) as socket:
             await socket.send(message(1, hello))
             return frames_of(await socket.recv())[0]
-
-    # -- between the two
 
     async def _relay(self, socket: ServerConnection) -> None:
         """Pass on what both say, and put in an order of one's own."""

@@ -171,9 +171,6 @@ def test_t154_what_is_young_stays_however_full_the_trash_is(device: Device, monk
     assert restorable(device, ticket)
 
 
-# -- attacks on the emptying
-
-
 def outside_of(device: Device) -> Path:
     outside = device.folder.with_name("outside")
     (outside / "1-0123456789ab").mkdir(parents=True)

@@ -86,9 +86,6 @@ def served(call: Call) -> dict[str, Any]:
     return found
 
 
-# -- the same constellation
-
-
 def test_t138_calls_of_a_key_share_a_process(play: Play) -> None:
     first, second = served(play()), served(play())
     assert second["pid"] == first["pid"]
@@ -147,9 +144,6 @@ def test_t138_a_process_without_work_ends(play: Play, loop: Loop, monkeypatch: p
     assert served(play())["runner"] == first["runner"]
 
 
-# -- another constellation, other grants, another folder
-
-
 @pytest.mark.parametrize("reuse", ["key of another constellation", ""])
 def test_t138_no_other_call_gets_into_a_process(play: Play, reuse: str) -> None:
     first = served(play())
@@ -201,9 +195,6 @@ def test_t138_an_exchanged_folder_is_a_folder_for_a_new_process(play: Play, tmp_
     second = served(play())
     assert second["pid"] != first["pid"]
     assert second["read"] == ["new"]
-
-
-# -- ends from outside
 
 
 def test_t138_a_cancel_ends_a_shared_process(play: Play) -> None:

@@ -83,9 +83,6 @@ async def as_token(world: World, role: Role, scopes: list[Scope]) -> AsyncIterat
         yield http
 
 
-# -- a model
-
-
 HIDDEN: dict[str, dict[str, Any]] = {
     "files_out": {"plan": plan({**READ, "files_out": [{"output": "/files/0", "to": "docs/a.txt"}]})},
     "undo": {"plan": plan({**READ, "undo": {"tool": "t.write"}})},
@@ -153,9 +150,6 @@ async def test_t152_a_models_plan_says_no_sentence_of_the_answer(world: World) -
     reply = await proposed_by_model(world, checked)
     assert "model may not say how the answer begins" in reply.faults[0].reason
     assert await dispatched(agent) == []
-
-
-# -- an assistant
 
 
 ASSISTANTS_PLANS: dict[str, dict[str, Any]] = {
@@ -230,9 +224,6 @@ async def test_t32_an_assistant_names_no_secret_and_approves_nothing(world: Worl
     assert all(not sent.secrets for sent in given(agent))
     by = {item["by"].partition("#")[0] for item in await refusals(world)}
     assert by == {"assistant:claude" if door == "token" else f"assistant:{world.hub.access.owner().name}"}  # type: ignore[union-attr]
-
-
-# -- scopes and roles
 
 
 async def test_t33_no_token_gets_more_than_it_has(world: World) -> None:

@@ -111,7 +111,7 @@ def memory_holds(pid: int, *words: str) -> list[str]:
     return sorted(found)
 
 
-# -- T49: one call and the next
+# T49: one call and the next.
 
 
 def test_t49_the_next_call_finds_nothing_of_a_call(attack: Play, loop: Loop) -> None:
@@ -162,7 +162,7 @@ def test_t49_what_a_call_leaves_running_costs_it_the_runner(attack: Play) -> Non
     assert told(attack("look"))["runner"] != runner
 
 
-# -- T50: a call and its runner, the zygote
+# T50: a call and its runner, the zygote.
 
 
 def test_t50_a_call_that_kills_its_runner_leaves_nothing(attack: Play) -> None:

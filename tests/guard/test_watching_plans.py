@@ -129,9 +129,6 @@ async def test_t108_an_offer_under_the_name_of_a_tool_of_the_hub_counts_for_noth
     assert await dispatched(agents["one"]) == []
 
 
-# -- reports of programs
-
-
 async def running(world: World, *tasks: dict[str, Any]) -> tuple[Agent, list[f.Dispatch], Any]:
     agents = await joined(world, "liar")
     made = await world.submit(plan(*tasks))

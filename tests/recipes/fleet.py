@@ -108,8 +108,6 @@ class Device:
         with closing(sqlite3.connect(f"file:{self.home / 'ledger.sqlite'}?mode=ro", uri=True)) as ledger:
             return {str(task): int(count) for task, count in ledger.execute(ask, (answer.id,))}
 
-    # -- the process
-
     def join(self) -> None:
         agent = LocalAgent(self.home, self.name, self._fleet.client.address.url, PROFILES[self.name], (self.folder,))
         asyncio.run(join(self._fleet.client, agent))
@@ -275,8 +273,6 @@ class Fleet(Installation):
                 device.start()
             device.restore()
 
-    # -- requests
-
     def preview(self, words: str = "", *, recipe: str = "", params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return what would run, as the page shows it.
 
@@ -317,8 +313,6 @@ class Fleet(Installation):
         typed = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=clean)
         assert typed.returncode == 0, typed.stdout + typed.stderr
         return typed.stdout
-
-    # -- life
 
     def start(self) -> None:
         self.up("--no-agent")

@@ -10,7 +10,6 @@ _FINDING_TESTS = "tests/core/plan/reuse"
 _GOAL_TESTS, _PACE_TESTS = "tests/core/plan/goals", "tests/core/placement/test_pace.py"
 
 MIND_BUGS = [
-    # -- findings
     Bug(
         "a finding that is too old is taken as fresh",
         f"{_CORE}plan/reuse/findings.py",
@@ -102,7 +101,6 @@ MIND_BUGS = [
         CORE,
         _GOAL_TESTS,
     ),
-    # -- goals
     Bug(
         "the turn of a worker whose claim is over is taken",
         f"{_CORE}state/work.py",
@@ -248,7 +246,6 @@ MIND_BUGS = [
         CORE,
         _GOAL_TESTS,
     ),
-    # -- tiers of goals
     Bug(
         "an escalation forgets the tokens that were used",
         f"{_GOALS}tiers.py",
@@ -299,7 +296,6 @@ MIND_BUGS = [
         "    elif False:\n",
         MINDS,
     ),
-    # -- turns
     Bug(
         "a repeated call is made once more than it may be",
         f"{_CORE}state/tasks/turns.py",
@@ -322,7 +318,6 @@ MIND_BUGS = [
         '    carried = [Input(name=name, source=f"{group}.1", output=output)',
         MINDS,
     ),
-    # -- votes and judges
     Bug(
         "a vote counts a ballot for each attempt of a call",
         f"{_CORE}run/attempts.py",
@@ -374,7 +369,6 @@ MIND_BUGS = [
         "        if len(item.cites) != 1:\n",
         MINDS,
     ),
-    # -- experience
     Bug(
         "a constellation that is opened again teaches its cost twice",
         f"{_CORE}rights/spending.py",
@@ -421,7 +415,6 @@ MIND_BUGS = [
         CORE,
         _PACE_TESTS,
     ),
-    # -- successors
     Bug(
         "a successor lacks the checks of the task whose work it did",
         f"{_CORE}plan/batches/superseding.py",

@@ -86,8 +86,6 @@ class SimAgent:
         self._world = world
         self._life = 0
 
-    # -- life
-
     def boot(self) -> None:
         """Start a process: report what the last one left unfinished, as the ledger tells it."""
         self._life += 1
@@ -118,8 +116,6 @@ class SimAgent:
     def busy(self) -> bool:
         """Whether it runs a tool or has something that the hub has not acknowledged."""
         return self.alive and bool(self._calls or self.outbox.pending)
-
-    # -- the connection
 
     def connected(self, push: Any, received: int) -> None:
         self.push = push
@@ -176,7 +172,7 @@ class SimAgent:
             return "started" if held.running else "accepted"
         return self.ledger.attempts.get(at, "unknown")
 
-    # -- the core's actions, as the runtime carries them out
+    # The core's actions, as the runtime carries them out.
 
     def _now(self) -> float:
         return self._offset_s + asyncio.get_running_loop().time() * self._rate
@@ -277,8 +273,6 @@ class SimAgent:
         report = self.outbox.add(lambda number: Receipt(at=at, effect=effect, known=known, report=number), durable=True)
         if isinstance(report, Receipt):
             self.ledger.finished(at, report)
-
-    # -- tools
 
     def _start(self, action: core.Start) -> None:
         dispatch = action.dispatch

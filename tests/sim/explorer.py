@@ -44,8 +44,6 @@ class Small:
         text = f"{parts}{sorted(self.left.items())}{self.budget}{sorted(self.begun.items())}"
         return hashlib.blake2b(text.encode(), digest_size=12).digest()
 
-    # -- what can happen next
-
     def moves(self) -> Iterator[tuple[str, str]]:
         """Yield (what, whom) of everything that can happen now; a timer only where nothing else can."""
         any_other = False
@@ -84,8 +82,6 @@ class Small:
         if left["edit"]:
             yield "edit", "add"
             yield "edit", "remove"
-
-    # -- one step
 
     def do(self, what: str, whom: str) -> None:
         """Let one thing happen.

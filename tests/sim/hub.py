@@ -50,8 +50,6 @@ class Site(Surroundings):
         self.jobs: JobSender = Nothing()
         self.lives = 0
 
-    # -- hubs
-
     async def start_hubs(self) -> None:
         await self.start_hub()
 
@@ -149,8 +147,6 @@ class Site(Surroundings):
             # Whoever asks may end too.
             asking.cancel()
 
-    # -- agents
-
     def _may_dial(self, device: str) -> bool:
         return self.engine is not None and super()._may_dial(device)
 
@@ -208,8 +204,6 @@ class Site(Surroundings):
         self.net.welcomed(wire, reply.value["session"])
         engine.inbox.post(self.offer_of(device, reply.value["session"]))
         return wire
-
-    # -- the end
 
     def ended(self) -> list[str]:
         engine = self.engine

@@ -49,8 +49,6 @@ class Network:
         """Let the next messages of a device's wires, in either direction, arrive twice."""
         self._repeats[device] = self._repeats.get(device, 0) + count
 
-    # -- wires
-
     def connected(self, wire: Wire) -> None:
         """From now on the hub's frames for this device go over this wire."""
         self.wires.setdefault(wire.device, []).append(wire)

@@ -40,8 +40,6 @@ class PairSite(Surroundings):
         self.lines: list[Line] = []
         self.apart = False
 
-    # -- hubs
-
     @property
     def engine(self) -> Engine | None:
         owner = self.owner
@@ -124,8 +122,6 @@ class PairSite(Surroundings):
             await asyncio.wait({told}, timeout=0.5)
         return told.result() if told.done() else None
 
-    # -- agents
-
     async def _welcome(self, agent: SimAgent, gone: asyncio.Event) -> Wire | None:
         device, life, loop = agent.device, agent._life, asyncio.get_running_loop()
         hub = self.hubs[self.chance.choice(NAMES)]
@@ -182,8 +178,6 @@ class PairSite(Surroundings):
         assert isinstance(wire, Line)
         if asyncio.get_running_loop().time() - wire.heard_s > SILENT_S:
             self.net.cut(wire)
-
-    # -- the end
 
     def heal(self) -> None:
         super().heal()

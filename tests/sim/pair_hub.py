@@ -150,8 +150,6 @@ class Hub:
     def engine(self) -> Engine | None:
         return self.succession.engine
 
-    # -- its life
-
     def start(self) -> None:
         self.process.begin(self._start())
 
@@ -212,8 +210,6 @@ class Hub:
         for future in list(self._passing):
             future.cancel()
 
-    # -- requests
-
     def asked(self, item: AnyInput, told: asyncio.Future[Reply | None], relayed: bool = False) -> None:
         """Take a request; runs in this process."""
         asyncio.get_running_loop().create_task(self._answer(item, told, relayed))
@@ -253,8 +249,6 @@ class Hub:
                 await self.neighbours.caught_up(pos)
         assert isinstance(reply, Reply)
         return reply
-
-    # -- devices
 
     def dialled(self, line: Line, hello: tuple[str, str]) -> None:
         """Take a connection; runs in this process."""

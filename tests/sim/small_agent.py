@@ -101,8 +101,6 @@ class SmallAgent:
         )
         return repr(parts)
 
-    # -- the connection
-
     def cut(self) -> None:
         self.connected = False
         self.to_agent.clear()
@@ -160,8 +158,6 @@ class SmallAgent:
         if held is not None:
             return "started" if held.running else "accepted"
         return self.ledger.attempts.get(at, "unknown")
-
-    # -- tools
 
     def began(self) -> list[tuple[str, int]]:
         """Return and forget what was begun since the last look."""

@@ -98,8 +98,6 @@ class SmallHub:
         taken, self._ordered = self._ordered, {}
         return taken
 
-    # -- steps
-
     def _shard(self) -> Shard:
         shard = Shard()
         for stream, found in self._entities.items():
@@ -240,8 +238,6 @@ class SmallHub:
                 round=timer.round,
             )
         )
-
-    # -- what is looked at
 
     def leases(self) -> list[str]:
         """Return the tasks whose lease could run out."""

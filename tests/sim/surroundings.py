@@ -64,8 +64,6 @@ class Surroundings(ABC):
         self._ids = 0
         self.closing = False
 
-    # -- what hubs give
-
     @property
     @abstractmethod
     def engine(self) -> Engine | None:
@@ -91,8 +89,6 @@ class Surroundings(ABC):
     @abstractmethod
     def ended(self) -> list[str]:
         """Return what is wrong with the hubs once everything is over."""
-
-    # --
 
     def ident(self) -> str:
         self._ids += 1
@@ -120,8 +116,6 @@ class Surroundings(ABC):
             words="",
         )
         await self.ask(asked)
-
-    # -- agents
 
     def boot_agent(self, device: str) -> None:
         agent = self.agents[device]
@@ -206,8 +200,6 @@ class Surroundings(ABC):
             case LedgerReport():
                 for entry in frame.entries:
                     post(i.LedgerReported(id=self.ident(), by=by, device=device, at=entry.at, state=entry.state))
-
-    # -- the end
 
     def heal(self) -> None:
         """From now on nothing is broken; what is under way goes on as it is."""

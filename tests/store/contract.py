@@ -32,8 +32,6 @@ async def fill(store: Store, own: Ownership, last: int, *, first: int = 1, sent_
 class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextContract, HubsContract):
     """Mixed into a test class that has a `world` fixture."""
 
-    # -- commits
-
     async def test_a_commit_is_read_back_whole(self, world: World) -> None:
         store = await world.store()
         own = await store.take("a", 1)
@@ -126,8 +124,6 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         assert await store.watermark(1) == 2
         assert await store.entities_at("c1", 1) == puts
 
-    # -- a commit in doubt
-
     @pytest.mark.parametrize("failure", list(CommitFailure))
     async def test_a_commit_in_doubt_is_decided_by_the_position(self, world: World, failure: CommitFailure) -> None:
         store = await world.store()
@@ -180,8 +176,6 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         assert await store.watermark(last) == last + 1
         assert seqs(await store.events("c1", 0, 10)) == list(range(1, last + 2))
 
-    # -- ownership
-
     async def test_terms_rise_and_the_old_owner_is_refused(self, world: World) -> None:
         first, second = await world.store(), await world.store()
         one = await first.take("a", 1)
@@ -217,8 +211,6 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         assert (two.term, two.watermark, two.replaced) == (one.term + 1, 3, False)
         await fill(store, two, 4, first=4)
         assert await store.watermark(3) == 4
-
-    # -- Redis lost
 
     async def test_a_restarted_redis_is_another_incarnation(self, world: World) -> None:
         store = await world.store()
@@ -290,8 +282,6 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
             await store.take("a", 2)
         with pytest.raises(Unavailable):
             await store.inbox.post(b"x", answer_within_s=None)
-
-    # -- the history
 
     async def test_the_watermark_is_waited_for(self, world: World) -> None:
         store = await world.store()
@@ -407,8 +397,6 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         assert await store.failed_work(["d0", "d1", "d9"], 1) == {"c2": ["d0"]}
         assert await store.failed_work(["d1"], 1) == {}
         assert await store.failed_work(["d0"], 3) == {}
-
-    # -- the inbox
 
     async def test_an_input_is_taken_and_answered(self, world: World) -> None:
         store, worker = await world.store(), await world.store()

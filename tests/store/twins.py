@@ -125,8 +125,6 @@ class Side:
             return len(self.world.redis.inbox)
         return int(await self.world.direct("XLEN", keys.INBOX))
 
-    # -- the owner's calls
-
     def _owned(self, at: int) -> Ownership:
         return self.own[at] or Ownership(incarnation=1, replaced=False, run_id="", term=1, watermark=0)
 
@@ -217,8 +215,6 @@ class Side:
             return None  # nothing would ever come
         return await store.watermark(self.pos - after)
 
-    # -- inbox, ciphertexts
-
     async def _post(self, call: Call, store: Store, *, raw: str, answered: bool) -> None:
         self._posted += 1
         named = f"{raw}, the {self._posted}th"
@@ -266,8 +262,6 @@ class Side:
                 return await found.sweep([key], ms)
         return [await found.get(f"k{number}") for number in range(4)]
 
-    # -- reads
-
     async def _events(self, call: Call, store: Store, *, stream: str, after: int, limit: int) -> Any:
         return await store.events(stream, after, limit)
 
@@ -293,8 +287,6 @@ class Side:
     async def _follow(self, call: Call, store: Store, *, after: int, pos: int) -> Any:
         log = store.log
         return await log.read_on(max(0, self.pos + after), 1), await log.commit_at(pos), await log.holder()
-
-    # -- what goes wrong
 
     async def _silence(self, call: Call, store: Store) -> None:
         """The owner's lease runs out."""

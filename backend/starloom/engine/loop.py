@@ -158,8 +158,6 @@ class Engine:
         """Return the slots that other constellations hold."""
         return held_by_others(self._shard, constellation)
 
-    # -- start and stop
-
     async def start(self, loaded: Callable[[int], Awaitable[None]] | None = None) -> None:
         """Take the shard, load it, arm its timers, open for inputs; `loaded` is awaited with the log's end before that.
 
@@ -276,8 +274,6 @@ class Engine:
             loaded.pos,
             len(shard.live),
         )
-
-    # -- the loop
 
     async def _run(self) -> None:
         while not self.lost.is_set():
@@ -397,8 +393,6 @@ class Engine:
             untold, self._untold = self._untold, None
             self._live.publish(*untold)
 
-    # -- the `Holding` of `Committing`
-
     def held(self) -> list[str]:
         """Return the names of the constellations in memory."""
         return list(self._shard.constellations)
@@ -474,8 +468,6 @@ class Engine:
             self._acks.due()
         self._committed.set()
 
-    # -- after the history has moved
-
     async def _follow_history(self) -> None:
         while True:
             if self._watermark >= self._pos:
@@ -509,15 +501,11 @@ class Engine:
             self._sent_pos = self._pos
         self._acks.due()
 
-    # -- sweeps
-
     async def _sweep_leases(self) -> None:
         while True:
             await self._clock.wait(self._leases.sweep_ms)
             for item in self._leases.expired():
                 self.inbox.post(item)
-
-    # -- finished constellations
 
     async def _sweep_finished(self) -> None:
         """Retire finished constellations; memory and Redis hold the live ones and a bounded rest."""

@@ -146,8 +146,6 @@ class Succession:
         if engine is not None:
             await engine.stop()
 
-    # -- following
-
     def _follow(self) -> None:
         self._unseen_since_ms = None
         self._following = asyncio.get_running_loop().create_task(self.follower.run(), name="follow-log")
@@ -180,8 +178,6 @@ class Succession:
             await self._take()
         except (Unavailable, Damaged) as error:
             log.warning("event=takeover_failed reason=%s", error)
-
-    # -- owning
 
     async def _take(self) -> bool:
         engine = self._make()

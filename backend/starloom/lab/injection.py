@@ -93,8 +93,6 @@ class Breaker:
         for broken in list(self._active):
             self.heal(broken)
 
-    # -- one target each
-
     def _break_link(self, broken: Broken) -> None:
         proxy, fault = self._installation.proxies[broken.device], broken.fault
         proxy.do(lambda link: strike(link, fault.kind, size_of(fault)))

@@ -76,8 +76,6 @@ class Installation:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._pumps: list[threading.Thread] = []
 
-    # -- life
-
     def start(self) -> None:
         """Start everything and wait until every device is online.
 
@@ -136,8 +134,6 @@ class Installation:
     def ledger(self, name: str) -> Path:
         return self.agent_home(name) / "ledger.sqlite"
 
-    # -- what another kind of installation does otherwise
-
     def agent_home(self, name: str) -> Path:
         return self.home / "agents" / name
 
@@ -175,8 +171,6 @@ class Installation:
     def device_names(self) -> dict[str, str]:
         """Return the devices' names by their ids."""
         return {item["id"]: item["name"] for item in self._own_client().get(get_devices())["items"]}
-
-    # -- parts to break
 
     def child(self, sign: str) -> psutil.Process | None:
         """Return the supervisor's living child whose command has the sign."""
@@ -238,8 +232,6 @@ class Installation:
         if process is not None:
             _, most = process.rlimit(psutil.RLIMIT_FSIZE)
             process.rlimit(psutil.RLIMIT_FSIZE, (0 if full else resource.RLIM_INFINITY, most))
-
-    # -- starting
 
     async def _join_all(self) -> None:
         # A client is not for several threads, and joining asks from one: each has its own.

@@ -159,8 +159,6 @@ class _Upgrade:
             undo.pop_all()
         self._say(f"done       this device runs {self._version}; the one before stays until the next upgrade")
 
-    # -- the new one, beside the old one
-
     def _installed(self, offered: Release) -> Path:
         """Return a new environment with exactly the files that the hub's signed answer names."""
         with tempfile.TemporaryDirectory(dir=self._home.run, prefix=_DOWNLOADS) as name:
@@ -225,7 +223,7 @@ class _Upgrade:
             raise CannotUpgrade(f"{fault}; the agent before goes on:\n{said}")
         return done.stdout
 
-    # -- its trial in the place of the old one
+    # Its trial in the place of the old one.
 
     def _replace(self, made: Path, slots: int, *, ran: bool) -> None:
         home, by_service, old = self._home, service.is_installed(self._home), running_pid(self._home)

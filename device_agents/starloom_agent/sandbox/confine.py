@@ -54,9 +54,6 @@ def main(argv: list[str]) -> int:
     return _watch(cage, child)
 
 
-# -- the child
-
-
 def _start(be: Callable[[], NoReturn]) -> int:
     parent = os.getpid()
     child = os.fork()
@@ -149,9 +146,6 @@ def _exec(program: list[str]) -> NoReturn:
     except OSError as error:
         os.write(2, f"starloom: {program[0]} could not be started: {error}\n".encode())
         os._exit(_NOT_STARTED)
-
-
-# -- the watch
 
 
 def _watch(cage: Cage, child: int) -> int:

@@ -60,8 +60,6 @@ class Beneath:
         self._opened: dict[Path, int] = {}
         weakref.finalize(self, _close, self._opened)
 
-    # -- looking and reading
-
     def status(self, path: Path) -> os.stat_result | None:
         """Return the status of a path itself, never of a link's target; None if nothing is there."""
         try:
@@ -108,8 +106,6 @@ class Beneath:
         root, parts = self._below(path, self._read)
         with _opened(root, parts, os.O_RDONLY | _FOLDER) as folder, os.scandir(folder) as found:
             yield found
-
-    # -- changing
 
     def make_folder(self, path: Path) -> None:
         """Make a folder and those on the way to it; one that is there stays."""
@@ -257,8 +253,6 @@ class Beneath:
         with self._parent(place) as (folder, name):
             os.mkdir(name, dir_fd=folder)
         return place
-
-    # -- descriptors
 
     def _bring(self, source: Path, folder: int, look: _Look, bring: Callable[[int, str, bool], None]) -> int:
         """Let `bring` rename a finished file to its place in a folder; return its size.

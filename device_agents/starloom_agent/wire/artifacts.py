@@ -88,8 +88,6 @@ class HubArtifacts:
         self._clock = clock
         self._sleep = sleep
 
-    # -- the two operations
-
     def put(self, file: BinaryIO, *, name: str, media: str, sent: Sent | None = None) -> Stored:
         try:
             sha256, size = hash_file(file)
@@ -115,8 +113,6 @@ class HubArtifacts:
                 raise ToolFailed(Code.ARTIFACT_CORRUPT, reason, effect=False)
             partial.rename(target)
         return target
-
-    # -- one try
 
     def _retry(self, what: str, once: Callable[[], None]) -> None:
         tries = 0

@@ -236,8 +236,6 @@ class Connection:
         except (ProtocolFault, ConnectionClosed):
             return
 
-    # -- handshake
-
     async def _prove(self, line: Line) -> tuple[Welcome, float]:
         me, share = self.identity, KeyShare()
         hello = Hello(
@@ -320,8 +318,6 @@ class Connection:
             )
         if isinstance(frame, Goaway):
             raise ConnectionEnded(f"the hub asks to come back later: {frame.reason}", retry_after_s=frame.retry_after_s)
-
-    # -- the open session
 
     async def _pump(self, line: Line, welcome: Welcome, proved_at: float) -> None:
         first, self._held_back = self._held_back, []

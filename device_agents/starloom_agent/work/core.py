@@ -52,9 +52,6 @@ class AgentState:
     running: int = 0
 
 
-# -- events
-
-
 @dataclass(frozen=True, slots=True)
 class Proved:
     """This connection's proof was sent at `at`: nothing granted on it is older."""
@@ -92,9 +89,6 @@ class EndAll:
 
 
 Event = Proved | Recalled | Resumed | CallEnded | EndAll | Dispatch | Cancel | Renew
-
-
-# -- actions
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,8 +178,6 @@ class Ledger:
         row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return str(row[0])
 
-    # -- numbers
-
     @property
     def next_report(self) -> int:
         """The number that the next report will carry."""
@@ -199,8 +197,6 @@ class Ledger:
         if self._next >= self._asked - _NUMBERS_RESERVED // 2:
             self._asked = self._next + _NUMBERS_RESERVED
             self._write("UPDATE meta SET value = ? WHERE name = 'reserved'", (str(self._asked),), sync=True)
-
-    # -- writes, put down by `flush`
 
     def _write(self, sql: str, values: tuple[Any, ...], *, sync: bool) -> None:
         self._pending.append((sql, values))
@@ -307,8 +303,6 @@ class Ledger:
         self._pending.clear()
         self._must_sync = False
 
-    # -- reads (of what was flushed)
-
     def _read(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         try:
             return self._db.execute(sql, values).fetchall()
@@ -387,8 +381,6 @@ class Ledger:
         return [
             DecisionRow(at, lease, tool, bool(ok), why, by, bool(ask)) for at, lease, tool, ok, why, by, ask in rows
         ]
-
-    # -- housekeeping
 
     def prune(self) -> None:
         """Drop rows beyond their bounds: decisions, results and attempts that ended sixty days ago or too many since.

@@ -168,8 +168,6 @@ class Agent:
         self._connection_file: bytes | None = None
         self._broken: LedgerCorrupt | None = None
 
-    # -- life
-
     def recover(self) -> None:
         """End calls that an earlier process of this agent left running; report every attempt that it did not finish."""
         self.ledger.reserve()
@@ -290,8 +288,6 @@ class Agent:
     def _push(self, frames: list[Frame]) -> bool:
         return self._link.push(frames)
 
-    # -- frames
-
     def _on_event(self, frame: Any) -> None:
         self._do(frame)
 
@@ -401,8 +397,6 @@ class Agent:
         ResumePlan: _on_resume,
         UpdateAvailable: _on_update,
     }
-
-    # -- actions of the core
 
     def _do(self, event: core.Event) -> None:
         self._carry_on(core.step(self.state, event))
@@ -542,7 +536,7 @@ class Agent:
                 self._take_fault(fault)
                 return
 
-    # -- the end of a turn: one flush, then effects
+    # The end of a turn: one flush, then effects.
 
     def _end_of_turn(self) -> None:
         if self._to_spawn or self.outbox.has_unsent:
@@ -608,8 +602,6 @@ class Agent:
             except Exception as error:
                 self._call_ended(at, not_begun(f"the agent could not prepare this call: {said_of(error)}"))
         self._link.wake()
-
-    # -- processes
 
     def _spawn(self, at: LeaseRef) -> None:
         call = self._calls[at]
@@ -691,8 +683,6 @@ class Agent:
             self.ledger.grouped(at, grouped.group, grouped.mark, self._boot)
             self._flushed(lazy=True)
         self._say(f"{lease_name(at)}: {call.dispatch.tool} started, group {grouped.group}")
-
-    # -- the device, status
 
     async def _watch(self) -> None:
         """Look after this device each second; a round that fails is reported once, and the next ones go on."""

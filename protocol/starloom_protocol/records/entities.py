@@ -94,9 +94,6 @@ class UndoCall(Record, frozen=True, kw_only=True):
     tool: str
 
 
-# -- entities of a constellation
-
-
 class Policy(Record, frozen=True, kw_only=True):
     """How a plan is approved, carried on after a failure, reviewed and judged."""
 
@@ -603,9 +600,6 @@ class Job(Record, frozen=True, kw_only=True):
     tokens: int = 0
     verdict: Verdict | None = None
     """The verdict of a judge."""
-
-
-# -- entities of the fleet
 
 
 class RecipeVersion(Record, frozen=True, kw_only=True):

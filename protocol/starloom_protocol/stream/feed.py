@@ -48,8 +48,6 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     value: msgspec.Raw
 
 
-# -- browser -> hub
-
 _Name = Annotated[str, msgspec.Meta(pattern="^[!-~]*$")]
 """A database takes neither every sign nor numbers beyond 64 bits."""
 
@@ -80,9 +78,6 @@ class LivePing(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="pi
 
 
 LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing
-
-
-# -- hub -> browser
 
 
 class LiveReady(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="ready"):

@@ -39,9 +39,6 @@ class LeaseRef(Part, frozen=True, kw_only=True):
     task: str
 
 
-# -- joining a connection
-
-
 class Hello(Frame, frozen=True, kw_only=True, tag="hello"):
     """First frame of an agent. `next_report` is the outbox number its next report will carry.
 
@@ -101,9 +98,6 @@ class Refuse(Frame, frozen=True, kw_only=True, tag="refuse"):
     fix: str
     reason: str
     retry_after_s: float = 0
-
-
-# -- agent -> hub
 
 
 class OfferFrame(Frame, frozen=True, kw_only=True, tag="offer"):
@@ -253,9 +247,6 @@ class Bye(Frame, frozen=True, kw_only=True, tag="bye"):
     reason: str
 
 
-# -- hub -> agent
-
-
 class InputPart(Part, frozen=True, kw_only=True):
     """One source of an input: canonical text, or an artifact holding it; `output` points into it."""
 
@@ -394,9 +385,6 @@ class Goaway(Frame, frozen=True, kw_only=True, tag="goaway"):
 
     reason: str
     retry_after_s: float
-
-
-# -- both
 
 
 class Ping(Frame, frozen=True, kw_only=True, tag="ping"):

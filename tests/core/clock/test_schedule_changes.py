@@ -142,9 +142,6 @@ def test_it_can_be_run_now_beside_its_clock() -> None:
     assert len(clock.firings()) == 2
 
 
-# -- approval
-
-
 def test_a_risky_plan_is_approved_once_when_it_is_saved() -> None:
     clock = Clockwork()
     risky(clock, "srv")
@@ -321,9 +318,6 @@ def test_a_plan_that_always_asks_is_asked_for_when_saved() -> None:
     always = plan(task("a"), policy=Policy(approval=Approval.ALWAYS))
     assert clock.ask_save(always).faults[0].code is Code.NEEDS_APPROVAL
     assert clock.save(always, plan_hash="h", overlap=Overlap.SKIP).state is ScheduleState.ACTIVE
-
-
-# -- the small print
 
 
 def test_a_name_or_an_id_that_is_taken_is_refused() -> None:

@@ -74,9 +74,6 @@ def test_a_firing_that_is_there_already_is_not_made_again() -> None:
     assert clock.notes("schedule_fired")[-1].endswith("was there")
 
 
-# -- overlap
-
-
 def test_skip_leaves_out_what_comes_while_the_one_before_goes_on() -> None:
     clock = Clockwork()
     clock.save(overlap=Overlap.SKIP)
@@ -122,9 +119,6 @@ def test_allow_lets_them_run_beside_each_other() -> None:
     clock.save(overlap=Overlap.ALLOW)
     clock.turn_to("2026-06-01T03:00")
     assert len(clock.schedule().running) == 3
-
-
-# -- catch-up
 
 
 @pytest.mark.parametrize(
@@ -189,9 +183,6 @@ def test_a_change_of_the_clock_neither_loses_nor_doubles_a_night() -> None:
         clock.save(cron="30 1,2 * * *", zone="America/New_York", overlap=Overlap.ALLOW)
         clock.turn_to(f"{night}T12:00", "America/New_York")
         assert len(clock.firings()) == 2
-
-
-# -- telling
 
 
 def fail(clock: Clockwork) -> None:
@@ -344,9 +335,6 @@ def test_a_plan_that_the_engine_refuses_spoils_no_later_firing() -> None:
     assert len(clock.firings()) == 1
 
 
-# -- a restart
-
-
 def test_a_hub_that_starts_again_arms_what_state_implies() -> None:
     clock = Clockwork()
     clock.save(overlap=Overlap.QUEUE)
@@ -360,9 +348,6 @@ def test_a_hub_that_starts_again_arms_what_state_implies() -> None:
     clock.wake_at("2026-06-01T01:00:40")
     assert len(clock.firings()) == 1
     assert clock.schedule().due_ms - clock.now_ms < HOUR + MINUTE
-
-
-# -- rights
 
 
 def test_a_revoked_token_stops_its_schedules_at_once_and_says_why() -> None:
@@ -411,9 +396,6 @@ def test_a_session_that_has_ended_stops_nothing_but_an_expired_token_does() -> N
     clock.turn_to("2026-06-01T01:00")
     assert [clock.shard.constellations[name].head.schedule for name in clock.firings()] == ["s-page"]
     assert clock.schedule("s-program").state == "stopped"
-
-
-# -- what came to nothing
 
 
 def test_stale_timers_find_nothing_to_do() -> None:

@@ -209,9 +209,6 @@ def test_hold_survives_a_backoff() -> None:
     assert driver.run() == "succeeded"
 
 
-# -- requests and jobs
-
-
 def asked(driver: Driver, **fields: Any) -> None:
     do(driver, i.RequestReceived, request="words", **fields)
 
@@ -301,9 +298,6 @@ def test_a_plan_too_big_is_refused() -> None:
     driver = WatchedDriver("one")
     driver.shard.settings.tasks_most = 1
     assert codes(do(driver, i.RequestReceived, plan=plan(task("a"), task("b")))) == [Code.PLAN_TOO_BIG]
-
-
-# -- approvals and questions
 
 
 def reply(driver: Driver, question: str, value: str, **fields: Any) -> Answer:

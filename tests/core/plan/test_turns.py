@@ -93,9 +93,6 @@ def test_a_family_says_it_at_its_root() -> None:
     assert [(item.place, item.hint) for item in wrong.faults] == [("tasks[2].for_each.in_turn", "Say it at `g`.")]
 
 
-# -- the owner of a device is asked
-
-
 def offer(driver: Driver, device: str, answered: str) -> None:
     found = driver.shard.fleet.devices[device]
     told = Offer(digest=answered, facts={"answered": answered}, slots=4, tools=TOOLS)
@@ -149,9 +146,6 @@ def test_other_work_that_starts_does_not_hide_that_an_owner_must_act() -> None:
     assert Attention.MISSING_GRANT in found.head.attention
     offer(driver, "d-one", "x")
     assert driver.states()["a"] == "leased"
-
-
-# -- effects by arguments
 
 
 def spec_of(what: object, *inputs: str) -> TaskSpec:

@@ -89,9 +89,6 @@ def test_what_is_allowed_for_good_covers_no_file_beside_it() -> None:
     assert more.head.state is STATE.AWAITING_APPROVAL
 
 
-# -- within what was approved
-
-
 def wider(before: list[TaskSpec], *after: TaskSpec) -> list[str]:
     driver = fleet()
     found = driver.submit(plan(*before, hash="h"), plan_hash="h")

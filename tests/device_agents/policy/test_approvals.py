@@ -289,7 +289,7 @@ def test_a_question_that_the_disk_refuses_allows_nothing(home: AgentHome, call: 
     assert call().asks
 
 
-# -- what the hub is told, and what its answer is worth
+# What the hub is told, and what its answer is worth.
 
 
 def frames_of(home: AgentHome, **policy: Any) -> tuple[Allowance, OwnerAsk]:

@@ -275,8 +275,6 @@ def test_a_policy_from_before_seals_is_kept_once(tmp_path: Path) -> None:
         read_policy(path)
 
 
-# -- what a rule typed whole covers
-
 SHELL = next(one for one in all_tools() if one.name == "shell.run")
 
 

@@ -233,7 +233,7 @@ async def test_progress_travels_beside_the_log_and_the_latest_wins(world: World)
     assert await world.hub.reads.entities(made["id"]) == before
 
 
-# -- one client by itself, with a transport that does not take anything
+# One client by itself, with a transport that does not take anything.
 
 
 class Stuck:

@@ -104,9 +104,6 @@ class Played:
 Room = Callable[..., Awaitable[Played]]
 
 
-# -- a goal
-
-
 def _inside(dispatch: SendDispatch) -> bool:
     """Whether a call is one that the person approved with the goal."""
     args = parse(dispatch.args)
@@ -180,9 +177,6 @@ async def context(world: World) -> Played:
     _placed(world)
     _pursued(world)
     return await _play_goal(world, SOURCES["file"], {"text": "nothing to see"})
-
-
-# -- a planner
 
 
 def _only_reads(dispatch: SendDispatch) -> bool:
@@ -292,8 +286,6 @@ def joined(world: World, name: str) -> None:
     assert not driver.do(offer).faults
 
 
-# -- a reviewer
-
 OK: Final[Json] = {"id": "ok", "tool": "fs.list", "device": ONE, "args": {"path": "notes"}}
 WRITE: Final[Json] = {"id": "write", "tool": "fs.write", "device": ONE, "args": {"path": "notes/out", "text": "done"}}
 
@@ -343,9 +335,6 @@ async def review_(world: World) -> Played:
         if str(world.made.tasks["read"].state) == "succeeded" or world.made.tasks["send"].attempt:
             wrong.append("the failed task counts, or what hangs on it was sent")
     return Played(world, fake, model, wrong)
-
-
-# -- an answer, a verdict
 
 
 async def answer_(world: World) -> Played:

@@ -104,8 +104,6 @@ class World:
     def made(self) -> Constellation:
         return self.hub.driver.shard.constellations["c1"]
 
-    # -- what devices and the person do
-
     async def work(self, value: Any, may: Callable[[SendDispatch], bool]) -> list[SendDispatch]:
         """Carry out what was dispatched and report it with a value; note what may not have been dispatched."""
         done: list[SendDispatch] = []
@@ -151,8 +149,6 @@ class World:
         )
         faults = driver.do(item).faults
         assert not faults, (question, value, faults)
-
-    # -- the judgement
 
     def wrong(self) -> list[str]:
         """Return what of all this may never come of a text, whichever room it was in."""

@@ -274,9 +274,6 @@ def test_a_taken_name_and_one_that_no_device_may_have_are_refused_first() -> Non
     client.close()
 
 
-# -- looking at a server
-
-
 async def test_a_server_is_looked_at(server: SshServer) -> None:
     busy = free_port()
     found = await enrolling.look(target(server), "~/agent", busy)

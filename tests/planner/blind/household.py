@@ -218,8 +218,6 @@ def _pixel(folder: Path, draw: random.Random) -> None:
         os.utime(file, (moment, moment))
 
 
-# -- the MCP program
-
 State = dict[str, Any]
 
 

@@ -66,8 +66,6 @@ class GoalRules:
         if call.tool == STRANGER and not finding.stranger:
             yield f"{known} forgets the stranger behind it"
 
-    # -- turns
-
     def _job(self, event: Event, job: Any, was: Any, puts: dict[str, Any], records: dict[str, Any]) -> Iterator[str]:
         group = job.tasks[0].rpartition("/")[0]
         goal = records[f"spec/{group}"].goal
@@ -170,8 +168,6 @@ class GoalRules:
                 spec, record = records.get(f"spec/{task}"), records.get(f"task/{task}")
                 if spec is not None and spec.tool == STRANGER and record is not None and record.state == "succeeded":
                     yield f"{self._name}/{group} read what a stranger wrote in {task} and asks: {question.text[:200]}"
-
-    # -- time and ends
 
     def _clock(self, event: Event, puts: dict[str, Any], records: dict[str, Any]) -> None:
         """Count for how long people were asked, and for how long the whole was paused."""

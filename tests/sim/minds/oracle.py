@@ -61,9 +61,6 @@ def changed_hubs(history: MemoryHistory) -> int:
     return sum(len(found) > 1 for found in terms.values())
 
 
-# -- repeats
-
-
 def _turns(name: str, event: Event, puts: dict[str, Any], records: dict[str, Any]) -> Iterator[str]:
     """Turns come one after the other, each once its predecessor has ended well, and no more than may be made."""
     for key, spec in puts.items():
@@ -134,9 +131,6 @@ def _carried(history: MemoryHistory, world: World) -> Iterator[str]:
             yield f"{at} was given {given}, and the turn before it gave {int(number) - 1}"
 
 
-# -- votes
-
-
 def _votes(world: World) -> Iterator[str]:
     """Each call of a vote is one ballot, with its own voter, and no more are counted than were asked for."""
     for at, dispatch in world.dispatched.items():
@@ -157,9 +151,6 @@ def _votes(world: World) -> Iterator[str]:
             yield f"{at} counts a vote for {given['chosen']}, which is none of {voters}"
 
 
-# -- parts that are left out
-
-
 def _left_out(name: str, event: Event, puts: dict[str, Any], records: dict[str, Any]) -> Iterator[str]:
     """An optional part that has not begun is left out by the hub alone, and nothing that must be done needs it."""
     for key, record in puts.items():
@@ -176,9 +167,6 @@ def _left_out(name: str, event: Event, puts: dict[str, Any], records: dict[str, 
         for gate in (one for key, one in records.items() if key.startswith("dep/") and one.source == part):
             if not gate.optional and not records[f"spec/{gate.target}"].optional:
                 yield f"{name}/{part} was left out, and {gate.target} needs it"
-
-
-# -- judgements
 
 
 def _judged(name: str, event: Event, puts: dict[str, Any], records: dict[str, Any]) -> Iterator[str]:

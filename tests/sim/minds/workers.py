@@ -245,8 +245,6 @@ class Worker:
         cost: dict[str, Any] = {"call": call, "number": counted["call"], "tokens": tokens, **used}
         await self._ask(i.ModelUsed(id=self._site.ident(), **cost))
 
-    # -- a turn of a goal
-
     async def _turn(self, constellation: str, job: Job, records: dict[str, Any]) -> None:
         await self._use(constellation, job.id)
         spec = records[f"spec/{group_of(job)}"]
@@ -334,8 +332,6 @@ class Worker:
             i.LookCall(args="[", device=device, tool=READ),
         ]
         return chance.choice([[chance.choice(wrong)], [], [good] * 5, [good, chance.choice(wrong)]])
-
-    # -- a verdict
 
     async def _judge(self, constellation: str, job: Job, records: dict[str, Any]) -> None:
         await self._use(constellation, job.id)

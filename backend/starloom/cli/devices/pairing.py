@@ -386,9 +386,6 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
         time.sleep(0.5)
 
 
-# -- tunnels
-
-
 def _home(run: Invocation) -> Path:
     from starloom.host.supervisor import home_of
 

@@ -150,8 +150,6 @@ class Sample:
             await asyncio.gather(self._hosting, return_exceptions=True)
         await asyncio.gather(*(device.stop() for device in self._devices.values()))
 
-    # -- devices
-
     def _earlier(self) -> str:
         """Return the constellation of an earlier start that ended well and is still in the history; else nothing."""
         try:
@@ -205,8 +203,6 @@ class Sample:
             await link.start()
         path.write_text(str(link.port))
         return link
-
-    # -- watching, and the fault
 
     async def _follow(self, view: View) -> None:
         """Fold the log until the constellation is final. The hub stays up under this same service."""
@@ -269,8 +265,6 @@ class Sample:
             with suppress(TimeoutError):
                 async with asyncio.timeout(QUIET_S / 3):
                     await self._screen.changed()
-
-    # -- the end
 
     async def _tell(self, view: View) -> int:
         await asyncio.to_thread(sample_files.note_sheets, self._places)

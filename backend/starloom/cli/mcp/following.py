@@ -67,8 +67,6 @@ class Following:
         self._uris: Counter[str] = Counter()
         self._at: dict[str, int] = {}
 
-    # -- listeners
-
     def heard(self, ctx: ServerRequestContext[Any, Any]) -> set[str]:
         """Note a connection of the earlier protocol, which hears of changes unasked; return what it follows."""
         greeting = ctx.session.client_params
@@ -135,8 +133,6 @@ class Following:
 
     def _uris_of(self, constellation: str) -> list[str]:
         return [uri for uri in self._uris if f"/{constellation}/" in f"{uri}/"]
-
-    # -- changes
 
     async def saw(self, kind: str, now: object) -> None:
         """Take what a program was just shown; the others hear that it is other than before."""

@@ -127,8 +127,6 @@ class _Door:
             yield
             tasks.cancel_scope.cancel()
 
-    # -- tools
-
     async def list_tools(self, ctx: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         found = [
             _tool(name, name.replace("_", " ").capitalize(), one.about, one.schema, _ASK if one.asks else _LOOK)
@@ -173,8 +171,6 @@ class _Door:
             return []
         await self.following.saw("offered", found)
         return found
-
-    # -- resources
 
     async def list_resources(self, ctx: Context, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         self.following.heard(ctx)
@@ -229,8 +225,6 @@ class _Door:
     async def unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
         await self.following.unsubscribe(ctx, str(params.uri))
         return types.EmptyResult()
-
-    # -- prompts
 
     async def list_prompts(self, ctx: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         found = [_prompt(one) for one in await self._recipes(ctx)]

@@ -131,8 +131,6 @@ class Tools:
         finally:
             client.close()
 
-    # -- looking
-
     def devices(self, name: str | None = None) -> dict[str, Any]:
         """Return all devices in short, or one with its tools, their arguments and effects."""
         with self.hub() as hub:
@@ -238,8 +236,6 @@ class Tools:
             after = got[-1].seq if got else after
             if not got and left <= 0:
                 return _Progress(state, after, lines, waiting)
-
-    # -- asking
 
     def preview(
         self,

@@ -76,9 +76,6 @@ _encode_plan = msgspec.json.Encoder(order="deterministic").encode
 _plan_decoder = msgspec.json.Decoder(LoweredPlan)
 
 
-# -- timers
-
-
 def timer_of(schedule: Schedule) -> ArmTimer:
     """Return the timer of the next due moment."""
     return ArmTimer(constellation=FLEET, due_ms=schedule.due_ms, entity=schedule.id, kind=DUE)
@@ -114,9 +111,6 @@ def keep(work: Work, schedule: Schedule, kind: EventKind, *, note: str = "", by:
     for wanted, timer in ((_may_start(schedule), TURN), (_must_tell(schedule), TELL)):
         if wanted:
             work.order(ArmTimer(constellation=FLEET, due_ms=work.at_ms, entity=schedule.id, kind=timer))
-
-
-# -- due moments
 
 
 def _on_due(work: Work, schedule: Schedule) -> None:
@@ -200,9 +194,6 @@ def _cancel(work: Work, name: str) -> None:
             action="cancel", at_ms=work.at_ms, by=ENGINE, constellation=name, id=work.item.id, reason=reason
         ),
     )
-
-
-# -- firings
 
 
 def constellation_of(schedule: str, moment: int) -> str:
@@ -339,9 +330,6 @@ def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation
             return changed + (sentence or f"it ended {head.state}")
 
 
-# -- telling a person
-
-
 def noticed(
     schedule: Schedule, text: str, at_ms: int, constellation: str | None = None, unseen: Unseen | None = None
 ) -> Schedule:
@@ -393,9 +381,6 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
     except Refusal as refusal:
         work.undo_part(part)
         keep(work, told, EventKind.SCHEDULE_TOLD, note=f"not on the device: {refusal.faults[0].reason}", by=ENGINE)
-
-
-# -- rights
 
 
 def lost_rights(access: Access, schedule: Schedule, at_ms: int) -> str | None:

@@ -77,9 +77,6 @@ def _put_device(work: Work, kind: EventKind, device: Device, note: str = "", als
     work.emit(work.shard.fleet, kind, device.id, [*(also or []), ("device", device.id, device)], note=note)
 
 
-# -- pairing
-
-
 def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
     """Keep a join code that a person made, for a further device or to replace one."""
     enrollment = item.enrollment
@@ -261,9 +258,6 @@ def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
     work.answer({"state": "approved" if item.allow else "denied"})
 
 
-# -- connections
-
-
 def on_connected(work: Work, item: DeviceConnected) -> None:
     """Take a connection of a device that proved its key: the newest session wins, its open attempts are restated."""
     device = _device(work, item.device)
@@ -441,9 +435,6 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
         change_task(work, constellation, task, EventKind.TASK_READY, free, by=ENGINE)
     if not others:
         unattend(work, constellation, attention)
-
-
-# -- controls of people
 
 
 def on_device_control(work: Work, item: DeviceControlled) -> None:

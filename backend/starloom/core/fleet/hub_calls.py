@@ -161,9 +161,6 @@ def _args(spec: TaskSpec, kind: type[T]) -> T:
         raise Refusal(fault(Code.BAD_REQUEST, f"{spec.tool}: {error}", spec.id)) from error
 
 
-# -- what the hub sees
-
-
 def _devices(work: Work, _constellation: Constellation, spec: TaskSpec) -> dict[str, Any]:
     """Return a row for each device, those that are down first; only so many as the log can bear."""
     asked = _args(spec, DevicesArgs)
@@ -211,9 +208,6 @@ def _row(fleet: Fleet, device: Device, now_ms: int) -> dict[str, Any]:
 
 def _iso_time(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-# -- control
 
 
 def _device(work: Work, spec: TaskSpec, asked: str) -> Device:

@@ -111,9 +111,6 @@ def action_of(tool: str, args: str) -> str:
     return sha256(canonical({"args": parse(args), "tool": tool}).encode()).hexdigest()
 
 
-# -- the need for an approval
-
-
 def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
     """Return the effects that devices declare for the tools of a plan and of the tasks that its rules may add."""
     return _effects(fleet, [*plan.specs, *specs_by_rules(plan.rules, plan.specs)])
@@ -310,9 +307,6 @@ def changing_calls(fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[Rule
     return sorted(calls, key=lambda call: not ASKING.intersection(call.effects))
 
 
-# -- asking
-
-
 def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *, approved: bool, words: bool) -> None:
     """Ask a person about an installed plan, or start it. `approved`: its preview was approved, by its hash."""
     fleet, head = work.shard.fleet, constellation.head
@@ -501,9 +495,6 @@ def _beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan,
     return beyond(schedule.consent, now, fleet)
 
 
-# -- answers
-
-
 def decide(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
     """Carry out a person's answer to an approval: allow, deny, or always allow its calls.
 
@@ -610,9 +601,6 @@ def on_standing_revoked(work: Work, item: StandingRevoked) -> None:
         raise Refusal(fault(Code.NOT_FOUND, f"nothing that is called {item.standing} is allowed for good"))
     work.emit(work.shard.fleet, EventKind.STANDING_REVOKED, found.id, [("standing", found.id, None)], note=item.reason)
     work.answer({"id": found.id})
-
-
-# -- time
 
 
 def due_moment(constellation: Constellation, question: Question) -> ArmTimer:

@@ -136,9 +136,6 @@ def _ended_badly(constellation: Constellation, group: str) -> list[str]:
     return [child for child, state in records if state in FINAL_TASK_STATES and state is not TaskState.SUCCEEDED]
 
 
-# -- of the constellation
-
-
 def _pause(work: Work, constellation: Constellation, item: ControlRequested) -> None:
     head = constellation.head
     if head.state is not _STATE.ACTIVE:
@@ -203,9 +200,6 @@ _OF_CONSTELLATION: dict[str, Callable[[Work, Constellation, ControlRequested], N
     "resume": _resume,
     "cancel": _cancel,
 }
-
-
-# -- of a task
 
 
 def possible(constellation: Constellation, task: str) -> tuple[str, ...]:
@@ -459,7 +453,7 @@ _TASK_ACTIONS: dict[str, Callable[[Work, Constellation, str, TaskRecord, Control
 }
 
 
-# -- of a group: of its children
+# Of a group: of its children.
 
 
 def _on_group(work: Work, constellation: Constellation, item: ControlRequested, group: str) -> None:
@@ -522,9 +516,6 @@ def _on_goal(work: Work, constellation: Constellation, item: ControlRequested, g
             raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the goal {group} is {constellation.groups[group].state}"))
     else:
         raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a goal", "action"))
-
-
-# -- rounds
 
 
 def open_round(work: Work, constellation: Constellation, starts: list[str], item: ControlRequested) -> None:

@@ -83,9 +83,6 @@ def _next_job(work: Work, constellation: Constellation) -> Job:
     return Job(id=f"plan-{len(constellation.jobs) + 1}", kind=PLAN_JOB, opened_ms=work.at_ms)
 
 
-# -- questions to the person
-
-
 def may_ask(constellation: Constellation) -> bool:
     """Tell whether the planner may ask another question; their number is bounded."""
     return sum(1 for question in constellation.questions.values() if question.kind == KIND) < QUESTIONS_MOST
@@ -131,9 +128,6 @@ def on_answered(work: Work, constellation: Constellation, question: Question, it
     puts: list[Put] = [answered(work, question, text), ("job", job.id, job)]
     work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts)
     work.order(StartJob(after=DURABLE, constellation=constellation.name, job=job.id, kind=PLAN_JOB))
-
-
-# -- looks
 
 
 def rounds(constellation: Constellation, job: Job | None = None) -> list[Look]:
@@ -287,9 +281,6 @@ def on_timer(work: Work, item: TimerFired) -> None:
 
 def _is_open(constellation: Constellation, task: str) -> bool:
     return constellation.tasks[task].state not in FINAL_TASK_STATES
-
-
-# -- rights
 
 
 def _against_the_round(constellation: Constellation, item: LooksProposed, number: int) -> Iterator[Fault]:

@@ -146,9 +146,6 @@ def _install(
     approvals.ask_or_start(work, constellation, plan, approved=approved, words=asked_in_words)
 
 
-# -- jobs
-
-
 def on_job_claimed(work: Work, item: JobClaimed) -> None:
     """Let a worker claim a job or renew its claim; one worker at a time, as long as it renews."""
     tiers.check(item.tiers)
@@ -250,9 +247,6 @@ def _planning_failed(work: Work, constellation: Constellation, why: Fault) -> No
         attention=[Attention.PLANNING_FAILED],
     )
     work.emit(constellation, EventKind.PLANNING_FAILED, "", [("head", "", failed)], note=why.reason)
-
-
-# -- questions
 
 
 def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -> None:

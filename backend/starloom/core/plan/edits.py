@@ -179,9 +179,6 @@ def on_edit(work: Work, item: EditProposed, *, open_rounds: Callable[[Constellat
     work.answer({"version": number})
 
 
-# -- operations
-
-
 def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
     spec = operation.spec
     if draft.spec(spec.id) is not None:
@@ -419,9 +416,6 @@ _OPERATIONS: dict[type, Any] = {
     SetPolicy: _set_policy,
     Supersede: supersede,
 }
-
-
-# -- the whole batch
 
 
 def _check_edges(draft: Draft) -> None:

@@ -114,9 +114,6 @@ def end_group(
     work.emit(constellation, EventKind(f"group_{state}"), group, [("group", group, ended)], by=ENGINE, note=note)
 
 
-# -- expansion
-
-
 def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
     stored = _stored_items(constellation, root)
     if stored is not None and any(constellation.children.get(member) for member in constellation.families[root]):
@@ -403,9 +400,6 @@ def turns(constellation: Constellation, members: list[str], items: list[Item], n
                 )
                 edges.append(("dep", dependency_id(edge), edge))
     return edges
-
-
-# -- the children that a group needs
 
 
 def _judge(work: Work, constellation: Constellation, group: str) -> None:

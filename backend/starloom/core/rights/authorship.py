@@ -136,9 +136,6 @@ def _says(author: str, place: str) -> Fault:
     return fault(Code.FORBIDDEN, reason, place, _SENTENCE)
 
 
-# -- edits
-
-
 def is_free(author: str, *, approves: bool) -> bool:
     """Say whether an author may make any edit: then there is no reason to keep the plan as it was and compare."""
     return approves and not is_model(author)
@@ -202,9 +199,6 @@ def _controlling(constellation: Constellation, operations: Iterable[EditOperatio
         spec = constellation.specs.get(name) if name is not None else None
         if spec is not None and isinstance(operation, AddTask | UpdateTask) and controls_devices(spec.tool):
             yield spec.id, spec
-
-
-# -- the people whom a question names
 
 
 def check_asked(principals: Mapping[str, Principal], specs: Iterable[TaskSpec]) -> None:

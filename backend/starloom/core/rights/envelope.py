@@ -159,9 +159,6 @@ def _args(text: str) -> tuple[dict[str, Any], list[Fault]]:
     return args, []
 
 
-# -- folders and hosts
-
-
 def _places(offer: ToolOffer, args: Mapping[str, Any]) -> Iterator[str]:
     """Yield each place that a call names, whether it changes it or not."""
     for name, value in args.items():
@@ -252,9 +249,6 @@ def _host_of(value: str) -> str:
     except ValueError:
         host = None
     return (host or value).lower()
-
-
-# -- what a stranger may have written
 
 
 def by_a_stranger(offer: ToolOffer) -> bool:

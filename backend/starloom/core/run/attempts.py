@@ -236,9 +236,6 @@ def _source(constellation: Constellation, task: str, output: str) -> InputSource
     return InputSource(attempt=record.attempt, output=output, task=task)
 
 
-# -- reports
-
-
 def open_attempt(work: Work, device: str, at: LeaseRef) -> Case | None:
     """Return the case of a report if its lease is open, else count the report."""
     constellation = work.shard.constellations.get(at.constellation)
@@ -559,9 +556,6 @@ def on_ledger(work: Work, item: LedgerReported) -> None:
         recovery.not_begun(never)
         if not case.constellation.unknown:
             unattend(work, case.constellation, Attention.TASK_UNKNOWN)
-
-
-# -- cancelling
 
 
 def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str, *, as_: Reason | None = None) -> None:

@@ -85,9 +85,6 @@ def open_jobs(constellation: Constellation) -> list[Job]:
     return [job for job in _jobs(constellation) if job.state != "done"]
 
 
-# -- of a task
-
-
 def ask(done: Case) -> None:
     """Ask the judge of a task whose result has passed its checks; the task waits for the verdict."""
     spec, record = done.spec, done.record
@@ -307,9 +304,6 @@ def words(judge: Judge | None, verdict: Verdict) -> str:
     return f"{who} says {verdict.holds} to \u201c{question}\u201d: {told}."
 
 
-# -- of a person
-
-
 def _ask_person(work: Work, constellation: Constellation, job: Job, task: str, judge: Judge) -> None:
     """Put the question to a person, beside the reason why the verdict is unclear."""
     about = called(constellation, work.shard.fleet, task) if task else constellation.head.name
@@ -370,9 +364,6 @@ def decide(work: Work, constellation: Constellation, question: Question, value: 
     if task:
         _decided(work, constellation, task, verdict)
     work.shard.settled[constellation.name] = None
-
-
-# -- of the whole answer
 
 
 def _standing(constellation: Constellation) -> str:

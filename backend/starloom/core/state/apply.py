@@ -98,9 +98,6 @@ def undo(shard: Shard, mark: int = 0) -> None:
             shard.constellations.pop(stream.name, None)
 
 
-# -- constellations
-
-
 def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head | None, new: Head | None) -> None:
     if new is not None:
         constellation.head = new
@@ -601,9 +598,6 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
     },
     Access: {"secret": _index_secret},
 }
-
-
-# -- loading
 
 
 def load(shard: Shard, stream_name: str, seq: int, entities: dict[str, Record]) -> None:

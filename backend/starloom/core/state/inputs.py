@@ -34,9 +34,6 @@ class Input(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=T
     scope: str = ""
 
 
-# -- requests
-
-
 class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
     """A new constellation. With `plan` it is lowered already; else `request` or `recipe` is planned by a job.
 
@@ -301,7 +298,7 @@ class StandingRevoked(Input, frozen=True, kw_only=True, tag="standing_revoked"):
     standing: str
 
 
-# -- devices, and decisions of people about them; `by` is the device of the connection
+# Devices, and decisions of people about them; `by` is the device of the connection.
 
 
 class EnrollmentOpened(Input, frozen=True, kw_only=True, tag="enrollment_opened"):
@@ -443,9 +440,6 @@ class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
     value: str = ""
 
 
-# -- secrets
-
-
 class SecretSet(Input, frozen=True, kw_only=True, tag="secret_set"):
     """A new value of a secret; its ciphertext, not included, is stored as `cipher` and bound to `version`.
 
@@ -463,9 +457,6 @@ class SecretSet(Input, frozen=True, kw_only=True, tag="secret_set"):
 
 class SecretRemoved(Input, frozen=True, kw_only=True, tag="secret_removed"):
     name: str
-
-
-# -- recipes
 
 
 class RecipeSaved(Input, frozen=True, kw_only=True, tag="recipe_saved"):
@@ -508,9 +499,6 @@ class RecipeProposalDismissed(Input, frozen=True, kw_only=True, tag="recipe_prop
     proposal: str
 
 
-# -- schedules
-
-
 class ScheduleSaved(Input, frozen=True, kw_only=True, tag="schedule"):
     """A schedule, new or (`change`) in place of the one with its id; `plan` is what it would run today.
 
@@ -537,9 +525,6 @@ class ScheduleControlled(Input, frozen=True, kw_only=True, tag="schedule_control
     token: str | None = None
 
 
-# -- time
-
-
 class TimerFired(Input, frozen=True, kw_only=True, tag="timer"):
     """A timer computed from state; judged against state, so a stale one does nothing."""
 
@@ -555,9 +540,6 @@ class LeaseExpired(Input, frozen=True, kw_only=True, tag="lease_expired"):
 
     at: LeaseRef
     silent: bool = False
-
-
-# -- access
 
 
 class PrincipalAdded(Input, frozen=True, kw_only=True, tag="principal"):
@@ -593,9 +575,6 @@ class SignInUsed(Input, frozen=True, kw_only=True, tag="signin_used"):
 
     signin: str
     token: Token
-
-
-# -- the lab
 
 
 class FaultNoted(Input, frozen=True, kw_only=True, tag="fault"):
@@ -639,7 +618,7 @@ class LabFaultEnded(Input, frozen=True, kw_only=True, tag="lab_fault_ended"):
     note: str
 
 
-# -- going back in a history, and refusals at the doors
+# Going back in a history, and refusals at the doors.
 
 
 class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):

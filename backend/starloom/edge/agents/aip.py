@@ -353,8 +353,6 @@ class Connection:
         self._count += 1
         return f"{self._who.device}/{self._link.http_token[:8]}/{self._count}{what}"
 
-    # -- reports
-
     def _started(self, frame: f.Started) -> None:
         self._parts.inbox.post(
             inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
@@ -371,8 +369,6 @@ class Connection:
         self._parts.inbox.post(
             inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
         )
-
-    # -- what the device says of itself
 
     def _too_often(self, kind: Changing, frame: f.AsksFrame | f.ConditionFrame | f.OfferFrame) -> bool:
         device = self._device
@@ -462,8 +458,6 @@ class Connection:
             # It renews nothing and ends nothing, so it needs no proof that the shard is still ours.
             self._link.say(said)
 
-    # -- beside the log
-
     def _vitals(self, frame: f.VitalsFrame) -> None:
         for _ in range(self._parts.vitals.take(self._device, frame)):
             self._parts.count("vital_out_of_range")
@@ -514,8 +508,6 @@ class Connection:
         self._parts.fanout.beside(
             Beside(about=at.task, attempt=at.attempt, kind=kind, stream=at.constellation, value=raw)
         )
-
-    # -- the connection itself
 
     def _ping(self, frame: f.Ping) -> None:
         self._link.push([f.Pong(at_ms=frame.at_ms)])

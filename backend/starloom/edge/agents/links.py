@@ -270,8 +270,6 @@ class Links:
         """How seldom an idle device may say `alive`, so that all together do not say it too often."""
         return len(self._by_token) / IDLE_BEATS_S
 
-    # -- DeviceSender
-
     def send(self, device: str, frames: Sequence[HubFrame]) -> bool:
         """Queue frames for a device's newest connection; False if it has none or takes no more."""
         links = self._by_device.get(device)
@@ -316,8 +314,6 @@ class Links:
             if session in (0, link.session):
                 last = ErrorFrame(code=Code(code), reason=reason) if code in list(Code) else None
                 link.close(last or Goaway(reason=reason, retry_after_s=1.0), reason)
-
-    # -- for the AIP socket
 
     def add(self, link: Link) -> None:
         """Take a link whose key is proved; from now on the device's frames are queued on it."""

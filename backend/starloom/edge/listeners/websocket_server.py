@@ -104,8 +104,6 @@ class ServerWebsocket(asyncio.Protocol):
         self._closing = self._lost = self._read_paused = False
         self.heard_s = self.asked_s = 0.0
 
-    # -- from the transport
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self._connections.add(self)
@@ -152,8 +150,6 @@ class ServerWebsocket(asyncio.Protocol):
         for frame in line.events_received():
             self._hear(cast(Frame, frame))
 
-    # -- for the server and its bounds
-
     @property
     def _connections(self) -> set[Any]:
         return self._state.connections
@@ -184,8 +180,6 @@ class ServerWebsocket(asyncio.Protocol):
         """End the connection of a peer that has answered nothing."""
         self._line.fail(CloseCode.INTERNAL_ERROR, "keepalive ping timeout")
         self._break()
-
-    # -- the handshake
 
     @property
     def _opening(self) -> bool:
@@ -266,8 +260,6 @@ class ServerWebsocket(asyncio.Protocol):
             self._call.response = None
         self.transport.write(response.serialize())
 
-    # -- from the peer
-
     def _hear(self, frame: Frame) -> None:
         match frame.opcode:
             case Opcode.TEXT | Opcode.BINARY if frame.fin:
@@ -327,8 +319,6 @@ class ServerWebsocket(asyncio.Protocol):
         ended, self._ended, self._taker = self._ended, None, None
         if ended is not None and not self._closing:
             ended(reason)
-
-    # -- from the application
 
     def _hold(self, taker: Taker, ended: Ended) -> None:
         """Give messages to `taker` in the turn in which they come, and the reason of the peer's end to `ended`.

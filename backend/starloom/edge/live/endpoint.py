@@ -245,8 +245,6 @@ class LiveClient:
             tasks += self._loads.values()
             await end_tasks(tasks)
 
-    # -- from the client
-
     async def _read(self) -> None:
         while True:
             request = read_request(await self._socket.read())
@@ -343,7 +341,7 @@ class LiveClient:
         for number, raw in early:
             self.take_event(name, number, raw)
 
-    # -- from the hub; these only queue
+    # From the hub; these only queue.
 
     def take_event(self, stream: str, seq: int, raw: bytes) -> None:
         known = self._streams.get(stream)
@@ -413,8 +411,6 @@ class LiveClient:
         self._progress.clear()
         for name in list(self._streams):
             self._resync(name, "this page takes the stream too slowly")
-
-    # -- to the client
 
     async def _write(self) -> None:
         while True:

@@ -74,8 +74,6 @@ class Fanout:
         self.pos = 0
         self.carry: Callable[[bytes], None] | None = None  # sends a message beside the log to the other hubs
 
-    # -- LiveSink
-
     def publish(self, pos: int, events: Sequence[tuple[Event, bytes]]) -> None:
         """Pass on one commit's events, in order."""
         self.pos = pos
@@ -108,8 +106,6 @@ class Fanout:
         for viewer in [viewer for viewer in self._all if viewer.token == token]:
             viewer.cut("bad_token", "the token was revoked")
 
-    # -- beside the log
-
     def beside(self, item: Beside) -> None:
         """Pass on a message beside the log, such as progress or log lines, here and to the other hubs."""
         viewers = self._viewers.get(item.stream)
@@ -130,8 +126,6 @@ class Fanout:
         raw = _encoder.encode(item)
         for viewer in list(self._viewers.get(item.stream, ())):
             viewer.take_beside(item, raw)
-
-    # -- viewers
 
     @property
     def viewer_count(self) -> int:

@@ -59,8 +59,6 @@ class Neighbours:
         self._hearing: asyncio.Task[None] | None = None
         self.moved: list[Callable[[], None]] = []
 
-    # -- Ownership
-
     @property
     def owns(self) -> bool:
         return self._succession.engine is not None
@@ -81,8 +79,6 @@ class Neighbours:
     async def caught_up(self, pos: int) -> None:
         if not self.owns:
             await self._succession.follower.until(pos)
-
-    # -- keeping up
 
     async def run(self) -> None:
         """Announce the address of this hub and learn that of the owner, until cancelled."""
@@ -124,8 +120,6 @@ class Neighbours:
 
     async def close(self) -> None:
         await self._stop_hearing()
-
-    # -- beside the log
 
     async def carry(self) -> None:
         """Send messages beside the log to the following hubs, until cancelled; without any, retry every `ALONE_MS`."""

@@ -175,8 +175,6 @@ class Relay:
         seal = self._peers.seal(what, client=client, host=host, port=self._port, scheme=scope["scheme"])
         return [*kept, (RELAY_HEADER.encode(), seal.encode()), (b"x-request-id", scope["state"]["request_id"].encode())]
 
-    # -- requests
-
     async def _read(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
         """Give the owner's answer to a read if it comes at once, and what is known here otherwise."""
         answer: list[Message] = []
@@ -256,8 +254,6 @@ class Relay:
             await send(message)
 
         return told
-
-    # -- sockets
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
         await receive()

@@ -129,8 +129,6 @@ class Pump:
         answer = OwnerAnswer(action=order.action, allow=order.allow, ask=order.ask, by=order.by, reason=order.reason)
         self._sender.send(order.device, [answer])
 
-    # -- dispatches
-
     def _dispatch(self, order: SendDispatch) -> None:
         constellation = self.shard.constellations.get(order.at.constellation) if self.shard else None
         attempt = constellation.attempts.get(f"{order.at.task}/{order.at.attempt}") if constellation else None

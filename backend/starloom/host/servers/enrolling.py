@@ -183,9 +183,6 @@ def _judge_name(client: Client, name: str) -> None:
             raise usage(f"a device is called {item['name']} already", way)
 
 
-# -- the server
-
-
 async def _is_revoked(client: Client, server: remote.Server) -> bool:
     """Return whether this hub has revoked the device that the agent there was: it can only join as a new one."""
     if not server.joined or not server.joined_device:
@@ -433,9 +430,6 @@ def join_script() -> str:
         if path.is_file():
             return path.read_text(encoding="utf-8")
     raise usage("this installation has no join.py", "Install starloom-agent on the server yourself.")
-
-
-# -- ready
 
 
 def _judge_tunnel(kept_in: Path | None, device: DeviceDetail) -> None:

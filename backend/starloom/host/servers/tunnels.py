@@ -190,9 +190,6 @@ async def _tail(stream: asyncio.StreamReader | None) -> str:
     return kept.decode(errors="replace")
 
 
-# -- records
-
-
 def path_of(home: Path, key: str) -> Path:
     """Return the file of a kept tunnel."""
     return home / FOLDER / f"{key}.json"

@@ -119,8 +119,6 @@ class FaultProxy:
             await self._server.wait_closed()
             self._server = None
 
-    # -- faults
-
     def delay(self, seconds: float, jitter_s: float = 0.0) -> None:
         """Hold back every piece of data, in both directions, for so long, up to `jitter_s` more."""
         self._latency_s, self._jitter_s = seconds, jitter_s
@@ -168,8 +166,6 @@ class FaultProxy:
     def _drop_all(self) -> None:
         for pipe in list(self._pipes):
             pipe.reset()
-
-    # -- carrying
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

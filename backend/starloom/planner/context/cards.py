@@ -327,9 +327,6 @@ def _short(text: str) -> str:
     return line if len(line) <= MESSAGE_CHARS_MAX else line[: MESSAGE_CHARS_MAX - 1] + "\u2026"
 
 
-# -- shapes
-
-
 def _item_shape(items: list[Any], depth: int) -> Any:
     """Return the shape of the items of a list; objects are laid over each other."""
     if all(isinstance(item, Mapping) for item in items):

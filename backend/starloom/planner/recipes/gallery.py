@@ -106,9 +106,6 @@ def _demo(recipe: Recipe, fleet: FleetSnapshot) -> RecipeDemo | None:
     return {"devices": devices, "leaves": recipe.demo.leaves, "words": made.words if ready else ""}
 
 
-# -- the sentence
-
-
 def filled(
     recipe: Recipe, fleet: FleetSnapshot, values: Mapping[str, str] | None = None, *, every_device: bool = False
 ) -> Filled:
@@ -248,9 +245,6 @@ def _value(name: str, param: ParamDoc) -> str:
     if isinstance(param.default, str | int | float) and str(param.default).strip(". "):
         return str(param.default)
     return _EXAMPLES.get(param.type) or param_title(name, param).casefold()
-
-
-# -- the picture
 
 
 def shape(plan: Mapping[str, Any]) -> RecipeShape:

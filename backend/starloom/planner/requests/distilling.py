@@ -171,9 +171,6 @@ def _named(words: str, taken: Collection[str]) -> str:
     return name
 
 
-# -- slots
-
-
 def _slots(document: dict[str, Any], answers: Collection[str], words: str) -> list[_Slot]:
     """Return the constants of a plan that may be parameters; equal ones of one type and title are one."""
     found: list[_Slot] = []

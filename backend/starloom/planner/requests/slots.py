@@ -181,9 +181,6 @@ def _few_enough(taken: SlotValue, param: ParamDoc) -> SlotValue:
     return SlotValue(reason=f"it takes one device, and {' and '.join(names)} are {len(names)}", choices=names)
 
 
-# -- devices
-
-
 def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     """Return `{name}` for one device, `{any: [{name}, ...]}` for several named together."""
     text = _unquoted(text)
@@ -357,9 +354,6 @@ def _several(devices: Sequence[DeviceSnapshot], param: ParamDoc) -> SlotValue:
     if len(chosen) == 1:
         return SlotValue({"name": chosen[0].name})
     return SlotValue({"any": [{"name": device.name} for device in chosen]}, others=True)
-
-
-# -- everything else
 
 
 def _refusal(tokens: list[str], fleet: FleetSnapshot, what: str) -> str:

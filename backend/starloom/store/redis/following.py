@@ -70,8 +70,6 @@ class RedisLog:
             raise Unavailable(f"the log after commit {after} was cut and the history goes on at {found[0].pos}")
         return found
 
-    # -- hubs
-
     async def announce(self, hub: str, card: bytes, ttl_ms: int) -> None:
         """Publish this hub's address for other hubs; it expires after `ttl_ms`."""
         async with reaching(self._place, "this hub's card"), asyncio.timeout(REPLY_WITHIN_S):
@@ -81,8 +79,6 @@ class RedisLog:
         """Return the card of a hub, None if it has expired."""
         async with reaching(self._place, "a hub's card"), asyncio.timeout(REPLY_WITHIN_S):
             return cast("bytes | None", await self._redis.get(keys.hub(hub)))
-
-    # -- beside the log
 
     async def say_beside(self, raw: bytes) -> int:
         """Send a message that is not an event to the hubs that follow; return their number."""

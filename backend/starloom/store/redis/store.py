@@ -100,8 +100,6 @@ class RedisStore(Reads):
         self._projector = Projector(self._project, sleep=sleep)
         self._opening = asyncio.Lock()
 
-    # -- ownership
-
     async def take(
         self, owner: str, at_ms: int, keep: Collection[str] = (), *, over: int | None = None, polite: bool = False
     ) -> Ownership:
@@ -187,8 +185,6 @@ class RedisStore(Reads):
             pos=int(pos or 0),
             sent_pos=int(sent_pos or 0),
         )
-
-    # -- commits
 
     async def commit(self, commit: Commit) -> None:
         own = self._own
@@ -308,8 +304,6 @@ class RedisStore(Reads):
             if len(entries) < PAGE_COMMITS:
                 return found
 
-    # -- the commit connection
-
     async def _live_link(self) -> Link:
         """Return the open commit connection, or a new one that voids everything sent on the old one."""
         link = self._link
@@ -350,8 +344,6 @@ class RedisStore(Reads):
 
     def _began(self, term: int) -> None:
         self._tried_term = term
-
-    # -- the history
 
     async def _project(self, batch: Sequence[PastCommit]) -> None:
         own = self._own

@@ -109,8 +109,6 @@ export class Agent implements Peer {
     };
   }
 
-  // -- for the page
-
   readonly view = (): View => this.#view;
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -180,8 +178,6 @@ export class Agent implements Peer {
     this.#show({ running, questions: this.#questions.open, recent: this.#ledger.recent(RECENT) });
   }
 
-  // -- life
-
   /**
    * Judge every attempt that an earlier life of this tab left open: what waits for a person is taken up again, all
    * else has ended there and is reported.
@@ -232,8 +228,6 @@ export class Agent implements Peer {
     const { identity, hub, dial, clock, every } = this.#parts;
     return new Connection({ dial, identity, hubKey: hub.key, ledger: this.#ledger.id, peer: this, clock, every });
   }
-
-  // -- the connection's side (connection.Peer)
 
   nextReport(): number {
     return this.#ledger.nextReport;
@@ -301,8 +295,6 @@ export class Agent implements Peer {
     const state = held === undefined ? this.#ledger.stateOf(at) : held.running ? "started" : "accepted";
     return { at, state };
   }
-
-  // -- actions of the core
 
   #do(event: core.AgentEvent): void {
     for (const action of core.step(this.state, event)) this.#act(action);
@@ -398,7 +390,7 @@ export class Agent implements Peer {
     else if (this.#ledger.stateOf(at) === "unknown" && absent !== null) this.#act(absent);
   }
 
-  // -- the end of a turn: one flush, then effects
+  // The end of a turn: one flush, then effects.
 
   /** Everything that was decided so far is on disk, and may leave. */
   async #settled(): Promise<void> {

@@ -154,8 +154,6 @@ export class RunningCall implements Call {
     return ended("error", { code: "tool_failed", detail: shown(String(error), secrets), effect });
   }
 
-  // -- time
-
   #arm(): void {
     this.#stopTimer();
     const end = Math.min(this.#closeAt, this.#fenceAt ?? Number.POSITIVE_INFINITY);
@@ -176,8 +174,6 @@ export class RunningCall implements Call {
     if (this.#fenceAt !== null && now >= this.#fenceAt) throw new Stopped("fence");
     if (now >= this.#closeAt) throw new Stopped("timeout");
   }
-
-  // -- what the tool may do (interface.Call)
 
   async step<T>(name: string, take: () => Promise<T>): Promise<T> {
     this.#judgeTime();

@@ -132,8 +132,6 @@ export class Connection {
     });
   }
 
-  // -- one thing after the other
-
   #in(act: () => void | Promise<void>): void {
     this.#order = this.#order.then(act).catch((error: unknown) => this.#broken(error));
   }

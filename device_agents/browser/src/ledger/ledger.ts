@@ -76,7 +76,7 @@ export class Ledger {
     return ledger;
   }
 
-  // -- numbers: they rise for the life of the store; a block is put down before its numbers are used
+  // Numbers: they rise for the life of the store; a block is put down before its numbers are used.
 
   get nextReport(): number {
     return this.#next;
@@ -93,8 +93,6 @@ export class Ledger {
     this.#reserved = this.#next + NUMBERS_RESERVED;
     this.#write({ table: "meta", key: "ledger", value: { id: this.id, reserved: this.#reserved } satisfies Meta });
   }
-
-  // -- writes, put down by `flush`
 
   #write(write: Write): void {
     this.#pending.push(write);
@@ -205,8 +203,6 @@ export class Ledger {
     });
     return this.#flushing;
   }
-
-  // -- reads
 
   /** The highest fence of every task, the longest unused first. */
   fences(): Map<string, Fence> {

@@ -96,8 +96,6 @@ function shapeOf(side: Side, tag: string): readonly Field[] | undefined {
   return Object.hasOwn(SHAPES[side], tag) ? SHAPES[side][tag] : undefined;
 }
 
-// -- writing
-
 function writeStruct(shape: readonly Field[], value: Record<string, unknown>, first: string, version: number): string {
   const parts = first ? [first] : [];
   for (const field of shape) {
@@ -137,8 +135,6 @@ function write(kind: Kind, value: unknown, version: number): string {
   }
   return writeStruct(PARTS[kind.struct] ?? [], value as Record<string, unknown>, "", version);
 }
-
-// -- reading
 
 function readMap(value: unknown, side: Side, place: string): Record<string, unknown> {
   if (value === null || typeof value !== "object" || Array.isArray(value)) {
@@ -220,8 +216,6 @@ function refuseTooLarge(text: string, authenticated: boolean): void {
     );
   }
 }
-
-// -- values inside frames are canonical JSON text themselves
 
 function* textsOf(frame: Frame): Generator<[string, string]> {
   switch (frame.t) {

@@ -120,9 +120,6 @@ class Member:
         return shown_name(self.path)
 
 
-# -- writing
-
-
 class _Hashed(io.RawIOBase):
     """Reads a file for the archive and hashes what it gives."""
 
@@ -215,9 +212,6 @@ def _stored_as(name: str, taken: set[str]) -> str:
     stored = next(path for path in free if path != LIST_NAME and path not in taken)
     taken.add(stored)
     return stored
-
-
-# -- reading
 
 
 class _Rationed(io.RawIOBase):

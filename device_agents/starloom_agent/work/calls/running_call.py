@@ -216,7 +216,7 @@ class RunningCall:
         self._fault = self._fault or why
         self.stop("not_understood")
 
-    # -- the agent's own hold on a runner that holds nothing
+    # The agent's own hold on a runner that holds nothing.
 
     def _look_again(self) -> None:
         """Kill the runner and its group when a deadline is long over, and look again at the next."""
@@ -236,8 +236,6 @@ class RunningCall:
     def _end_group(self) -> None:
         if self._group is not None:
             processes.end_groups([(self._group.group, self._group.mark)])
-
-    # -- the end
 
     def _judged(self, over: Over | None) -> Ended:
         """Return the end of the call, from the report of its process and the observation of its runner."""

@@ -193,7 +193,7 @@ class CallStreams:
         self._loop.remove_reader(pipe)
         os.close(pipe)
 
-    # -- reading: each returns whether there may be more
+    # Reading: each returns whether there may be more.
 
     def _read_pipe(self, name: str, pipe: int) -> bool:
         try:

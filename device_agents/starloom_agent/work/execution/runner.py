@@ -95,8 +95,6 @@ class Runner:
         if self._call is not None:
             self._call.stop("terminated", at_once=True)
 
-    # -- the agent
-
     def _say(self, line: RunnerLine) -> None:
         # Few and short lines: a socket that takes no more of them belongs to nobody.
         try:
@@ -141,8 +139,6 @@ class Runner:
                 self._call.order(said)
             elif said.release:
                 self._release()
-
-    # -- one call
 
     def _carry(self, call: _Call) -> Over:
         """Start the tool, watch it until no process of the call is left, and report how its process ended."""

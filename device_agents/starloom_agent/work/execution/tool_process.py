@@ -129,9 +129,6 @@ def resident_pages(pid: int) -> int:
     return int(kernel_files.read(f"/proc/{pid}/statm").split()[1])
 
 
-# -- in the process
-
-
 def _be_the_tool(
     descriptors: list[int],
     parent: int,

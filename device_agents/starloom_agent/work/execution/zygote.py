@@ -88,8 +88,6 @@ class Zygote:
         finally:
             os._exit(0)
 
-    # -- what is left of runners
-
     def _look_after(self) -> None:
         for pid, status in processes.reap():
             if pid in self._runners:

@@ -180,8 +180,6 @@ export function expectedEnd(span: Span, attempt: Pick<Attempt, "leased_ms" | "ex
   return attempt?.expects_ms ? attempt.leased_ms + attempt.expects_ms : 0;
 }
 
-// -- the window in time
-
 export interface Window {
   fromMs: number;
   toMs: number;

@@ -91,8 +91,6 @@ def retry_of(doc: RetryDoc) -> Retry:
 class Lowering(Parts):
     """Lowers the tasks, dependencies and results of one document."""
 
-    # -- tasks
-
     def task(self, doc: TaskDoc, place: str) -> TaskSpec:
         """Return the spec of a whole task; faults are noted, the spec is then of no use."""
         self._one_kind(doc, place)
@@ -388,8 +386,6 @@ class Lowering(Parts):
             when_off=doc.when_off or "wait",
         )
 
-    # -- parts
-
     def dependency(self, doc: DependencyDoc, place: str) -> Dependency:
         """Return a control dependency."""
         condition = None
@@ -425,8 +421,6 @@ class Lowering(Parts):
         }
         source = doc.when.source if doc.when is not None else None
         return record(SentenceSpec, alarm=doc.alarm, condition=condition, source=source, text=doc.text, values=values)
-
-    # -- values
 
 
 def plain_dependencies(raws: Sequence[Any], tasks: Collection[str]) -> Iterator[Dependency | None]:

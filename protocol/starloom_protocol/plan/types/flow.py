@@ -77,8 +77,6 @@ class Flow:
         self._trigger = trigger
         self._topics: dict[str, Shape] | None = None
 
-    # -- what there is
-
     def gives(self, task: str) -> Shape:
         """Return the shape of a task's result, of a group that of each child; any value if it is unknown."""
         spec = self._specs.get(task)
@@ -136,8 +134,6 @@ class Flow:
         # What a rule of a group adds stands beside the child for which it fires.
         one = spec if spec.for_each is not None else self._trigger
         return one is not None and one.for_each is not None and self._root(one) is self._root(source)
-
-    # -- parts
 
     def task(self, spec: TaskSpec, place: str) -> None:
         """Note each pointer of a task that finds nothing, and each argument of a type that its tool does not take."""
@@ -360,8 +356,6 @@ class Flow:
             hint = f"{f'`{way}`' if way else 'The result'} is a list: name a position, such as `{way}/0`."
         self._found.add(Code.UNKNOWN_OUTPUT, place, f"{whose} gives no `{output}`", hint)
         return OPEN
-
-    # -- arguments
 
     def _holes(self, spec: TaskSpec) -> Callable[[str], Hole]:
         item = self._item(spec) if spec.for_each is not None or spec.key is not None else OPEN

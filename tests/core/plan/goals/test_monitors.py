@@ -237,9 +237,6 @@ def test_a_goal_that_is_stopped_ends_with_its_last_call() -> None:
     one.folded_equals_state()
 
 
-# -- any model
-
-
 _CALLS = st.builds(
     call,
     st.sampled_from(["t.pure", "fs.read", "fs.write", "http.request", "svc.restart", "t.never", "t.gone"]),

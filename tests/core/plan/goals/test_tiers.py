@@ -154,9 +154,6 @@ def test_an_answer_that_the_judge_refuses_twice_goes_to_the_next_tier_and_then_e
     one.folded_equals_state()
 
 
-# -- hand-overs
-
-
 def test_a_model_hands_over_to_the_next_tier_with_its_reason() -> None:
     one = Tiered()
     one.step(call(number=1))
@@ -216,9 +213,6 @@ def test_a_hand_over_to_nobody_or_without_a_reason_is_refused(to: str, note: str
     one.hand_over(to, note)
     assert one.turns[-1] == ("refused", "a model hands over to next_tier or person, and says why")
     assert one.pursued.tier == "small"
-
-
-# -- never wider, never back
 
 
 def test_an_escalation_takes_budget_envelope_and_taint_along() -> None:

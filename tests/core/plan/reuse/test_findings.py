@@ -191,9 +191,6 @@ def test_a_flood_of_findings_is_refused_and_the_older_ones_stay() -> None:
     assert one.states()["use"] == "skipped"
 
 
-# -- how old it may be
-
-
 def test_a_finding_that_is_fresh_enough_is_taken() -> None:
     one = begun(LOOKS, SLOW, fresh(60), dependencies=AFTER_SLOW)
     work = sent(one)
@@ -273,9 +270,6 @@ def test_a_device_whose_tool_writes_now_is_not_asked_again() -> None:
 
 def _fields(record: Any) -> dict[str, Any]:
     return {name: getattr(record, name) for name in record.__struct_fields__}
-
-
-# -- edits, undo, forks
 
 
 def test_a_task_that_is_added_waits_for_all_that_publish_its_topic() -> None:

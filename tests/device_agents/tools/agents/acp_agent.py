@@ -72,7 +72,7 @@ def words_of(said: dict[str, Any]) -> str:
     return str(said["error"]["message"]) if "error" in said else json.dumps(said["result"])
 
 
-# -- the turns: one for each mode
+# The turns: one for each mode.
 
 
 def well(peer: Peer) -> str:

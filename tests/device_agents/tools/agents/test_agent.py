@@ -83,9 +83,6 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-# -- the owner's file
-
-
 def test_an_agent_is_a_tool_that_changes_and_is_never_repeated(device: Device, home: Path) -> None:
     tool = tool_for(device, home, "well")
     assert (tool.name, tool.grant, tool.repeatability) == ("agent.fake", "agent:fake", Repeatability.NEVER)
@@ -173,9 +170,6 @@ def test_the_command_checks_agents_by_a_greeting(
     assert "no usable agent three; there are: one, two" in capsys.readouterr().err
     with pytest.raises(AgentsFault, match="there is no program"):
         greeted(msgspec.structs.replace(read_agents(home)[0]["one"], argv=["no-such-agent"]))
-
-
-# -- calls
 
 
 def test_work_is_done_and_told(device: Device, home: Path) -> None:

@@ -163,8 +163,6 @@ def test_work_without_an_end_is_ended_and_the_agent_is_told(home: Path, device: 
     until(lambda: note.read_text(encoding="ascii") == "cancelled", "it was told")
 
 
-# -- servers that lie
-
 Answers = Callable[[str, dict[str, Any]], tuple[int, dict[str, str], bytes]]
 
 

@@ -218,9 +218,6 @@ async def test_only_owners_break_things(lab: World, role: str) -> None:
             assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
 
 
-# -- scenarios
-
-
 async def until_over(http: httpx.AsyncClient, path: str) -> dict[str, Any]:
     async with asyncio.timeout(PATIENCE_S):
         while (run := (await http.get(path)).json())["state"] in ("starting", "running"):  # noqa: ASYNC110

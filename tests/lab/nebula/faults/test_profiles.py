@@ -99,9 +99,6 @@ def test_the_device_is_the_first_of_the_order_that_works() -> None:
     assert strike.device({strike.order[3], strike.order[1]}) == strike.order[1]
 
 
-# -- noise
-
-
 def test_noise_comes_in_its_shares_and_a_tool_that_is_out_of_order_stays_so() -> None:
     noise = {"task": "t", **NOISE_SHARES}
     kinds: Counter[str] = Counter()
@@ -161,9 +158,6 @@ def test_a_slow_call_takes_ten_times_as_long(ground: Ground) -> None:
 
 def test_only_one_profile_makes_noise() -> None:
     assert [profile for profile in PROFILES if noise_of(profile, "t")] == ["P2"]
-
-
-# -- changes
 
 
 def test_a_neutral_change_is_not_the_task_s_and_must_stay(ground: Ground, laid: Path) -> None:

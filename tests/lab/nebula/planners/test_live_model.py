@@ -41,9 +41,6 @@ def use(tokens: int) -> ModelUse:
     return ModelUse(calls=1, input_tokens=tokens)
 
 
-# -- settings, costs, budgets
-
-
 @pytest.mark.quick
 def test_without_a_model_the_run_is_refused_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STARLOOM_HOME", str(tmp_path))
@@ -98,9 +95,6 @@ def test_the_use_of_a_run_is_the_sum_of_its_calls() -> None:
     found = use_of([call, call])
     assert (found.calls, found.tokens, found.micros, found.took_ms) == (2, 180, 6, 14)
     assert "at a price that is not known here" in found.words(price_known=False)
-
-
-# -- the report
 
 
 def report(*runs: Any, price_known: bool = True) -> Report:
@@ -162,9 +156,6 @@ def test_a_recording_that_was_refused_is_a_miss_and_no_file_of_a_report_holds_th
     assert all("***" in text for text in files.values())
 
 
-# -- the person
-
-
 class Client:
     def __init__(self) -> None:
         self.said: list[tuple[str, Any]] = []
@@ -213,9 +204,6 @@ def test_a_question_that_nobody_foresaw_gets_the_usual_answer_of_a_live_model_al
     person.look(view)
     assert person.unforeseen == [question.text]
     assert client.said == ([] if value is None else [("/approvals/c1:q/answer", {"value": value})])
-
-
-# -- a real hub, real devices, a real wire
 
 
 def of_gold(number: str, answer: Any) -> Reading:

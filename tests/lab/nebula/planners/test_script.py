@@ -153,9 +153,6 @@ def test_a_lie_of_a_hostile_model_may_not_stand_in_the_answer() -> None:
     assert unspoken(script, {"struck": ["All was sent."]}) == []
 
 
-# -- the endpoint
-
-
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ScriptServer]:
     with ScriptServer(tmp_path) as serving:
@@ -210,9 +207,6 @@ def test_before_and_after_a_transcript_there_is_no_reply(server: ScriptServer) -
     with pytest.raises(HTTPError, match="409"):
         ask(server, body_of(Stage.PLANNING, ""))
     assert server.end() == []
-
-
-# -- the command line
 
 
 @pytest.mark.parametrize(

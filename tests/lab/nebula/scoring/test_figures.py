@@ -144,9 +144,6 @@ def test_nothing_that_ran_gives_no_figures_and_divides_by_nothing() -> None:
     assert figures_of(View(CONSTELLATION), []) == Figures()
 
 
-# -- the report
-
-
 def ran(number: int, state: str, *points: tuple[str, bool, int], seed: int = 1, **more: Any) -> Ran:
     return Ran(chosen([str(number)])[0], seed, state, Scored(points), **more)
 
@@ -316,9 +313,6 @@ def test_the_page_and_the_document_hold_each_task_and_the_papers_figures() -> No
     assert "a / b" in page
     assert made.document()["paper"]["tsr"] == 0.709
     assert made.document()["runs"][1]["points"] == [{"name": "wrong", "met": False, "weight": 1}]
-
-
-# -- the person
 
 
 class Asked:

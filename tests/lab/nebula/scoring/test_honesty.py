@@ -112,9 +112,6 @@ def test_the_noise_of_a_run_is_told_and_a_refusal_of_the_tool_is_none() -> None:
     ]
 
 
-# -- doubts
-
-
 def view_of(**tasks: tuple[TaskState, str, str]) -> View:
     """Return a view of tasks as (state, tool, device that its plan names); each has an attempt on `d-desk`."""
     log, view = Log(), View(CONSTELLATION)

@@ -108,9 +108,6 @@ def _leads_to(draft: Draft, start: str, task: str) -> bool:
     return following == task
 
 
-# -- what comes after
-
-
 def _move_dependents(draft: Draft, spec: TaskSpec, by: str, place: str) -> None:
     task = spec.id
     for key, edge in list(_gates_from(draft, task)):

@@ -52,9 +52,6 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(list[EditOperation]).decode
 
 
-# -- the ladder
-
-
 def used_up(case: GoalCase) -> str:
     """Return the part of its budget that a goal has used up, in words; empty if none is. Steps are judged as made."""
     job, goal, times = case.job, case.goal, 1 + case.run.more
@@ -174,9 +171,6 @@ def _due(constellation: Constellation, question: Question) -> ArmTimer:
     return ArmTimer(constellation=constellation.name, due_ms=question.expires_ms, entity=question.id, kind="approval")
 
 
-# -- answers of a person
-
-
 def decide(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
     """Carry out a person's answer to a question of a goal.
 
@@ -256,9 +250,6 @@ def hint(work: Work, constellation: Constellation, group: str, words: str) -> No
     _hinted(case, said, by=work.by).emit(EventKind.GOAL_HINTED, note=said)
 
 
-# -- steps
-
-
 def make_step(
     case: GoalCase,
     operations: list[EditOperation],
@@ -285,9 +276,6 @@ def make_step(
         also=(stepping.put,),
         proposed=True,
     )
-
-
-# -- time
 
 
 def is_asked(constellation: Constellation | None, question: str) -> bool:

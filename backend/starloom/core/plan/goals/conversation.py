@@ -150,9 +150,6 @@ def open_calls(constellation: Constellation, group: str) -> list[str]:
     return [name for name in found if (name, constellation.tasks[name].state) != unmade]
 
 
-# -- what a stranger may have written
-
-
 def read_of_a_stranger(case: GoalCase) -> str:
     """Return the task by which a goal has read what a stranger may have written.
 
@@ -164,9 +161,6 @@ def read_of_a_stranger(case: GoalCase) -> str:
     return case.run.stranger or stranger_in(fleet, constellation, calls) or in_findings(constellation, group)
 
 
-# -- turns
-
-
 def back_to_work(case: GoalCase, kind: EventKind, note: str, *, by: str) -> None:
     """Reopen the job of a goal for the next turn, or let it wait for the calls that still run."""
     steps = monitors.steps_of(case.run)
@@ -176,9 +170,6 @@ def back_to_work(case: GoalCase, kind: EventKind, note: str, *, by: str) -> None
     case.arm()
     if not runs:
         case.wake()
-
-
-# -- the end
 
 
 def end(case: GoalCase, code: Code, why: str, *, by: str) -> None:
@@ -235,9 +226,6 @@ def look_again(work: Work, constellation: Constellation) -> None:
     for group, record in constellation.groups.items():
         if record.state not in FINAL_GROUP_STATES and goal_of(constellation, group) is not None:
             work.shard.touched[(constellation.name, group)] = None
-
-
-# -- time
 
 
 def timer(constellation: Constellation, job: Job) -> ArmTimer:

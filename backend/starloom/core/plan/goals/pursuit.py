@@ -52,9 +52,6 @@ from starloom_protocol.vocabulary import (
 _STATE = ConstellationState
 
 
-# -- going on
-
-
 def reconsider(work: Work, constellation: Constellation, group: str) -> None:
     """Derive the present state of a goal from its gates, its calls and its job."""
     record = constellation.groups[group]
@@ -173,15 +170,9 @@ def _step_ended(case: GoalCase) -> None:
         on.wake()
 
 
-# -- what a stranger may have written
-
-
 def _input_of_a_stranger(work: Work, constellation: Constellation, group: str) -> str:
     """Return the task from which a goal gets what a stranger may have written, directly or through others."""
     return stranger_behind(work.shard.fleet, constellation, sources_of(constellation, constellation.specs[group]))
-
-
-# -- the end
 
 
 def _answer_ended(case: GoalCase) -> None:

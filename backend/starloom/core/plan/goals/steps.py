@@ -119,9 +119,6 @@ def _reasons(faults: Sequence[Fault]) -> str:
     return "; ".join(f"{one.reason}{f' ({one.hint})' if one.hint else ''}" for one in faults[:10])
 
 
-# -- a step
-
-
 def _step(case: GoalCase, item: GoalProposed) -> None:
     constellation, group, run = case.constellation, case.group, case.run
     most, made = steps_most(case.goal, run), monitors.used(run)
@@ -188,9 +185,6 @@ def _make(case: GoalCase, item: GoalProposed, specs: list[TaskSpec], asks: list[
     if asks:
         case.work.undo_part(part)
         asking.ask_call(case, operations, note, asks)
-
-
-# -- the answer
 
 
 def _answer(case: GoalCase, item: GoalProposed) -> None:
@@ -284,9 +278,6 @@ def _evidence(constellation: Constellation, group: str) -> list[str]:
     seen = [one.task for one in constellation.findings.values() if one.by != group and stands(constellation, one)]
     named, tasks = dict.fromkeys([*calls, *inputs, *seen]), constellation.tasks
     return [name for name in named if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
-
-
-# -- neither
 
 
 def _hand_over(case: GoalCase, item: GoalProposed) -> None:

@@ -48,9 +48,6 @@ class Unfit(Exception):
     """A result has no part that could be published; the words say why."""
 
 
-# -- publishing
-
-
 def publish(work: Work, constellation: Constellation, task: str) -> None:
     """Publish the finding of a task that has just succeeded, if it has a topic."""
     spec, record = constellation.specs.get(task), constellation.tasks.get(task)
@@ -113,9 +110,6 @@ def _finding(work: Work, constellation: Constellation, topic: str, task: str, ou
     )
 
 
-# -- taking
-
-
 def is_due(spec: TaskSpec, record: TaskRecord) -> bool:
     """Tell whether inputs by topic of a task that may begin are still to be decided."""
     if record.state is TaskState.READY:
@@ -162,9 +156,6 @@ def _skip(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     note = f"there is no finding of {item.topic}" + (f" of the last {item.fresh_s} s" if item.fresh_s else "")
     skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.UPSTREAM_FAILED, cause=cause)
     change_task(work, constellation, spec.id, EventKind.TASK_SKIPPED, skipped, note=note, by=ENGINE)
-
-
-# -- looking again
 
 
 def look_again(work: Work, constellation: Constellation, record: TaskRecord, reader: str, old: Finding) -> bool:

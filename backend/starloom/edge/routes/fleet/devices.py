@@ -177,8 +177,6 @@ class FleetRoutes:
             )
         return json_reply({"items": items, "next": None})
 
-    # -- enrollments
-
     async def enrollments(self) -> JsonReply[Enrollments]:
         """List pairings, newest first."""
         found = sorted(self._hub.fleet.enrollments.values(), key=lambda item: (-item.created_ms, item.id))

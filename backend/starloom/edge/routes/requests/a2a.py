@@ -162,8 +162,6 @@ class A2aRoutes:
             raise _Refused(_UNSUPPORTED, "this hub lists no tasks by A2A; keep their ids")
         raise _Refused(_NO_METHOD, f"there is no method {body.method[:64]} in A2A {a2a_tasks.VERSION}")
 
-    # -- a request
-
     async def _sent(self, request: Request, caller: Caller, body: A2aCall) -> Head:
         """Make a constellation of a message; the same message of the same caller makes one, however often it comes."""
         message = _params(body, SendParams).message
@@ -202,8 +200,6 @@ class A2aRoutes:
         )
         accepted(await self._hub.inbox.ask(asked))
         return await self._task(caller, head.id)
-
-    # -- looking
 
     async def _own(self, caller: Caller, identity: str) -> tuple[Head, Answer | None]:
         """Return a task of this caller; one of another caller is as unknown as one that is not there."""
@@ -247,8 +243,6 @@ class A2aRoutes:
                         await changed.wait()
             except TimeoutError:
                 return
-
-    # -- streams
 
     def _stream(self, caller: Caller, identity: str, number: str | int | None) -> WatchedStream:
         events = partial(self._events, caller, identity, lambda result: _event(number, result))

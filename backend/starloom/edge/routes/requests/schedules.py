@@ -88,8 +88,6 @@ class Schedules:
         router.add_api_route(_S + "/{schedule}", self.remove, methods=["DELETE"])
         router.add_api_route(_S + "/{schedule}/{action}", self.control, methods=["POST"])
 
-    # -- reading
-
     async def page(self, request: Request) -> JsonReply[Items[ScheduleRow]]:
         """List all schedules, those with news for the caller first, then by when they fire next."""
         found = sorted(self._hub.fleet.schedules.values(), key=lambda item: (item.due_ms == 0, item.due_ms, item.name))
@@ -140,8 +138,6 @@ class Schedules:
         heads = [await self._hub.headlines.of(name) for name in schedule.running]
         asking = [found[0].id for found in heads if found and found[0].state is ConstellationState.AWAITING_APPROVAL]
         return schedule_shape(schedule, self._hub.fleet.devices, asking, caller_of(request).principal)
-
-    # -- writing
 
     async def create(self, request: Request, body: NewSchedule) -> JsonReply[ScheduleRow]:
         """Create a schedule. The same body with the same Idempotency-Key makes one schedule."""
@@ -263,8 +259,6 @@ class Schedules:
             token=_token(request),
         )
         return accepted(await self._hub.inbox.ask(controlled))
-
-    # -- what runs
 
     async def _work(self, request: Request, body: ClockAsked, size: int) -> _Work:
         if body.from_constellation is not None:

@@ -101,8 +101,6 @@ class LabRoutes:
         router.add_api_route(_S + "/{scenario}/runs/{run}", self.run, methods=["GET"])
         router.add_api_route(_S + "/{scenario}/runs/{run}", self.stop, methods=["DELETE"])
 
-    # -- faults, as people ask for them
-
     async def faults(self) -> JsonReply[Faults]:
         """List the simulated devices with what can be broken of each now, and the faults that last or did."""
         fleet = self._hub.fleet
@@ -194,8 +192,6 @@ class LabRoutes:
             "ended_at": entity_json.iso(fault.ended_ms),
         }
 
-    # -- the lab's own programs
-
     async def orders(
         self, request: Request, body: LabHold, wait_s: Annotated[float, Query(ge=0, le=WAIT_MAX_S)] = 0
     ) -> JsonReply[Orders]:
@@ -252,8 +248,6 @@ class LabRoutes:
         )
         value: Noted = accepted(await self._hub.inbox.ask(noted))
         return json_reply(value, 201)
-
-    # -- scenarios
 
     def _desk(self) -> LabDesk:
         if self._hub.lab is None:

@@ -67,8 +67,6 @@ class Artifacts:
         router.add_api_route(V1 + "/artifacts/{sha256}", self.get, methods=["GET"], response_class=StreamingResponse)
         router.add_api_route(V1 + "/artifacts/{sha256}", self.head, methods=["HEAD"], response_class=Response)
 
-    # -- devices
-
     async def device_head(self, request: Request, sha256: str) -> Response:
         """Say whether the artifact is complete; else 404 with the offset at which an upload continues.
 
@@ -125,8 +123,6 @@ class Artifacts:
                 self._hub.refusals.of_device(self._hub.now_ms(), device, "artifact", reason)
             raise _absent()
         return await self._give(request, _hash(sha256), {"Content-Type": "application/octet-stream"})
-
-    # -- people
 
     async def upload(self, request: Request) -> JsonReply[Uploaded]:
         """Keep the body as an artifact and return its hash; larger files are put by a device (`artifact.put`)."""

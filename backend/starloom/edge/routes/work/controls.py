@@ -56,8 +56,6 @@ class Controls:
         router.add_api_route(V1 + "/stop-all", self.stopped, methods=["GET"])
         router.add_api_route(V1 + "/stop-all", self.stop_all, methods=["POST"], status_code=202)
 
-    # -- edits
-
     async def edit(self, request: Request, constellation: str, body: Edit) -> JsonReply[Edited]:
         """Take version n to n + 1, or refuse the whole batch with every reason."""
 
@@ -167,8 +165,6 @@ class Controls:
         found = await self._hub.headlines.of(constellation)
         return {"current_version": found[0].version} if found else {}
 
-    # -- controls
-
     async def pause(self, request: Request, constellation: str, body: Reasoned | None = None) -> JsonReply[Controlled]:
         """Pause a constellation: no further task starts; running tasks go on to their end."""
         return await self._control(request, constellation, "pause", body)
@@ -242,8 +238,6 @@ class Controls:
             value=canonical(given.value) if "value" in given.model_fields_set else None,
         )
         return await self._carried_out(constellation, requested, 200)
-
-    # -- everything
 
     async def stop_all(self, request: Request, body: Reasoned | None = None) -> JsonReply[Stopped]:
         """Cancel everything that is live; the named devices have to confirm (GET lists those that have)."""

@@ -71,8 +71,6 @@ class NebulaWorld(Installation):
         self._sites: dict[str, Site] = {}
         self._certificate: Certificate | None = None
 
-    # -- life
-
     def start(self) -> None:
         """Lay the world out, serve its sites and start hub and devices.
 
@@ -97,8 +95,6 @@ class NebulaWorld(Installation):
 
     def left_over(self) -> list[str]:
         return list(left_over(self.root, at_terminals=False))
-
-    # -- its state
 
     def facts(self, seed: int) -> Facts:
         urls = {server: (site.url, site.secure_url) for server, site in self._sites.items()}
@@ -157,8 +153,6 @@ class NebulaWorld(Installation):
 
     def _device(self, name: str) -> Path:
         return self.root / "devices" / name
-
-    # -- differences from an installation of the lab
 
     def folder(self, name: str) -> Path:
         return self._device(name) / FILES

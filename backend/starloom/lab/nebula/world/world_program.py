@@ -62,9 +62,6 @@ def _found(rows: list[dict[str, Any]], key: str, value: Any, what: str) -> dict[
     raise Refused(f"there is no {what} {value}; there are {', '.join(str(row[key]) for row in rows)}")
 
 
-# -- mail
-
-
 def mail_list(state: State, args: State) -> Answer:
     held = [row for row in state["inbox"] if row["unread"] or not args.get("unread")]
     return _rows([{name: row[name] for name in ("id", "from", "subject", "unread")} for row in held])
@@ -85,9 +82,6 @@ def mail_send(state: State, args: State) -> Answer:
         sent["attachment"] = {"name": str(attachment.get("name", "")), "sha256": str(digest or "")}
     state["sent"].append(sent)
     return {"id": f"s-{len(state['sent'])}", "to": to}
-
-
-# -- calendar and notes
 
 
 def cal_list(state: State, args: State) -> Answer:
@@ -116,9 +110,6 @@ def notes_list(state: State, _args: State) -> Answer:
 def notes_add(state: State, args: State) -> Answer:
     state["notes"].append({"id": f"n-{len(state['notes']) + 1}", "text": args["text"]})
     return dict(state["notes"][-1])
-
-
-# -- services, packages, metrics
 
 
 def svc_list(state: State, _args: State) -> Answer:
@@ -182,9 +173,6 @@ def pkg_upgrade(state: State, args: State) -> Answer:
 
 def metrics_read(state: State, _args: State) -> Answer:
     return dict(state["now"])
-
-
-# -- the phone
 
 
 def msg_send(state: State, args: State) -> Answer:

@@ -136,9 +136,6 @@ class GoalTalk:
             self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
 
 
-# -- the prompt
-
-
 def goal_parts(seen: SeenGoal, fleet: FleetSnapshot) -> list[PromptPart]:
     """Return every part of the prompt; the first is the instructions."""
     asked = one_line({"goal": seen.goal.aim, "request": seen.request} if seen.request else {"goal": seen.goal.aim})
@@ -242,9 +239,6 @@ def _inputs(seen: SeenGoal, fleet: FleetSnapshot) -> str:
 def _is_input(seen: SeenGoal, task: str, names: Sequence[str]) -> bool:
     spec = seen.specs.get(task)
     return task in names or (spec is not None and spec.group in names)
-
-
-# -- the turns
 
 
 def turns_of(seen: SeenGoal, fleet: FleetSnapshot) -> list[Turn]:

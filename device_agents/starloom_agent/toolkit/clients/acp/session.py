@@ -189,8 +189,6 @@ class AcpSession:
     def close(self) -> None:
         self._terminals.end_all()
 
-    # -- messages
-
     def _ask(self, method: str, params: Mapping[str, Any]) -> int:
         self._number += 1
         self._record.note("device", {"method": method, "params": dict(params)})
@@ -289,8 +287,6 @@ class AcpSession:
         except AcpFault as fault:
             self._record.say(f"after the cancel: {fault}")
 
-    # -- questions
-
     def _wait_for(self, number: Any, tool: str, args: dict[str, Any], then: Callable[[Permit], None]) -> None:
         """Have a question decided, now or later.
 
@@ -333,8 +329,6 @@ class AcpSession:
             self._reply(number, permissions.outcome_of(options, allowed=permit.allowed))
 
         self._wait_for(number, self._name, permissions.question_of(call), then)
-
-    # -- files and terminals
 
     def _declared(self, effect: Effect) -> None:
         if effect not in self._effects:
