@@ -1,8 +1,8 @@
-"""The routes of the contract as the clients call them, with the types of their answers: three modules made from it.
+"""The routes of the contract as the clients call them, with the types of their answers: two modules made from it.
 
 `python -m tests.client.generated` writes them (`make gen`). The type of an answer is that of `starloom_protocol.api`.
 An answer that holds a record of the hub, which is no dictionary there, gets a shape of its own: the record as JSON.
-`tests.client.page` makes the module of the page.
+`tests.client.page` makes the part of the contract that the page calls.
 """
 
 from __future__ import annotations

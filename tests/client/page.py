@@ -1,36 +1,27 @@
-"""The routes that the page calls, with their types: `frontend/src/generated/api.ts`, made from the contract.
+"""The part of the contract that the page calls: `protocol/schema/page.json`, of which `npm run gen` makes its types.
 
 `python -m tests.client.generated` writes it (`make gen`). A call is found in the sources of the page: a method of its
-client or a type of `rest.ts` with a path in quotes. Types of the protocol stay in `protocol.ts` and are imported here.
+client or a type of `rest.ts` with a path in quotes.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from starloom_protocol import export
 from tests.arch.checkout import ROOT, files, named
 
 API = "/api/v1"
-FILE = ROOT / "frontend/src/generated/api.ts"
+FILE = ROOT / "protocol/schema/page.json"
 LINK = "frontend/src/link"
 VERBS = {"create": "post", "text": "get", "start": "get"}
 """The verb of a method of the page's client that is not named as its verb."""
-LINE_CHARS_MOST = 120
 REFERENCE = "#/components/schemas/"
-PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 CALL = re.compile(r"\brest\s*\.(get|post|create|put|patch|delete|text|start)\(\s*(\"|`)(/.*?)\2")
 NAMED = re.compile(r"\b(?:BodyOf|Given)<\s*\"(\w+)\",\s*\"(/[^\"]*)\"")
 ADDRESS = re.compile(r"\baddressOf\(\s*\"(/[^\"]*)\"")
-HEAD = """/**
- * The routes of the REST API that the page calls, by verb and path, and the shapes of their bodies and answers.
- * Generated from protocol/schema/openapi.json by `make gen`; to have one more, call it in `src/link` first.
- */
-"""
 
 
 class Unknown(Exception):
@@ -59,111 +50,30 @@ def called(paths: dict[str, Any], texts: Iterable[tuple[str, str]]) -> list[tupl
     return sorted(reached)
 
 
-class Shapes:
-    """The schemas of the contract as TypeScript; notes which of them are named."""
-
-    def __init__(self, schemas: dict[str, Any]) -> None:
-        self._schemas = schemas
-        self._protocol: dict[str, Any] = export.json_schema()["$defs"]
-        self._named: list[str] = []
-
-    def type_of(self, schema: dict[str, Any]) -> str:
-        """Return the type of a schema."""
-        if "$ref" in schema:
-            return self._reference(schema["$ref"].removeprefix(REFERENCE))
-        if "anyOf" in schema:
-            return " | ".join(dict.fromkeys(self.type_of(one) for one in schema["anyOf"]))
-        if "enum" in schema or "const" in schema:
-            return " | ".join(json.dumps(word) for word in schema.get("enum", [schema.get("const")]))
-        kind = schema.get("type")
-        if kind == "array" and "prefixItems" in schema:
-            return f"[{', '.join(self.type_of(one) for one in schema['prefixItems'])}]"
-        if kind == "array":
-            inner = self.type_of(schema["items"])
-            return f"({inner})[]" if " " in inner else f"{inner}[]"
-        if kind == "object" and "properties" in schema:
-            return f"{{ {' '.join(self._fields(schema))} }}"
-        if kind == "object":
-            more = schema.get("additionalProperties")
-            return f"Record<string, {self.type_of(more) if isinstance(more, dict) else 'unknown'}>"
-        return PLAIN.get(str(kind), "unknown")
-
-    def written(self) -> str:
-        """Return the shapes that were named and all that they are made of; those of the protocol as an import."""
-        ours: dict[str, str] = {}
-        theirs: set[str] = set()
-        while self._named:
-            name = self._named.pop()
-            if self._is_of_the_protocol(name):
-                theirs.add(name)
-            elif name not in ours:
-                ours[name] = self._shape(name)
-        names = textwrap.fill(", ".join(sorted(theirs)), 118, initial_indent="  ", subsequent_indent="  ")
-        return f'import type {{\n{names},\n}} from "./protocol.ts";\n\n' + "\n".join(ours[one] for one in sorted(ours))
-
-    def _reference(self, name: str) -> str:
-        if name.startswith("Items_"):  # a page of a list has no name of its own
-            return self.type_of(self._schemas[name])
-        self._named.append(name)
-        return name
-
-    def _is_of_the_protocol(self, name: str) -> bool:
-        ours, theirs = self._schemas[name], self._protocol.get(name, {})
-        alike = all(set(ours.get(part, ())) == set(theirs.get(part, ())) for part in ("properties", "required", "enum"))
-        return name in self._protocol and alike
-
-    def _fields(self, schema: dict[str, Any]) -> Iterator[str]:
-        needed = schema.get("required", ())
-        for name, kind in schema["properties"].items():
-            key = name if re.fullmatch(r"\w+", name) else json.dumps(name)
-            yield f"{key}{'' if name in needed else '?'}: {self.type_of(kind)};"
-
-    def _shape(self, name: str) -> str:
-        schema = self._schemas[name]
-        said = _comment(schema)
-        if "properties" not in schema:
-            return f"{said}export type {name} = {self.type_of(schema)};\n"
-        told = [_comment(kind, "  ") for kind in schema["properties"].values()]
-        rows = (f"{words}  {field}\n" for words, field in zip(told, self._fields(schema), strict=True))
-        return f"{said}export interface {name} {{\n{''.join(rows)}}}\n"
-
-
-def _comment(schema: dict[str, Any], indent: str = "") -> str:
-    words = " ".join(schema.get("description", "").split("\n\n")[0].replace("*/", "* /").split())
-    return f"{indent}/** {words} */\n" if words else ""
-
-
-def _route(shapes: Shapes, path: str, operation: dict[str, Any]) -> str:
-    parts: list[str] = []
-    for place in ("path", "query"):
-        given = [one for one in operation.get("parameters", ()) if one["in"] == place]
-        needed = [one["name"] for one in given if one["required"]]
-        properties = {one["name"]: one["schema"] for one in given}
-        if given:
-            fields = shapes.type_of({"type": "object", "properties": properties, "required": needed})
-            parts.append(f"{place}{'' if needed else '?'}: {fields}")
-    body = operation.get("requestBody", {})
-    if "application/json" in body.get("content", {}):
-        mark = "" if body.get("required") else "?"
-        parts.append(f"body{mark}: {shapes.type_of(body['content']['application/json']['schema'])}")
-    good = next(said for code, said in operation["responses"].items() if code.startswith("2"))
-    content = good.get("content", {}).get("application/json")
-    parts.append(f"answer: {shapes.type_of(content['schema']) if content else 'null'}")
-    line = f'    "{path}": {{ {"; ".join(parts)} }};\n'
-    if len(line) <= LINE_CHARS_MOST:
-        return line
-    return f'    "{path}": {{\n' + "".join(f"      {part};\n" for part in parts) + "    };\n"
-
-
-def text(contract: dict[str, Any], sources: Iterable[tuple[str, str]]) -> str:
-    """Return the whole text of the page's `api.ts`."""
-    shapes = Shapes(contract["components"]["schemas"])
-    rows: dict[str, list[str]] = {}
-    for verb, path in called(contract["paths"], sources):
+def part(contract: dict[str, Any], texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return the contract with the routes that the page calls, their good answers, and the shapes that these reach."""
+    paths: dict[str, Any] = {}
+    for verb, path in called(contract["paths"], texts):
         operation = contract["paths"][path][verb]
-        rows.setdefault(verb, []).append(_route(shapes, path.removeprefix(API), operation))
-    routes = "".join(f"  {verb}: {{\n{''.join(lines)}  }};\n" for verb, lines in rows.items())
-    return f"{HEAD}{shapes.written()}\nexport interface Routes {{\n{routes}}}\n"
+        good = {code: said for code, said in operation["responses"].items() if code.startswith("2")}
+        paths.setdefault(path, {})[verb] = {**operation, "responses": good}
+    schemas, reached = contract["components"]["schemas"], dict[str, Any]()
+    waiting = _references(paths)
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached[name] = schemas[name]
+            waiting |= _references(schemas[name])
+    return {**contract, "components": {"schemas": reached}, "paths": paths}
+
+
+def _references(node: Any) -> set[str]:
+    return set(re.findall(rf'"{REFERENCE}(\w+)"', json.dumps(node)))
+
+
+def text(contract: dict[str, Any], texts: Iterable[tuple[str, str]]) -> str:
+    """Return the whole text of the file, one line a value as the contract has it."""
+    return json.dumps(part(contract, texts), indent=1, sort_keys=True, ensure_ascii=True) + "\n"
 
 
 def sources() -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The page's routes: which calls are found in its sources, and what is written of them."""
+"""The part of the contract that the page calls: how calls are found in its sources, and the shapes that they reach."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ def test_a_call_of_no_route_is_named() -> None:
         called('\nrest.patch("/nothing")')
 
 
-def test_a_route_is_written_with_what_it_takes_and_answers() -> None:
-    text = page.text(contract(), [("here.ts", SOURCE)])
-    assert '    "/artifacts/{sha256}": { path: { sha256: string; }; answer: null };\n' in text
-    assert "export interface DeviceDetail {\n" in text
-    assert "/constellations" not in text
-    imported = text.partition("import type {")[2].partition("}")[0]
-    assert "DeviceLink" in imported  # a shape of the protocol is not written again
+def test_the_part_has_what_the_calls_reach_and_nothing_else() -> None:
+    part = page.part(contract(), [("here.ts", SOURCE)])
+    assert sorted(part["paths"]["/api/v1/devices/{device}"]) == ["get"]
+    assert list(part["paths"]["/api/v1/devices/{device}"]["get"]["responses"]) == ["200"]
+    schemas = part["components"]["schemas"]
+    assert {"DeviceDetail", "DeviceLink"} <= schemas.keys()  # one is reached through the other
+    assert "Snapshot" not in schemas
+    assert not any(path.startswith("/api/v1/constellations") for path in part["paths"])
 
 
 def test_every_call_of_the_page_is_found() -> None:

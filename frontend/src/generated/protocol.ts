@@ -59,9 +59,6 @@ export const PURPOSE_WORDS: readonly Purpose[] = ["backup", "files", "health", "
 /** A list of the API that a page reads again once it has changed. */
 export type Topic = "activity" | "approvals" | "constellations" | "devices" | "recipes" | "refusals" | "scenarios" | "schedules" | "tasks" | "vitals";
 
-/** The kind of a token's holder. An assistant asks for work and decides nothing: its words come from a model. */
-export type PrincipalKind = "person" | "program" | "assistant";
-
 export type Role = "owner" | "operator" | "approver" | "viewer";
 
 /** The condition of a control dependency; `output` and `data` carry more in their dependency. */
@@ -1514,15 +1511,6 @@ export interface RecipeTrend {
   more: boolean;
   recipe: string;
   runs: TrendRun[];
-  sentence: string;
-}
-
-/** The last runs of a schedule, the newest first. `more`: there are earlier ones that are not looked at. */
-export interface ScheduleTrend {
-  more: boolean;
-  runs: TrendRun[];
-  /** Its name. */
-  schedule: string;
   sentence: string;
 }
 

@@ -2,7 +2,7 @@
  * The REST client: same origin, session cookie, CSRF header, problem+json as one kind of error.
  * Paths, parameters, bodies and answers are those of the generated contract; it lists no call, `endpoints` does. A lost network is the same kind of error, code `hub_unreachable`.
  */
-import type { Routes } from "../model/types.ts";
+import type { ApiPaths } from "../model/types.ts";
 
 interface FaultDocument {
   code: string;
@@ -42,20 +42,45 @@ export class Problem extends Error {
 type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
 
 export const BASE = "/api/v1";
-type Verb = keyof Routes;
-/** Paths that the page calls with a verb, as the contract writes them: `/devices/{device}`. A new one: `make gen`. */
-type PathOf<V extends Verb> = keyof Routes[V] & string;
+type Verb = "get" | "post" | "put" | "patch" | "delete";
+/** Paths of the API that answer to a verb, as the contract writes them: `/devices/{device}`. */
+type PathOf<V extends Verb> = {
+  [K in keyof ApiPaths]: ApiPaths[K] extends Record<V, { responses: object }>
+    ? K extends `${typeof BASE}${infer P}`
+      ? P
+      : never
+    : never;
+}[keyof ApiPaths];
+type Operation<V extends Verb, P extends string> = P extends PathOf<V> ? ApiPaths[`${typeof BASE}${P}`][V] : never;
+type InPath<O> = O extends { parameters: { path: infer X } } ? { path: X } : { path?: never };
+type InQuery<O> = O extends { parameters: { query: infer X } }
+  ? { query: X }
+  : O extends { parameters: { query?: infer X } }
+    ? { query?: X }
+    : { query?: never };
+type InBody<O> = O extends { requestBody: { content: { "application/json": infer X } } }
+  ? { body: X }
+  : O extends { requestBody?: infer R }
+    ? NonNullable<R> extends { content: { "application/json": infer X } }
+      ? { body?: X }
+      : { body?: never }
+    : { body?: never };
 /** Parameters and body of a call. A query value that is undefined, null or empty is left out. */
-export type Given<V extends Verb, P extends PathOf<V>> =
-  P extends PathOf<V> ? Omit<Routes[V][P], "answer"> & { signal?: AbortSignal } : never;
-type Arguments<V extends Verb, P extends PathOf<V>> =
+export type Given<V extends Verb, P extends string> = InPath<Operation<V, P>> &
+  InQuery<Operation<V, P>> &
+  InBody<Operation<V, P>> & { signal?: AbortSignal };
+type Arguments<V extends Verb, P extends string> =
   Record<never, never> extends Given<V, P> ? [given?: Given<V, P>] : [given: Given<V, P>];
+type Good<R> = R extends { 200: infer A } | { 201: infer A } | { 202: infer A } ? A : never;
 /** The answer of a call; null for one without content. */
-type AnswerOf<V extends Verb, P extends PathOf<V>> = Routes[V][P] extends { answer: infer A } ? A : never;
+type AnswerOf<V extends Verb, P extends string> =
+  Operation<V, P> extends { responses: infer R }
+    ? Good<R> extends { content: { "application/json": infer A } }
+      ? A
+      : null
+    : never;
 /** The body that a call takes. */
-export type BodyOf<V extends Verb, P extends PathOf<V>> = Routes[V][P] extends { body?: infer B }
-  ? NonNullable<B>
-  : never;
+export type BodyOf<V extends Verb, P extends string> = NonNullable<InBody<Operation<V, P>>["body"]>;
 
 interface AnyGiven {
   path?: Record<string, string | number>;
