@@ -158,11 +158,9 @@ def test_why_names_every_device_while_one_is_off(stack: Stack, settled: Settled,
         assert done.returncode == 0
         lines = [line.strip() for line in done.stdout.splitlines()]
         assert "south: is off or out of reach" in lines
-        assert {line.partition(":")[0] for line in lines if line.startswith(("north:", "south:", "east:"))} == {
-            "north",
-            "south",
-            "east",
-        }
+        # Devices with one reason share a line.
+        named = {name for line in lines if ": " in line for name in line.partition(":")[0].split(", ")}
+        assert {"north", "south", "east"} <= named
         assert newest(stack)["tasks"][0]["state"] == "ready"
     finally:
         stack.start_agent("south")
