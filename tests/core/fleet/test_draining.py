@@ -155,6 +155,17 @@ def test_cancelled_work_that_cannot_have_happened_runs_again_without_a_word() ->
     assert not driver.control("retry", "a").faults
 
 
+def test_a_failure_during_a_cancel_proves_nothing_of_its_effect() -> None:
+    driver = WatchedDriver("one", "two")
+    driver.submit(plan(task("a", tool="t.never")))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    driver.control("cancel", "a")
+    driver.result(dispatch, outcome=Outcome.ERROR, code=Code.NETWORK, effect=NONE)
+    assert driver.states()["a"] == "cancelled"
+    assert driver.control("retry", "a").faults[0].code is Code.NEEDS_CONFIRM
+
+
 def test_a_moved_task_whose_result_comes_first_is_done() -> None:
     driver = WatchedDriver("one", "two")
     driver.submit(plan(task("a")))

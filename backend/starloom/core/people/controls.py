@@ -61,8 +61,6 @@ from starloom_protocol.vocabulary import (
 )
 
 _AGENTS = "agent."
-_STOPPED = frozenset({AttemptEnd.REVOKED, AttemptEnd.TIMEOUT})
-"""Ends by which a device reports whether a call had reached the point from which it may change something."""
 DEADLINE = "deadline"
 """The `cancelled_by` of a constellation that its deadline ended."""
 _STATE = ConstellationState
@@ -581,10 +579,15 @@ def _being_undone(constellation: Constellation) -> Iterator[tuple[str, str]]:
 
 
 def may_have_run(attempt: Attempt) -> bool:
-    """Tell whether an attempt may have had an effect that must not be repeated."""
+    """Tell whether an attempt may have had an effect that must not be repeated.
+
+    The end by a stop alone proves that nothing has happened: a failure is a statement of the tool, also where it was
+    reported while a stop was under way.
+    """
     if attempt.repeatability in REPEATABLE or attempt.end in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED):
         return False
-    return attempt.end not in _STOPPED or attempt.effect is not EffectSeen.NONE
+    was_stopped = attempt.end is AttemptEnd.TIMEOUT or (attempt.end is AttemptEnd.REVOKED and attempt.code is None)
+    return not was_stopped or attempt.effect is not EffectSeen.NONE
 
 
 def confirmed_by_retry(constellation: Constellation, task: str) -> list[str]:
