@@ -36,8 +36,8 @@ SHORT_BELOW = 0.2
 SLOWER_LEAST, SLOWER_MOST = 5, 15
 """How much longer tests wait on a slow machine: at times it stands still for longer than its speed tells."""
 
-WAITING_BESIDE = 3
-"""Workers more than processors. Two more left a quarter of two processors idle, measured over a whole run."""
+WAITING_BESIDE = 2
+"""Workers more than processors. One more left a quarter of two processors idle, measured over a whole run."""
 
 _COUNT = """
 import sys, time

@@ -8,7 +8,7 @@ __all__ = ["hub"]
 
 
 def test_an_agent_that_the_hub_refuses_is_not_merely_offline(hub: StubHub) -> None:
-    shown = {"link": "offline", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.0.9"}
+    shown = {"link": "offline", "os": "linux", "profile": "work", "revoked": False, "slots": 4, "version": "0.0.9"}
     facts = {"program": "/home/ann/.starloom-agent/venv/bin/starloom-agent"}
     rows = [("old", "agent_too_old"), ("newer", "hub_too_old"), ("off", "")]
     items = [

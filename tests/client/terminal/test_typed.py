@@ -160,8 +160,8 @@ def test_on_the_path_the_hint_has_the_plain_name(service: Installation) -> None:
 
 def test_json_keeps_the_name_that_documents_use(service: Installation) -> None:
     script = shlex.quote(str(BIN / "starloom"))
-    _, out, _ = paste(f"{script} device show nobody --json", service, home=True)
-    assert '"See `starloom devices`."' in out
+    _, _, said = paste(f"{script} device show nobody --json", service, home=True)
+    assert '"See `starloom devices`."' in said
 
 
 def program_of(line: str) -> str:
