@@ -356,9 +356,10 @@ def disk_told(bench: Bench) -> list[str]:
 async def test_stopping_ends_the_work_and_says_goodbye(bench: Bench) -> None:
     agent = bench.start()
     await bench.hub.connected()
-    order = dispatch("shell.run", shell("sleep 300"))
+    order = dispatch("shell.run", shell("echo ready; sleep 300"))
     await bench.hub.send(order)
-    await bench.hub.started(order.at)
+    # Before its program runs it would be stopped as never started.
+    await bench.hub.until(lambda: any("ready" in chunk.text for chunk in bench.hub.of(LogChunk)))
     agent.stop()
     await bench.hub.until(lambda: bench.hub.of(Bye))
     result = await bench.hub.result(order.at)
