@@ -36,4 +36,6 @@ it("finds a tool by a word that people have for it", () => {
   expect(names("delete files")).toEqual(["fs.trash"]);
   expect(names("undelete")).toEqual(["fs.restore"]);
   expect(names("bin")).toEqual(["fs.restore", "fs.trash"]);
+  // A word that every object of the language has is no word for a tool.
+  expect(names("constructor")).toEqual([]);
 });

@@ -125,27 +125,27 @@ function lack(offer: ToolOffer, grants: readonly string[], online: boolean, asle
 export const able = (tool: ToolView): Carrier[] => tool.carriers.filter((carrier) => !carrier.lacks);
 
 /** Words by which people look for a tool, and its name, or a word of those that are meant. */
-const MEANT: Record<string, string> = {
-  bin: "trash",
-  command: "program",
-  delete: "fs.trash",
-  download: "http.request",
-  erase: "fs.trash",
-  grep: "fs.search",
-  message: "notify",
-  notification: "notify",
-  photo: "picture",
-  photos: "pictures",
-  remove: "fs.trash",
-  rename: "fs.move",
-  screenshot: "screen",
-  undelete: "fs.restore",
-  unzip: "archive.unpack",
-};
+const MEANT = new Map([
+  ["bin", "trash"],
+  ["command", "program"],
+  ["delete", "fs.trash"],
+  ["download", "http.request"],
+  ["erase", "fs.trash"],
+  ["grep", "fs.search"],
+  ["message", "notify"],
+  ["notification", "notify"],
+  ["photo", "picture"],
+  ["photos", "pictures"],
+  ["remove", "fs.trash"],
+  ["rename", "fs.move"],
+  ["screenshot", "screen"],
+  ["undelete", "fs.restore"],
+  ["unzip", "archive.unpack"],
+]);
 
 /**
- * Tools whose name, title or group fit all the words typed, or what people mean by them. First what takes the value at hand, then what is able,
- * then where the title or the name begins with the words, then where they are words of it, then where they begin one.
+ * Tools whose name, title or group fit all the words typed, or what people mean by them. First what takes the value
+ * at hand, then what is able, then where the title or the name begins with the words, then where they are words of it, then where they begin one.
  */
 export function matchingTools(
   tools: Iterable<ToolView>,
@@ -155,9 +155,9 @@ export function matchingTools(
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const fitting = [...tools].filter((tool) => {
     const text = `${tool.name} ${tool.title} ${tool.group}`.toLowerCase();
-    return words.every((word) => text.includes(word) || text.includes(MEANT[word] ?? word));
+    return words.every((word) => text.includes(word) || text.includes(MEANT.get(word) ?? word));
   });
-  const patterns = words.map((word) => patternsOf(MEANT[word] ?? word));
+  const patterns = words.map((word) => patternsOf(MEANT.get(word) ?? word));
   const rank = (tool: ToolView) =>
     (takes(tool) ? 0 : 1000) +
     (able(tool).length ? 0 : 300) +

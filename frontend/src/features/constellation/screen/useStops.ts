@@ -8,9 +8,9 @@ import type { Reason, WhyAll, WhyRow } from "../../../model/types.ts";
 import type { Run } from "./useRun.ts";
 
 /**
- * What the hub says about the tasks that stand still, read while their constellation asks for attention, none of
- * its tasks is at work, or one has failed. No event has
- * the reason of a task that no device may take, so the board is given it here: the page decides nothing about devices.
+ * What the hub says about the tasks that stand still, read while their constellation asks for attention, none of its
+ * tasks is at work, or one has failed. No event has the reason of a task that no device may take, so the board is given
+ * it here: the page decides nothing about devices.
  */
 export function useStops({ head, model, fleet, idle, failed }: Run): WhyAll | null {
   const { hub } = useWorkspace();
