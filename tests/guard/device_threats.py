@@ -690,4 +690,11 @@ DEVICE_THREATS = (
         "a role below approver ends the standing approvals of its holder; their calls ask again",
         ("tests/guard/test_role_races.py::test_t227_",),
     ),
+    Threat(
+        "T237",
+        "the title of a recipe, the name of a piece of work or the system of a device is a command that runs in the"
+        " zsh of whoever presses Tab behind `starloom recipe run`",
+        "a completion gets no sign that a shell evaluates within quotes, and no name that reads as an option",
+        ("tests/guard/test_completed_words.py::test_t237_",),
+    ),
 )
