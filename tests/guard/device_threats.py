@@ -691,6 +691,14 @@ DEVICE_THREATS = (
         ("tests/guard/test_role_races.py::test_t227_",),
     ),
     Threat(
+        "T238",
+        "somebody who was invited allows calls for good; their invitation is revoked, and the calls still ask nobody",
+        "a standing approval ends with the token it was given with, as a schedule does; the call asks again",
+        ("tests/guard/test_role_races.py::test_t238_",),
+        part="one given in a sign-in outlives that sign-in, and an invitation whose time is over: the role still allows"
+        " it, and `starloom person role` or Settings takes it back",
+    ),
+    Threat(
         "T237",
         "the title of a recipe, the name of a piece of work or the system of a device is a command that runs in the"
         " zsh of whoever presses Tab behind `starloom recipe run`",
