@@ -691,6 +691,13 @@ DEVICE_THREATS = (
         ("tests/guard/test_role_races.py::test_t227_",),
     ),
     Threat(
+        "T239",
+        "the name of a device, a piece of work or a file has markup of the terminal's library, and shows as a link to"
+        " elsewhere, in the colour of a state or with another sign than it has",
+        "the terminal reads no markup and no codes of signs in any text; colours come beside it",
+        ("tests/guard/test_marked_up_texts.py::test_t239_",),
+    ),
+    Threat(
         "T238",
         "somebody who was invited allows calls for good; their invitation is revoked, and the calls still ask nobody",
         "a standing approval ends with the token it was given with, as a schedule does; the call asks again",

@@ -45,7 +45,6 @@ def list_tools(run: Invocation) -> None:
     if not found["items"]:
         say("No device offers a tool yet. Add one: starloom enroll")
         return
-    from rich.markup import escape
     from rich.table import Table
 
     from starloom.client.terminal.fitting import Fitted
@@ -58,7 +57,7 @@ def list_tools(run: Invocation) -> None:
         able = [device["name"] for device in item["devices"] if not device["unavailable"]]
         devices = ", ".join(able) or "none now"
         texts = (item["tool"], ", ".join(item["effects"]), item["grant"] or "", devices, item["title"])
-        table.add_row(*(escape(escaped(text)) for text in texts))
+        table.add_row(*map(escaped, texts))
     console().print(Fitted(table, spared=("effects", "grant")))
 
 

@@ -80,7 +80,7 @@ def _title(column: Column) -> str:
 
 
 def _plain(cell: object) -> str:
-    return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
+    return cell.plain if isinstance(cell, Text) else str(cell)
 
 
 def _texts(column: Column) -> Iterator[str]:

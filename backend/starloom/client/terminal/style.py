@@ -62,7 +62,10 @@ PIPE_WIDTH = 200
 
 
 class _Terminal(Console):
-    """A console that leaves a closed pipe to the end of the command, which knows the exit code."""
+    """A console that leaves a closed pipe to the end of the command, which knows the exit code.
+
+    It reads no markup and no emoji codes: texts are of others, and colours come as `Text`.
+    """
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -71,7 +74,8 @@ class _Terminal(Console):
 def console() -> Console:
     """Return the console on standard output: as wide as the terminal or as `COLUMNS` says, wide in a pipe or a file."""
     told = os.environ.get("COLUMNS", "").isdigit()
-    return _Terminal(highlight=False, width=None if told or sys.stdout.isatty() else PIPE_WIDTH)
+    width = None if told or sys.stdout.isatty() else PIPE_WIDTH
+    return _Terminal(emoji=False, highlight=False, markup=False, width=width)
 
 
 def shown_text(shown: Presentation) -> Text:
