@@ -9,11 +9,12 @@ import os
 import re
 import sys
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 from rich.text import Text
 
+from starloom.client.terminal.escaping import escaped_lines
 from starloom_protocol.text.presentation import ALARM_RAISED, Glyph, Presentation, Tone
 from starloom_protocol.vocabulary import ConstellationState
 
@@ -64,8 +65,12 @@ PIPE_WIDTH = 200
 class _Terminal(Console):
     """A console that leaves a closed pipe to the end of the command, which knows the exit code.
 
-    It reads no markup and no emoji codes: texts are of others, and colours come as `Text`.
+    It reads no markup, no emoji codes and no sign that steers the terminal: texts are of others, and colours come as
+    `Text`.
     """
+
+    def render_str(self, text: str, **more: Any) -> Text:
+        return super().render_str(escaped_lines(text), **more)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
