@@ -124,7 +124,8 @@ def on_token(work: Work, item: TokenAdded) -> None:
 def on_token_revoked(work: Work, item: TokenRevoked) -> None:
     """Revoke a token and its descendants; the sockets opened with them are cut once this is committed.
 
-    What they allowed for good ends with a token, as its schedules do; a session, which ends by itself, binds neither.
+    The standing approvals given with a token end with it, as its schedules do; a session, which has its time, binds
+    neither.
     """
     access = work.shard.access
     token = access.tokens.get(item.token)
