@@ -609,6 +609,8 @@ DEVICE_THREATS = (
         "each person marks a notice alone; an approved schedule is removed or taken over by its owner or by a person"
         " who may approve",
         ("tests/guard/test_schedule_notices.py::test_t231_", "tests/guard/test_notices.py::test_t231_"),
+        part="the note that a device remembers more than the history is one for all, and whoever may let devices in"
+        " marks it as seen; *Activity* keeps the note and who marked it",
     ),
     Threat(
         "T228",
@@ -689,5 +691,56 @@ DEVICE_THREATS = (
         "what somebody allowed for good goes on after their role has become too small to allow it",
         "a role below approver ends the standing approvals of its holder; their calls ask again",
         ("tests/guard/test_role_races.py::test_t227_",),
+    ),
+    Threat(
+        "T241",
+        "a device joins, or is called, as another with signs that a reader takes for those of the other: `nasl` beside"
+        " `nas1`, Armenian or Cherokee letters within a Latin word",
+        "such names count as one: the second gets a number behind it or is refused, for devices and people",
+        ("tests/guard/test_alike_names.py::test_t241_", "tests/protocol/text/test_look_alikes.py"),
+        part="pairs of letters such as `rn` and `m`, and whole words of the alphabets that look least Latin, are not"
+        " compared; names that were given before stay",
+    ),
+    Threat(
+        "T242",
+        "a device says in its receipt that a call had no effect, or that it never began one, and work that must not be"
+        " repeated is done again elsewhere",
+        "a receipt without a call that was seen to begin proves nothing, nor does a ledger newer than the lease or too"
+        " old to remember; a person is asked",
+        (
+            "tests/core/fleet/test_draining.py::test_a_ledger_that_lacks_begun_work_proves_nothing_of_its_effect",
+            "tests/core/fleet/test_draining.py::test_only_the_ledger_that_was_there_can_say_that_work_never_began",
+        ),
+        part="a device that does a call and denies its effect in the receipt is believed, as the effect is where no hub"
+        " looks; the history keeps each attempt with its device and receipt, and a task of the plan may verify",
+    ),
+    Threat(
+        "T240",
+        "words of somebody else in `starloom ls`, or a recipe or brief that is written to the screen, steer the"
+        " terminal or turn the direction of writing, so that a line reads other than it is",
+        "a terminal is given each text with such signs written out; a pipe or a file is given it as it is",
+        ("tests/guard/test_terminal_texts.py::test_t240_",),
+    ),
+    Threat(
+        "T239",
+        "the name of a device, a piece of work or a file has markup of the terminal's library, and shows as a link to"
+        " elsewhere, in the colour of a state or with another sign than it has",
+        "the terminal reads no markup and no codes of signs in any text; colours come beside it",
+        ("tests/guard/test_marked_up_texts.py::test_t239_",),
+    ),
+    Threat(
+        "T238",
+        "somebody who was invited allows calls for good; their invitation is revoked, and the calls still ask nobody",
+        "a standing approval ends with the token it was given with, as a schedule does; the call asks again",
+        ("tests/guard/test_role_races.py::test_t238_",),
+        part="one given in a sign-in outlives that sign-in, and an invitation whose time is over: the role still allows"
+        " it, and `starloom person role` or Settings takes it back",
+    ),
+    Threat(
+        "T237",
+        "the title of a recipe, the name of a piece of work or the system of a device is a command that runs in the"
+        " zsh of whoever presses Tab behind `starloom recipe run`",
+        "a completion gets no sign that a shell evaluates within quotes, and no name that reads as an option",
+        ("tests/guard/test_completed_words.py::test_t237_",),
     ),
 )

@@ -1,4 +1,4 @@
-"""Roles that are narrowed: a token made meanwhile keeps no former role (T226), nor does a standing approval (T227)."""
+"""Rights that are taken: a token made meanwhile keeps no former role (T226), a standing approval ends (T227, T238)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom_protocol.records.entities import Principal
+from starloom_protocol.records.entities import Principal, Token
 from starloom_protocol.vocabulary import Role
 from tests.core.people.test_approvals import STATE, answer, fleet, risky
 from tests.edge.world import World
@@ -45,4 +45,31 @@ def test_t227_a_standing_approval_ends_with_the_right_to_give_it(role: Role, ask
     assert (driver.shard.fleet.standing == {}) is asks
     found = driver.submit(risky(hash="h2"), "c2")
     assert (found.head.state is STATE.AWAITING_APPROVAL) is asks
+    driver.folded_equals_state()
+
+
+@pytest.mark.parametrize(("revoked", "asks"), [("invitation", True), ("session", False)])
+def test_t238_what_an_invitation_allowed_for_good_ends_with_it(revoked: str, asks: bool) -> None:
+    driver = fleet("one")
+    person = Principal(created_ms=1, id="ann", name="ann", role=Role.APPROVER)
+    driver.do(i.PrincipalAdded(by="person:bo", id=driver.ident(), principal=person))
+    for kind, parent in (("invitation", ""), ("session", "invitation")):
+        held = Token(
+            created_ms=1,
+            expires_ms=0,
+            id=kind,
+            kind=kind,
+            parent=parent,
+            principal="ann",
+            role=person.role,
+            secret_hash="x",
+        )
+        driver.do(i.TokenAdded(by="person:bo", id=driver.ident(), token=held))
+    driver.submit(risky())
+    answer(driver, "always", by="person:ann#session")
+    driver.do(i.TokenRevoked(by="person:ann#session", id=driver.ident(), token="session"))
+    driver.do(i.TokenRevoked(by="person:bo", id=driver.ident(), token=revoked))
+    found = driver.submit(risky(hash="h2"), "c2")
+    assert (found.head.state is STATE.AWAITING_APPROVAL) is asks
+    assert (driver.shard.fleet.standing == {}) is asks
     driver.folded_equals_state()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import pytest
 
+from starloom.cli.commands import build
 from starloom.client.rest import Client
 from starloom_agent.cli import say
 from tests.cli.test_commands import StubHub, hub, starloom
@@ -195,6 +197,39 @@ def test_an_output_is_printed_as_it_was_written_where_its_reader_asks(hub: StubH
     hub.answers["GET", f"{HERE}/tasks/a/attempts/1/log"] = (200, {"text": "\x1b[32mgreen\x1b[0m"})
     assert "\x1b[32mgreen" in starloom(hub, "logs", "a", "c-1", "--raw")[1]
     assert "\x1b" not in starloom(hub, "logs", "a", "c-1")[1]
+
+
+WORK = {"author": "person:ann", "created_at": "", "id": "c-1", "name": "", "state": "succeeded", "version": 1}
+
+
+class Screen(io.StringIO):
+    """A standard output that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("words", "path", "document"),
+    [
+        (("recipe", "export", "mine"), "/recipes/mine", {"text": f"name: a\n# {STEERS}\n", "built_in": False}),
+        (("brief", "how", "full"), "/brief", {"text": f"Devices\n\n{STEERS}", "bytes": 1}),
+        (("ls",), "/constellations", {"items": [{**WORK, "request": f"how full\n{STEERS}"}]}),
+    ],
+    ids=lambda given: given[0] if isinstance(given, tuple) else "",
+)
+def test_t240_a_text_that_is_written_as_it_is_steers_no_terminal(
+    hub: StubHub, words: tuple[str, ...], path: str, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.answers["GET", path] = (200, document)
+    piped = starloom(hub, *words)[1]
+    assert words == ("ls",) or STEERS in piped
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("TERM", "dumb")
+    build()([*words, "--hub", hub.url], standalone_mode=False)
+    assert "gpj.exe" in screen.getvalue().replace("\n", "")
+    assert not [sign for sign in screen.getvalue() if sign != "\n" and not sign.isprintable()]
 
 
 def test_t212_a_document_steers_no_terminal_and_says_the_same(hub: StubHub) -> None:

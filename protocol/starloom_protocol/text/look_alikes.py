@@ -1,6 +1,7 @@
 """Names that mislead: letters of other alphabets that look Latin, sentences, words that mean several devices. Pure.
 
-The letters are the single-letter look-alikes of Cyrillic and Greek in the table of Unicode Technical Standard 39.
+The letters are the single-letter look-alikes of Cyrillic and Greek in the table of Unicode Technical Standard 39, and
+the commonest within Latin.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ _LATIN: Final = str.maketrans(
     "\u03b1\u03bf\u03c1\u03bd\u03b9\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
     "acdehijlopqsvwxyABCEHIJKMOPSTWXYaopviABEZHIKMNOPTYX",
 )
-_SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK")
+_ONE: Final = str.maketrans("I10\u0251\u0261\u0131\u01c0", "llOagil")
+"""Signs of one alphabet that a reader takes for one another: `l`, `I` and `1`, `O` and `0`, and four Latin letters."""
+_SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
 PERSON_CHARS_MOST: Final = 64
 _OF_PERSONS: Final = "._@+-"
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -112,4 +115,5 @@ def _runs_on(name: str) -> str | None:
 
 def look_of(name: str) -> str:
     """Return what a name looks like: equal for two names that a reader cannot tell apart."""
-    return name if name.isascii() else unicodedata.normalize("NFKC", name).translate(_LATIN)
+    plain = name if name.isascii() else unicodedata.normalize("NFKC", name).translate(_LATIN)
+    return plain.translate(_ONE)

@@ -7,7 +7,7 @@ import pytest
 from starloom_protocol.text.look_alikes import device_name_fault, look_of, person_name_fault
 
 
-@pytest.mark.parametrize("name", ["\u0430tlas", "atl\u0430s", "nas-\u0441loud", "\u03bfffice"])
+@pytest.mark.parametrize("name", ["\u0430tlas", "atl\u0430s", "nas-\u0441loud", "\u03bfffice", "Z\u0585e"])
 def test_a_word_of_several_alphabets_is_refused(name: str) -> None:
     assert "letters" in (device_name_fault(name, most=63) or "")
 
@@ -72,6 +72,12 @@ def test_other_faults_of_a_name_stay() -> None:
 )
 def test_names_that_look_alike_have_one_look(name: str, other: str) -> None:
     assert look_of(name) == look_of(other) == other
+
+
+@pytest.mark.parametrize(("name", "other"), [("nasl", "nas1"), ("AIan", "Alan"), ("pcO", "pc0"), ("\u0251nn", "ann")])
+def test_signs_of_one_alphabet_that_are_taken_for_one_another(name: str, other: str) -> None:
+    assert look_of(name) == look_of(other)
+    assert look_of("nas1") != look_of("nas2")
 
 
 def test_letters_of_a_look_alike_stand_for_one_letter_each() -> None:

@@ -15,6 +15,7 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit, exit_of_plan
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import get_brief, post_brief, post_constellations
+from starloom.client.terminal.escaping import write_out
 from starloom.client.terminal.typed import say
 
 
@@ -58,7 +59,7 @@ def _write_brief(run: Invocation, request: str) -> None:
     if run.as_json:
         run.emit(found)
         return
-    sys.stdout.write(found["text"] + "\n")
+    write_out(found["text"] + "\n")
     # Beside the text, so that it can be piped to a clipboard.
     say(
         f"{found['bytes']} bytes. Give it to your assistant, save what it answers, "

@@ -12,7 +12,6 @@ from starloom.client.problems import usage
 from starloom.client.routes import get_capabilities, get_device
 from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
-from starloom_protocol.text.wording import escaped
 from starloom_protocol.tools.arguments import arguments_in, example_of
 from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical
@@ -45,7 +44,6 @@ def list_tools(run: Invocation) -> None:
     if not found["items"]:
         say("No device offers a tool yet. Add one: starloom enroll")
         return
-    from rich.markup import escape
     from rich.table import Table
 
     from starloom.client.terminal.fitting import Fitted
@@ -58,7 +56,7 @@ def list_tools(run: Invocation) -> None:
         able = [device["name"] for device in item["devices"] if not device["unavailable"]]
         devices = ", ".join(able) or "none now"
         texts = (item["tool"], ", ".join(item["effects"]), item["grant"] or "", devices, item["title"])
-        table.add_row(*(escape(escaped(text)) for text in texts))
+        table.add_row(*texts)
     console().print(Fitted(table, spared=("effects", "grant")))
 
 

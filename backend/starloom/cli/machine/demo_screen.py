@@ -127,7 +127,6 @@ class DemoScreen:
                 "To carry it out once more: make run AGAIN=1, or starloom up --demo --again"
             ),
             highlight=False,
-            markup=False,
             soft_wrap=True,
         )
 
@@ -144,6 +143,5 @@ class DemoScreen:
                 "Ctrl-C stops everything."
             ),
             highlight=False,
-            markup=False,
             soft_wrap=True,
         )

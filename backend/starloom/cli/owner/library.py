@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +28,7 @@ from starloom.client.routes import (
     post_recipes,
     post_recipes_check,
 )
-from starloom.client.terminal.escaping import tell
+from starloom.client.terminal.escaping import tell, write_out
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import parameters
 from starloom_protocol.api.recipes import ExampleTried, TrustRow
@@ -259,7 +258,7 @@ def export_recipe(
     if run.as_json:
         run.emit({key: value for key, value in found["document"].items() if not (ours and key == "test")})
     elif file is None:
-        sys.stdout.write(text)
+        write_out(text)
     else:
         target = file / f"{name}.yaml" if file.is_dir() else file
         if target.exists():

@@ -9,7 +9,6 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -112,8 +111,7 @@ def task_table(
         device = devices.get(record.device or "", record.device or "")
         tool = (spec.tool or ("" if not spec.person else "person" if spec.judge is None else "judge")) if spec else ""
         tool = f"{tool} (a look)" if spec and spec.look else tool
-        shown_name = escape(task_name(name, devices))
-        table.add_row(shown_name, shown_text(view.shown(name)), escape(device), escape(tool), spent)
+        table.add_row(task_name(name, devices), shown_text(view.shown(name)), device, tool, spent)
     left = count - len(names)
     if left:
         table.add_row(f"and {left} more", "", "", "", "")

@@ -5,7 +5,6 @@ Of more items than there are rows, those that failed or cannot go on come first,
 
 from __future__ import annotations
 
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -62,7 +61,7 @@ def family_table(view: View) -> list[Table]:
             table.add_column(group)
         for key in keys[:ROWS_MOST]:
             row = [_cell(view, cells.get((group, key))) for group in groups]
-            table.add_row(escape(_label(view, root, key)), *row)
+            table.add_row(_label(view, root, key), *row)
         if len(keys) > ROWS_MOST:
             table.add_row(f"and {len(keys) - ROWS_MOST} more")
         tables.append(table)

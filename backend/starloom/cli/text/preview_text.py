@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -40,7 +39,7 @@ def preview_text(found: RequestPreview) -> RenderableType:
         device = task["device"] or ", ".join(task["devices"]) or "-"
         does = task["tool"] or _without_tool(task)
         effects = ", ".join(effect_words(task["tool"], task["effects"]))
-        table.add_row(*(escape(text) for text in (task["id"], device, does, effects, task["why"])))
+        table.add_row(task["id"], device, does, effects, task["why"])
     parts.append(Fitted(table, spared=("why there", "tool")))
     parts.extend(_rule_line(rule) for rule in found.get("rules", []))
     for missing in found["missing_grants"]:

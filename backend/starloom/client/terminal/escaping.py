@@ -47,6 +47,16 @@ def escaped_text(text: str, *, indent: int = 0) -> str:
     return f"\n{' ' * indent}".join(lines)
 
 
+def escaped_lines(text: str) -> str:
+    """Return a text with all its lines, empty ones and the last end of one too, each as `escaped_text` gives it."""
+    return "\n".join(escaped_text(line) for line in text.split("\n"))
+
+
+def write_out(text: str) -> None:
+    """Write a text of others as it is into a pipe or a file, and with its signs written out on a terminal."""
+    sys.stdout.write(escaped_lines(text) if sys.stdout.isatty() else text)
+
+
 def tell(line: str) -> None:
     """Print one line with texts of others; a sign that steers the terminal, or ends the line, is written out."""
     print(escaped(line))

@@ -13,6 +13,8 @@ from rich.cells import cell_len
 from rich.table import Column, Table
 from rich.text import Text
 
+from starloom.client.terminal.escaping import escaped_lines
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
@@ -80,7 +82,7 @@ def _title(column: Column) -> str:
 
 
 def _plain(cell: object) -> str:
-    return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
+    return cell.plain if isinstance(cell, Text) else escaped_lines(str(cell))
 
 
 def _texts(column: Column) -> Iterator[str]:

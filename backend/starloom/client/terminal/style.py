@@ -9,11 +9,12 @@ import os
 import re
 import sys
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 from rich.text import Text
 
+from starloom.client.terminal.escaping import escaped_lines
 from starloom_protocol.text.presentation import ALARM_RAISED, Glyph, Presentation, Tone
 from starloom_protocol.vocabulary import ConstellationState
 
@@ -62,7 +63,14 @@ PIPE_WIDTH = 200
 
 
 class _Terminal(Console):
-    """A console that leaves a closed pipe to the end of the command, which knows the exit code."""
+    """A console that leaves a closed pipe to the end of the command, which knows the exit code.
+
+    It reads no markup, no emoji codes and no sign that steers the terminal: texts are of others, and colours come as
+    `Text`.
+    """
+
+    def render_str(self, text: str, **more: Any) -> Text:
+        return super().render_str(escaped_lines(text), **more)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -71,7 +79,8 @@ class _Terminal(Console):
 def console() -> Console:
     """Return the console on standard output: as wide as the terminal or as `COLUMNS` says, wide in a pipe or a file."""
     told = os.environ.get("COLUMNS", "").isdigit()
-    return _Terminal(highlight=False, width=None if told or sys.stdout.isatty() else PIPE_WIDTH)
+    width = None if told or sys.stdout.isatty() else PIPE_WIDTH
+    return _Terminal(emoji=False, highlight=False, markup=False, width=width)
 
 
 def shown_text(shown: Presentation) -> Text:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -47,14 +46,12 @@ def value_table(value: Any) -> RenderableType:
     marked = any("differs" in row for row in rows)
     table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
     for _, title, show in columns:
-        table.add_column(
-            escape(escaped(title)), justify="right" if show in ("bytes", "percent", "duration") else "left"
-        )
+        table.add_column(escaped(title), justify="right" if show in ("bytes", "percent", "duration") else "left")
     if marked:
         table.add_column("")
     for row in rows[:ROWS_MOST]:
         mark = ["differs" if row.get("differs") else ""] if marked else []
-        table.add_row(*(escape(escaped_text(cell(row.get(field), show))) for field, _, show in columns), *mark)
+        table.add_row(*(escaped_text(cell(row.get(field), show)) for field, _, show in columns), *mark)
     beyond = [f"{len(rows) - ROWS_MOST} more rows"] if len(rows) > ROWS_MOST else []
     beyond += [f"{len(every) - _COLUMNS_MOST} more columns"] if len(every) > _COLUMNS_MOST else []
     if not beyond:

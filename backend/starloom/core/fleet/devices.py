@@ -458,7 +458,10 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
     fleet, look = work.shard.fleet, look_of(item.value)
     own = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
     if fleet.looks.get(look, 0) > own:
-        raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
+        others = (known for known in fleet.by_name if known != device.name and look_of(known) == look)
+        alike = next(others, item.value)
+        looks = f", and {item.value} looks like it" if alike != item.value else ""
+        raise Refusal(fault(Code.CONFLICT, f"another device is called {alike}{looks}", "name"))
     former = [old for old in dict.fromkeys((device.name, *device.former_names)) if old != item.value]
     also: list[Put] = []
     other = fleet.devices.get(fleet.by_former_name.get(item.value, device.id))

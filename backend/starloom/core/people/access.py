@@ -1,8 +1,8 @@
 """Access: principals, tokens, sign-in links, and who was refused at a door.
 
 All are entities or events of `access`, so the log shows each revocation and each refusal. A role that is too small to
-approve ends the standing approvals of its holder, which are the fleet's. The rate of refusals is bounded where they are
-noticed (`access.rate_limits`).
+approve ends the standing approvals of its holder, and a token those that it gave; they are the fleet's. The rate of
+refusals is bounded where they are noticed (`access.rate_limits`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from starloom.core.state.inputs import (
 from starloom.core.state.orders import CloseToken
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.access import Token
-from starloom_protocol.stream.authors import author_of, who
+from starloom_protocol.stream.authors import author_of, token_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
 
@@ -74,14 +74,14 @@ def on_role(work: Work, item: RoleGiven) -> None:
     for name in ending:
         work.order(CloseToken(token=name))
     if ROLE_RANK[item.role] < ROLE_RANK[Role.APPROVER]:
-        _end_approvals(work, author_of(known.kind, known.name), note)
+        by = author_of(known.kind, known.name)
+        _end_approvals(work, [one.id for one in work.shard.fleet.standing.values() if who(one.by) == by], note)
 
 
-def _end_approvals(work: Work, by: str, note: str) -> None:
-    """End the standing approvals of somebody who may not approve any more: their calls ask again."""
-    fleet = work.shard.fleet
-    for one in [one for one in fleet.standing.values() if who(one.by) == by]:
-        work.emit(fleet, EventKind.STANDING_REVOKED, one.id, [("standing", one.id, None)], note=note)
+def _end_approvals(work: Work, ending: list[str], note: str) -> None:
+    """End standing approvals of which the right to give them was taken: their calls ask again."""
+    for name in ending:
+        work.emit(work.shard.fleet, EventKind.STANDING_REVOKED, name, [("standing", name, None)], note=note)
 
 
 def _check_holder(work: Work, token: Token) -> None:
@@ -122,18 +122,26 @@ def on_token(work: Work, item: TokenAdded) -> None:
 
 
 def on_token_revoked(work: Work, item: TokenRevoked) -> None:
-    """Revoke a token and its descendants; the sockets opened with them are cut once this is committed."""
+    """Revoke a token and its descendants; the sockets opened with them are cut once this is committed.
+
+    The standing approvals given with a token end with it, as its schedules do; a session, which has its time, binds
+    neither.
+    """
     access = work.shard.access
     token = access.tokens.get(item.token)
     if token is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no token {item.token}"))
     if not token.revoked_ms:
-        ending = [token, *(one for one in access.descendants(token.id) if not one.revoked_ms)]
+        below = access.descendants(token.id)
+        ending = [token, *(one for one in below if not one.revoked_ms)]
         puts: list[Put] = [("token", one.id, replace(one, revoked_ms=work.at_ms)) for one in ending]
         note = f"with {len(ending) - 1} that come from it" if len(ending) > 1 else ""
         work.emit(access, EventKind.TOKEN_REVOKED, token.id, puts, note=note)
         for one in ending:
             work.order(CloseToken(token=one.id))
+        gone = {one.id for one in (token, *below)} if token.kind != "session" else set()
+        given = [one.id for one in work.shard.fleet.standing.values() if token_of(one.by) in gone]
+        _end_approvals(work, given, f"the token {token.label or token.id}, with which it was given, was revoked")
     work.answer({"id": token.id})
 
 
