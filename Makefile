@@ -49,7 +49,7 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m tests.edge.contract
 	@$(HERE) -m tests.client.generated
 	@$(PYTHON) scripts/environment.py --dev --page
-	@npm --prefix frontend run -s gen
+	@$(HERE) -m tests.client.page | npm --prefix frontend run -s gen
 	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m tests.arch.states
 	@$(HERE) -m starloom_agent.owner.tool_pages --table > docs/.tools.part && mv docs/.tools.part docs/tools.md

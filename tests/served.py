@@ -5,16 +5,28 @@ from __future__ import annotations
 import ssl
 import threading
 from collections.abc import Callable
-from http.server import ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 
-class Quiet:
-    """The part of a handler by which it logs no request; it stands before the library's class."""
+class Quiet(BaseHTTPRequestHandler):
+    """A handler that logs no request; it reads the whole body of one, and answers with one."""
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
+
+    def given(self) -> bytes:
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def reply(self, status: int, body: bytes = b"", **headers: str) -> None:
+        """Answer; an underscore in the name of a header stands for its hyphen."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
 
 class Served:
@@ -38,7 +50,7 @@ class Served:
         self._thread.join()
         self._server.server_close()
 
-    def __enter__(self) -> Served:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

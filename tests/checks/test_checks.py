@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import page
+from tests.client import page as called
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -31,9 +32,18 @@ OF_PYTHON = {
 }
 
 
-def run(argv: list[str], folder: Path = ROOT, environment: dict[str, str] | None = None) -> None:
+def run(
+    argv: list[str], folder: Path = ROOT, environment: dict[str, str] | None = None, given: str | None = None
+) -> None:
     done = subprocess.run(
-        argv, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        argv,
+        input=given,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     print(done.stdout)
     assert done.returncode == 0, f"{' '.join(argv)}\n{done.stdout[-20_000:]}"
@@ -50,6 +60,13 @@ def test_python_check_passes(check: str) -> None:
 def test_types_and_lint_of_a_site_pass(site: page.Site) -> None:
     node = page.install_all(ROOT)
     run([*node.npm, "run", "-s", "check"], site.place(ROOT), {**node.environment(ROOT), "CI": "1"})
+
+
+@pytest.mark.short
+def test_types_of_the_page_are_those_of_the_contract() -> None:
+    node = page.install_all(ROOT)
+    argv = [*node.npm, "run", "-s", "gen", "--", "--check"]
+    run(argv, ROOT / "frontend", node.environment(ROOT), given=called.text())
 
 
 @pytest.mark.parametrize("site", page.SITES, ids=lambda site: Path(site.folder).name)

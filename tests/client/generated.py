@@ -2,7 +2,6 @@
 
 `python -m tests.client.generated` writes them (`make gen`). The type of an answer is that of `starloom_protocol.api`.
 An answer that holds a record of the hub, which is no dictionary there, gets a shape of its own: the record as JSON.
-`tests.client.page` makes the part of the contract that the page calls.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from typing import Any, is_typeddict
 
 from starloom_protocol import api
 from tests.arch.checkout import ROOT, files, named
-from tests.client import page
 from tests.edge.contract import contract
 
 API = "/api/v1"
@@ -243,7 +241,6 @@ def texts() -> dict[Path, str]:
     below = imports(shapes, read.declared)
     return {
         ROUTES: _formatted(ROUTES, f"{head}\n\n{functions}"),
-        page.FILE: page.text(contract(), page.sources()),
         ANSWERS: _formatted(ANSWERS, f"{ANSWERS_HEAD}{below.replace('    ', '')}\n\n{shapes}"),
     }
 

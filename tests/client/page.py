@@ -1,7 +1,7 @@
-"""The part of the contract that the page calls: `protocol/schema/page.json`, of which `npm run gen` makes its types.
+"""The part of the contract that the page calls, of which `npm run gen` makes its types.
 
-`python -m tests.client.generated` writes it (`make gen`). A call is found in the sources of the page: a method of its
-client or a type of `rest.ts` with a path in quotes.
+`python -m tests.client.page` prints it for that (`make gen`). A call is found in the sources of the page: a method of
+its client or a type of `rest.ts` with a path in quotes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tests.arch.checkout import ROOT, files, named
+from tests.arch.checkout import files, named
+from tests.edge.contract import contract
 
 API = "/api/v1"
-FILE = ROOT / "protocol/schema/page.json"
 LINK = "frontend/src/link"
 VERBS = {"create": "post", "text": "get", "start": "get"}
 """The verb of a method of the page's client that is not named as its verb."""
@@ -50,32 +50,36 @@ def called(paths: dict[str, Any], texts: Iterable[tuple[str, str]]) -> list[tupl
     return sorted(reached)
 
 
-def part(contract: dict[str, Any], texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def part(whole: dict[str, Any], texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Return the contract with the routes that the page calls, their good answers, and the shapes that these reach."""
     paths: dict[str, Any] = {}
-    for verb, path in called(contract["paths"], texts):
-        operation = contract["paths"][path][verb]
+    for verb, path in called(whole["paths"], texts):
+        operation = whole["paths"][path][verb]
         good = {code: said for code, said in operation["responses"].items() if code.startswith("2")}
         paths.setdefault(path, {})[verb] = {**operation, "responses": good}
-    schemas, reached = contract["components"]["schemas"], dict[str, Any]()
+    schemas, reached = whole["components"]["schemas"], dict[str, Any]()
     waiting = _references(paths)
     while waiting:
         name = waiting.pop()
         if name not in reached:
             reached[name] = schemas[name]
             waiting |= _references(schemas[name])
-    return {**contract, "components": {"schemas": reached}, "paths": paths}
+    return {**whole, "components": {"schemas": reached}, "paths": paths}
 
 
 def _references(node: Any) -> set[str]:
     return set(re.findall(rf'"{REFERENCE}(\w+)"', json.dumps(node)))
 
 
-def text(contract: dict[str, Any], texts: Iterable[tuple[str, str]]) -> str:
-    """Return the whole text of the file, one line a value as the contract has it."""
-    return json.dumps(part(contract, texts), indent=1, sort_keys=True, ensure_ascii=True) + "\n"
+def text() -> str:
+    """Return the part that the sources of the page call now, as JSON."""
+    return json.dumps(part(contract(), sources()), sort_keys=True)
 
 
 def sources() -> list[tuple[str, str]]:
     """Return name and text of each source of the page that may call the hub."""
     return [(named(path), path.read_text(encoding="utf-8")) for path in files(".ts", under=LINK)]
+
+
+if __name__ == "__main__":
+    print(text())

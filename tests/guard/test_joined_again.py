@@ -25,7 +25,7 @@ from tests.served import Quiet, Served
 CODE = "ABCD-EFGH"
 
 
-class OtherHub:
+class OtherHub(Served):
     """Lets every device in, with a key of its own; `signs` also answers what the hub before would have signed."""
 
     def __init__(self) -> None:
@@ -37,17 +37,11 @@ class OtherHub:
 
         class Handler(Quiet, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 outer.asked.append(self.path)
-                status, answer = outer.reply(self.path, body)
-                raw = json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
+                status, answer = outer.reply(self.path, json.loads(self.given()))
+                self.reply(status, json.dumps(answer).encode())
 
-        self.server = Served(Handler)
-        self.url = self.server.url
+        super().__init__(Handler)
 
     def reply(self, path: str, body: dict[str, str]) -> tuple[int, dict[str, Any]]:
         if path == "/agent/join":
@@ -58,15 +52,11 @@ class OtherHub:
         said = answer_bytes(UPGRADE, hub=self.key, device=body["device"], nonce=body["nonce"], answer=answer)
         return 200, {"answer": answer, "signature": base64.b64encode(self.private.sign(said)).decode()}
 
-    def close(self) -> None:
-        self.server.close()
-
 
 @pytest.fixture
 def other() -> Iterator[OtherHub]:
-    made = OtherHub()
-    yield made
-    made.close()
+    with OtherHub() as made:
+        yield made
 
 
 def joined_home(tmp_path: Path, url: str) -> AgentHome:

@@ -73,7 +73,7 @@ async def test_the_answer_is_signed_for_this_device_and_this_question(tmp_path: 
     assert not verifies(key.raw, said["signature"], signed(agent.id, "0" * 64))
 
 
-class FalseHub:
+class FalseHub(Served):
     """Answers in the place of a hub; a lie changes what it says before or after its key signs it."""
 
     def __init__(self) -> None:
@@ -90,20 +90,13 @@ class FalseHub:
 
         class Handler(Quiet, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                self._reply(json.dumps(outer.reply(body)).encode())
+                self.reply(200, json.dumps(outer.reply(json.loads(self.given()))).encode())
 
             def do_GET(self) -> None:
                 outer.fetched.append(self.path)
-                self._reply(outer.served.get(self.path, b""))
+                self.reply(200, outer.served.get(self.path, b""))
 
-            def _reply(self, raw: bytes) -> None:
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
-
-        self.server = Served(Handler)
+        super().__init__(Handler)
 
     def reply(self, body: dict[str, str]) -> dict[str, Any]:
         wheels = [
@@ -119,9 +112,6 @@ class FalseHub:
         self.after_signing(reply)
         return reply
 
-    def close(self) -> None:
-        self.server.close()
-
 
 def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
@@ -129,16 +119,15 @@ def sha(data: bytes) -> str:
 
 @pytest.fixture
 def hub() -> Iterator[FalseHub]:
-    made = FalseHub()
-    yield made
-    made.close()
+    with FalseHub() as made:
+        yield made
 
 
 @pytest.fixture
 def home(hub: FalseHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AgentHome:
     made = AgentHome((tmp_path / "agent").resolve())
     made.make()
-    made.join(Joined(hub=f"{hub.server.url}", hub_key=hub.key, name="box"))
+    made.join(Joined(hub=hub.url, hub_key=hub.key, name="box"))
     (made.root / "venv-first").mkdir()
     (made.root / "venv").symlink_to("venv-first")
     monkeypatch.setattr(sys, "prefix", str(made.root / "venv"))

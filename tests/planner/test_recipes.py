@@ -53,8 +53,7 @@ def fixture_of(recipe: Recipe) -> Path:
 
 class _Site(Quiet, BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
+        self.reply(200)
 
 
 @contextmanager

@@ -164,8 +164,7 @@ class _App(Quiet, BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         text = self.live.read_text(encoding="utf-8")
-        self.send_response(500 if "broken" in text else 200)
-        self.end_headers()
+        self.reply(500 if "broken" in text else 200)
 
 
 @pytest.fixture

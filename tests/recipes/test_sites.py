@@ -13,9 +13,7 @@ from tests.served import Quiet, Served
 
 class _Site(Quiet, BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        self.send_response(500 if self.path == "/broken" else 200)
-        self.end_headers()
-        self.wfile.write(b"hello")
+        self.reply(500 if self.path == "/broken" else 200, b"hello")
 
 
 @pytest.fixture

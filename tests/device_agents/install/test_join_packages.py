@@ -47,7 +47,7 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-class FakeHub:
+class FakeHub(Served):
     """Serves wheels, their list and the pins."""
 
     def __init__(self, folder: Path) -> None:
@@ -60,12 +60,9 @@ class FakeHub:
         class Handler(Quiet, BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 raw = outer.answer(self.path)
-                self.send_response(200 if raw else 404)
-                self.send_header("Content-Length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
+                self.reply(200 if raw else 404, raw)
 
-        self.server = Served(Handler)
+        super().__init__(Handler)
 
     def answer(self, path: str) -> bytes:
         if path == "/agent/requirements.txt":
@@ -76,9 +73,6 @@ class FakeHub:
             return json.dumps(rows).encode()
         return (self.folder / path.rpartition("/")[2]).read_bytes()
 
-    def close(self) -> None:
-        self.server.close()
-
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[FakeHub]:
@@ -86,9 +80,8 @@ def hub(tmp_path: Path) -> Iterator[FakeHub]:
     folder.mkdir()
     wheel(folder, "starloom_protocol", "0.1.0", "needed")
     wheel(folder, "starloom_agent", "0.1.0", "starloom-protocol", starloom_agent=JOINED)
-    made = FakeHub(folder)
-    yield made
-    made.close()
+    with FakeHub(folder) as made:
+        yield made
 
 
 def join(
@@ -98,7 +91,7 @@ def join(
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"}
     environment |= {"PIP_FIND_LINKS": str(index)} if index is not None else {}
-    url = hub.server.url
+    url = hub.url
     return ran([python, str(JOIN_PY), url, "CODE", "--home", str(home), "--no-start"], env=environment, timeout=BOUND_S)
 
 

@@ -44,10 +44,7 @@ class ServedHosts(Served):
                 outer.hosts.append(str(self.headers["Host"]))
                 wheels = [{"name": name, "file": f"{name}.whl", "sha256": "0" * 64} for name in NAMES]
                 raw = json.dumps(wheels if self.path.endswith("wheels.json") else {"path": self.path}).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
+                self.reply(200, raw)
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if tls else None
         if context is not None:
@@ -65,16 +62,14 @@ def leaf(tmp_path: Path) -> Leaf:
 
 @pytest.fixture
 def served(leaf: Leaf) -> Iterator[ServedHosts]:
-    made = ServedHosts(leaf, tls=True)
-    yield made
-    made.close()
+    with ServedHosts(leaf, tls=True) as made:
+        yield made
 
 
 @pytest.fixture
 def plain(leaf: Leaf) -> Iterator[ServedHosts]:
-    made = ServedHosts(leaf, tls=False)
-    yield made
-    made.close()
+    with ServedHosts(leaf, tls=False) as made:
+        yield made
 
 
 def test_the_pin_is_what_curl_compares(leaf: Leaf) -> None:

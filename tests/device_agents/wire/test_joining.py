@@ -31,7 +31,7 @@ JOIN_PY = ROOT / "device_agents" / "join.py"
 CUT = 0
 
 
-class Hub:
+class Hub(Served):
     """Answers from a list, of which CUT is a connection that ends; keeps what was asked."""
 
     def __init__(self) -> None:
@@ -42,33 +42,24 @@ class Hub:
 
         class Handler(Quiet, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                body = self.given()
                 outer.rules.append(self.headers.get("X-Starloom-Words"))
                 outer.asked.append((self.path, json.loads(body or b"null")))
                 status, answer = outer.answers.pop(0)
                 if status == CUT:
                     self.close_connection = True
                     return
-                raw = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
+                self.reply(status, answer if isinstance(answer, bytes) else json.dumps(answer).encode())
 
             do_GET = do_POST  # noqa: N815
 
-        self.server = Served(Handler)
-        self.url = self.server.url
-
-    def close(self) -> None:
-        self.server.close()
+        super().__init__(Handler)
 
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    made = Hub()
-    yield made
-    made.close()
+    with Hub() as made:
+        yield made
 
 
 @pytest.fixture

@@ -105,11 +105,7 @@ def evil_server() -> Iterator[Evil]:
             self.do_GET()
 
         def _give(self, body: bytes) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.reply(200, body, Content_Type="text/html; charset=utf-8")
 
     with Served(Handler) as served:
         evil = Evil(served.url)

@@ -22,11 +22,7 @@ def serving(body: bytes, status: int = 200) -> Iterator[int]:
 
     class Handler(Quiet, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(status if self.path == "/v1/models" else 404)
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("Location", "http://example.invalid/")
-            self.end_headers()
-            self.wfile.write(body)
+            self.reply(status if self.path == "/v1/models" else 404, body, Location="http://example.invalid/")
 
     with Served(Handler) as served:
         yield served.port

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import http.server
-import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from typing import ClassVar
 
 import pytest
@@ -13,6 +12,7 @@ from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools.network import browser
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code
 from tests.device_agents.tools.conftest import Device
+from tests.served import Quiet, Served
 
 PAGE = b"""<!doctype html><title>A page</title><body><h1>Hello</h1><p id=said></p><input id=word>
 <button onclick="said.textContent = 'You wrote ' + word.value">Say</button>
@@ -32,7 +32,7 @@ document.body.append(frame);
 </script>"""
 
 
-class Pages(http.server.BaseHTTPRequestHandler):
+class Pages(Quiet, BaseHTTPRequestHandler):
     asked: ClassVar[list[tuple[str, str]]] = []
 
     def do_GET(self) -> None:
@@ -41,28 +41,16 @@ class Pages(http.server.BaseHTTPRequestHandler):
         _, kind, other = f"{self.path}/".split("/", 2)
         other = other.strip("/")
         if kind == "away":
-            self.send_response(302)
-            self.send_header("Location", f"http://{other}:{port}/inside")
-            self.end_headers()
+            self.reply(302, Location=f"http://{other}:{port}/inside")
             return
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(OUT.replace("HOST", other).replace("PORT", port).encode() if kind == "out" else PAGE)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base class has it
-        """Say nothing."""
+        page = OUT.replace("HOST", other).replace("PORT", port).encode() if kind == "out" else PAGE
+        self.reply(200, page, Content_Type="text/html")
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Pages)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with Served(Pages, address="0.0.0.0") as served:
+        yield f"{served.url}/"
 
 
 @pytest.fixture(autouse=True)
