@@ -91,6 +91,12 @@ _SORTS = word_set(
     "pdf picture photo image video movie song music csv spreadsheet log jpg jpeg png gif mp3 mp4 docx xlsx zip ebook"
     " screenshot drawing slide recording backup"
 )
+_AROUND_CHOICES = word_set(
+    "a an the it them that this these those one ones old existing previous file files copy copies archive"
+    " version versions what whatever exists exist is are there here already if when same name names with of and but"
+    " then"
+)
+"""Words that say what a choice is about, and change nothing of it: *replace the old one if it is there*."""
 _TRUE, _FALSE = frozenset({"yes", "true", "on"}), frozenset({"no", "false", "off"})
 
 
@@ -136,6 +142,8 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(reason="it is empty")
     if param.type == "device":
         return _few_enough(take_device(text, param, fleet), param)
+    if param.type == "choice":
+        return _take_choice(text, param)
     bare = _unquoted(text)
     if param.type in _LOOKS and bare != text:
         # *send "notes.txt" to nas* may be about a file.
@@ -459,6 +467,21 @@ def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
     if singular(named.casefold()) in _PLACES or named.casefold() in DEVICE_CLASSES or named.casefold() in fleet.by_name:
         return SlotValue(reason=f"{named} is a device, not a service")
     return SlotValue(named)
+
+
+def _take_choice(text: str, param: ParamDoc) -> SlotValue:
+    """Take words for just one value, with nothing around them but words for the things themselves: *the old one*."""
+    said = [plain_word(token) for token in text.split()]
+    found: dict[int, set[str]] = {}
+    for value, ways in param.values.items():
+        for words in (way.casefold().split() for way in ways):
+            for at in range(len(said) - len(words) + 1):
+                if said[at : at + len(words)] == words and _AROUND_CHOICES.issuperset(
+                    (*said[:at], *said[at + len(words) :])
+                ):
+                    found.setdefault(len(words), set()).add(value)
+    meant = found[max(found)] if found else set()
+    return SlotValue(meant.pop()) if len(meant) == 1 else SlotValue(reason=f"{quoted(text)} is no choice here")
 
 
 def _take_integer(text: str) -> SlotValue:
