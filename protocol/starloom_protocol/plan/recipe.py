@@ -290,8 +290,10 @@ def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> No
         found.add(
             Code.PLAN_INVALID, joined(place, "true_when_named"), "only a boolean can be true when another is named"
         )
-    if param.type != "device" and (param.needs or param.not_same is not None or param.many is not None):
-        found.add(Code.PLAN_INVALID, place, "`needs`, `not` and `many` belong to a parameter of type device")
+    if param.type != "device" and (param.needs or param.not_same is not None):
+        found.add(Code.PLAN_INVALID, place, "`needs` and `not` belong to a parameter of type device")
+    if param.type not in ("device", "file") and param.many is not None:
+        found.add(Code.PLAN_INVALID, place, "`many` belongs to a parameter of type device or file")
     if param.type not in ("integer", "number") and (param.minimum is not None or param.maximum is not None):
         found.add(Code.PLAN_INVALID, place, "`minimum` and `maximum` belong to a parameter of type integer or number")
     if (param.type == "choice") != bool(param.values) or (param.values and param.default is None):

@@ -77,7 +77,7 @@ begins as another one and goes on with a further slot, these words may follow ev
 | `optional: true` | it may be absent: it is nothing then, and a task with `only_if` on it is left out |
 | `minimum`, `maximum` | limits of a number |
 | `values` | of a choice: `{replace: [replace it, overwrite], ...}`, each value with the words for it |
-| `needs`, `not`, `many` | of a device: tools that it offers, a parameter that it differs from, several of them |
+| `needs`, `not`, `many` | of a device: its tools, a parameter that it differs from, several of them (also of a file) |
 | `true_when_named` | of a boolean: true when that other parameter is given |
 
 `purpose` (PURPOSES) sorts it in the gallery, `demo` says with which values it can be tried on the demo devices, and

@@ -151,6 +151,8 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(bare, trust=Trust.PLAIN if doubtful else Trust.SURE)
     if bare == text and _quoted_in_part(text, param.type):
         return SlotValue(reason=f"{text} goes on behind its quotes; quote all of it, or leave the rest out")
+    if param.type == "file" and param.many:
+        return _take_some_files(text, fleet)
     if param.type in _LOOKS:
         return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
@@ -434,6 +436,15 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
     sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in _MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
+
+
+def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
+    """Take the names of several files, each of which is surely one, parted by commas; else the words as one name."""
+    parts = [part for part in _BETWEEN.split(text) if part]
+    taken = [_take_file(part, fleet) for part in parts]
+    if len(parts) < 2 or not all(one.filled and one.trust is Trust.SURE for one in taken):
+        return _take_file(text, fleet)
+    return SlotValue(", ".join(parts))
 
 
 def is_called_a_file(taken: SlotValue) -> bool:
