@@ -426,7 +426,7 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     if not words or reason:
         # *invoice.pdf and print it* begins with a file; *the cause of the errors in app.log* is about something else.
         return SlotValue(reason=reason or "it names no file", like_none=not (words and _FILE_MARK.search(words[0])))
-    if any(plain_word(token) in fleet.by_name for token in words):
+    if any(name in fleet.by_name for name in (*map(plain_word, words), plain_word(" ".join(words)))):
         return SlotValue(text, trust=Trust.DOUBTFUL)
     head = next((at for at, word in enumerate(words) if plain_word(word) in _OF), len(words))
     last = plain_word(words[head - 1]) if head else ""
