@@ -572,7 +572,14 @@ _FAULTS = (
 
 
 def _parsed(argv: list[str]) -> argparse.Namespace:
-    """Return the options; argparse takes no words after `--` once an option stands between them and the first word."""
+    """Return the options; argparse takes no words after `--` once an option stands between them and the first word.
+
+    Of `join --profile files DIR URL CODE` it takes the address and the code for folders, so they go first.
+    """
+    if argv[:1] == ["join"] and "--profile" in argv:
+        at = next((at for at, word in enumerate(argv) if "://" in word), 0)
+        if at > argv.index("--profile"):
+            argv = ["join", *argv[at : at + 2], *argv[1:at], *argv[at + 2 :]]
     if argv[:1] not in (["grant"], ["ungrant"]) or "--" not in argv:
         return parser().parse_args(argv)
     at = argv.index("--")

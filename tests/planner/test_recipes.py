@@ -125,7 +125,7 @@ def test_a_phrase_of_the_recipe_alone_is_understood(name: str, tmp_path: Path) -
     words |= {"url": "example.org", "server": "the nas", "service": "nginx", "since": "22:00", "keep": "seven"}
     words |= {"extras": "the extra ones", "repo": "shop", "port": "8080", "script": "count.py", "data": "data/*.csv"}
     words |= {"file": "shop.sqlite", "live": "site/app.txt", "builder": "the laptop", "phone": "my phone"}
-    words |= {"desk": "the laptop", "count": "three"}
+    words |= {"desk": "the laptop", "count": "three", "clash": "and replace the old one"}
     words |= {"one": "the laptop", "other": "the nas", "other_folder": "Copy", "pixels": "800", "text": '"tax"'}
     if "where" in recipe.params and not recipe.params["where"].takes_many:
         words |= {"where": "the nas"}

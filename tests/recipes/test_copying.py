@@ -49,6 +49,22 @@ def test_a_folder_is_copied_to_several_devices_and_taken_back(fleet: Fleet) -> N
     assert phone.files("results") == {}
 
 
+def test_a_file_of_the_same_name_is_replaced_when_the_words_say_so(fleet: Fleet) -> None:
+    laptop, server = fleet.device("laptop"), fleet.device("server")
+    laptop.write("results/a.txt", "new")
+    server.write("results/a.txt", "old")
+    words = "copy results from laptop to server"
+    fleet.submit(words)
+    assert set(server.files("results")) == {"a.txt", "a (2).txt"}
+    again = fleet.submit(words).sentence
+    assert "1 file is there already under a number, beside a file of that name with other contents" in again
+    answer = fleet.submit(f"{words} and overwrite the old ones")
+    assert answer.state == "succeeded", answer.told()
+    assert server.files("results")["a.txt"] == laptop.files("results")["a.txt"]
+    fleet.cli("undo", answer.id, "--wait")
+    assert server.files("results")["a.txt"] != laptop.files("results")["a.txt"]
+
+
 def test_the_room_is_looked_for_where_the_copy_goes(fleet: Fleet) -> None:
     # A folder below a granted one may be a disk of its own.
     laptop, server = fleet.device("laptop"), fleet.device("server")

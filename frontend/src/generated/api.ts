@@ -3757,6 +3757,7 @@ export interface components {
          * @description A parameter of a recipe as a form shows it; one with a default counts as optional.
          *
          *     `spoken`: its value only says in words that a switch of the recipe is on, so a form has the switch in its place.
+         *     `values` are those of a choice, each with its label.
          */
         RecipeParam: {
             default: unknown;
@@ -3765,6 +3766,9 @@ export interface components {
             spoken: boolean;
             title: string;
             type: string;
+            values: {
+                [key: string]: string;
+            };
         };
         /**
          * RecipeRow

@@ -11,6 +11,7 @@ class RecipeParam(TypedDict):
     """A parameter of a recipe as a form shows it; one with a default counts as optional.
 
     `spoken`: its value only says in words that a switch of the recipe is on, so a form has the switch in its place.
+    `values` are those of a choice, each with its label.
     """
 
     type: str
@@ -19,6 +20,7 @@ class RecipeParam(TypedDict):
     default: Any
     needs: list[str]
     spoken: bool
+    values: dict[str, str]
 
 
 class RecipeHead(TypedDict):

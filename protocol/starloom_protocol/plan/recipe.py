@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field
 
 from starloom_protocol.plan.checks.check import PlanCheck, check_plan
 from starloom_protocol.plan.language.document import DocumentRefused, read_document
-from starloom_protocol.plan.language.found import Found, joined, kind_word
+from starloom_protocol.plan.language.found import Found, joined, kind_word, shown
 from starloom_protocol.plan.language.models import TASK_ID, Doc, Label, Name, refuse
 from starloom_protocol.plan.language.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
 from starloom_protocol.plan.types.signatures import Signature
@@ -50,6 +50,7 @@ class ParamDoc(Doc):
     `true_when_named` makes a boolean true when that other parameter was given and this one was not. `many` says whether
     a device parameter takes several devices; not said, it does if its default is a selector. `minimum` and `maximum`
     are the limits of a number. `example` is the value that the sentence of a gallery shows where nothing is known.
+    `values` are those of a choice, each with the words for it; the first of these is its label in a form.
     """
 
     type: Annotated[str, AfterValidator(_param_type)]
@@ -62,6 +63,7 @@ class ParamDoc(Doc):
     many: bool | None = None
     minimum: int | None = None
     maximum: int | None = None
+    values: dict[Name, Annotated[list[Label], Field(min_length=1, max_length=20)]] = Field(default_factory=dict)
     example: Annotated[str, Field(min_length=1, max_length=80)] | None = None
 
     @property
@@ -192,7 +194,7 @@ def recipe_values(recipe: Recipe, params: Mapping[str, Any]) -> tuple[list[Fault
 
 
 def _check_limits(param: ParamDoc, value: Any) -> None:
-    """Return if a value is within its parameter's limits; a parameter for one device takes one.
+    """Return if a value is within its parameter's limits or values; a parameter for one device takes one.
 
     Raises:
         ParamRefused: if not.
@@ -202,6 +204,8 @@ def _check_limits(param: ParamDoc, value: Any) -> None:
             raise ParamRefused(f"must be at least {param.minimum}, not {value}")
         if param.maximum is not None and value > param.maximum:
             raise ParamRefused(f"must be at most {param.maximum}, not {value}")
+    if param.type == "choice" and value not in param.values:
+        raise ParamRefused(f"must be one of {', '.join(param.values)}, not {shown(value)}")
     if param.type == "device" and not param.takes_many and (count := _devices_in(value)) > 1:
         raise ParamRefused(f"takes one device, not {count}", "Run it once for each of them.")
 
@@ -236,7 +240,7 @@ def recipe_plan(
 
 
 def _stand_in(name: str, param: ParamDoc, *, default: bool = False) -> Any:
-    if default and param.default is not None:
+    if (default or param.type == "choice") and param.default is not None:
         return param.default
     return placeholder(param.type, name)
 
@@ -286,10 +290,15 @@ def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> No
         found.add(
             Code.PLAN_INVALID, joined(place, "true_when_named"), "only a boolean can be true when another is named"
         )
-    if param.type != "device" and (param.needs or param.not_same is not None or param.many is not None):
-        found.add(Code.PLAN_INVALID, place, "`needs`, `not` and `many` belong to a parameter of type device")
+    if param.type != "device" and (param.needs or param.not_same is not None):
+        found.add(Code.PLAN_INVALID, place, "`needs` and `not` belong to a parameter of type device")
+    if param.type not in ("device", "file") and param.many is not None:
+        found.add(Code.PLAN_INVALID, place, "`many` belongs to a parameter of type device or file")
     if param.type not in ("integer", "number") and (param.minimum is not None or param.maximum is not None):
         found.add(Code.PLAN_INVALID, place, "`minimum` and `maximum` belong to a parameter of type integer or number")
+    if (param.type == "choice") != bool(param.values) or (param.values and param.default is None):
+        reason = "a choice has `values` and a `default`, and no other parameter has `values`"
+        found.add(Code.PLAN_INVALID, place, reason)
     if param.default is not None:
         try:
             _check_limits(param, coerce(param.type, param.default))

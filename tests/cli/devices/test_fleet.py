@@ -120,6 +120,9 @@ def test_revoking_a_device_names_the_schedules_that_name_it(stub: StubHub) -> No
     stub.answers["GET", "/devices"] = (200, {"items": [HERE], "next": None})
     stub.answers["POST", "/devices/d-desk/revoke"] = (200, {})
     code, said = starloom(stub, "device", "revoke", "desk")
+    assert (code, "starloom device revoke desk --yes" in said) == (2, True)
+    assert not [asked for asked in stub.asked if asked[0] == "POST"]
+    code, said = starloom(stub, "device", "revoke", "desk", "--yes")
     assert (code, "Schedules that name" in said) == (0, False)
     schedules = [
         {"id": "s-1", "name": "Sunday", "params": {"to": "desk"}, "request": "", "approved": None, "devices": []},
@@ -127,7 +130,7 @@ def test_revoking_a_device_names_the_schedules_that_name_it(stub: StubHub) -> No
         {"id": "s-3", "name": "Plan", "params": {}, "request": "", "approved": {"devices": ["desk"]}},
     ]
     stub.answers["GET", "/schedules"] = (200, {"items": schedules, "next": None})
-    code, said = starloom(stub, "device", "revoke", "desk")
+    code, said = starloom(stub, "device", "revoke", "desk", "--yes")
     assert code == 0
     assert "Schedules that name desk: Sunday, Plan." in said
 

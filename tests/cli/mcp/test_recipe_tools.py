@@ -33,7 +33,8 @@ def test_each_built_in_recipe_is_a_tool_with_a_schema_of_its_values() -> None:
 
 def test_each_type_of_a_value_has_words_and_a_json_type() -> None:
     params: dict[str, Any] = {
-        kind: {"type": kind, "title": kind, "optional": False, "default": None, "needs": []} for kind in PARAM_TYPES
+        kind: {"type": kind, "title": kind, "optional": False, "default": None, "needs": [], "values": {}}
+        for kind in PARAM_TYPES
     }
     row: Any = {"name": "all", "title": "All", "phrases": [], "params": params, "effects": [], "built_in": True}
     (made,) = recipe_tools([row])

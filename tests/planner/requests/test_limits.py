@@ -25,6 +25,7 @@ HOME = read_corpus().fleets["home"]
 DEVICES = {"phone": "pixel", "source": "laptop", "target": "nas", "one": "laptop", "other": "nas", "builder": "laptop"}
 VALUES = {
     "argv": "`uptime`",
+    "choice": "and replace it",
     "duration": "2h",
     "file": "notes.txt",
     "files": "PDFs",

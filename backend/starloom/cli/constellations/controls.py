@@ -126,7 +126,8 @@ def cancel(
             raise usage("--of and --on name the constellations", "Give one of them alone, or an ID without them.")
         chosen = Chosen.of(run, of) if of is not None else Chosen.on(run, on or "")
         stop_chosen(run, chosen, asks=not yes, reason=reason)
-    elif task is None and all(is_constellation(word) for word in words or []):
+    elif task is None and (not words or (len(words) == 1 and words[0].startswith("c-"))):
+        # A word with the beginning of an id and no more is no task: the newest constellation stays as it is.
         _constellation(run, words[0] if words else None, "cancel", {"reason": reason})
     else:
         _task(run, words, task, "cancel", {"reason": reason})

@@ -178,9 +178,11 @@ def resolve(run: Invocation, device: str) -> DeviceRow:
     gone = (item for item in items if device in (item["id"], item["name"]))
     if (meant_by := next(renamed, None) or next(gone, None)) is not None:
         return meant_by
-    names = [item["name"] for item in items if not item["revoked"]]
-    near = difflib.get_close_matches(device.casefold(), [name.casefold() for name in names], n=1)
-    meant = next((f"Did you mean {name}?" for name in names if name.casefold() in near), "See `starloom devices`.")
+    typed = device.casefold()
+    names = [item["name"] for item in here]
+    names.sort(key=lambda name: -difflib.SequenceMatcher(None, typed, name.casefold()).ratio())
+    close = names and difflib.get_close_matches(typed, [names[0].casefold()], n=1)
+    meant = f"Did you mean {names[0]}?" if close else "See `starloom devices`."
     raise usage(f"no device is called {device}; there are: {', '.join(names) or 'none'}", meant)
 
 
@@ -314,9 +316,21 @@ def seen(run: Invocation, device: DeviceArgument) -> None:
     _device_control(run, device, "seen", "")
 
 
-def revoke(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
+def revoke(
+    run: Invocation,
+    device: DeviceArgument,
+    reason: ReasonOption = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
     """Revoke a device at once; it must join again to come back."""
     found = resolve(run, device)
+    if not yes:
+        if not sys.stdin.isatty() or run.as_json:
+            line = f"Without the question: starloom device revoke {quote(found['name'])} --yes"
+            raise usage(f"this revokes {found['name']}: it stops its work and must join again to come back", line)
+        if not typer.confirm(f"Revoke {found['name']}? It stops its work and must join again.", default=False):
+            print("Nothing was revoked.")
+            return
     try:
         named = [item for item in run.client.get(get_schedules())["items"] if names_device(item, found["name"])]
     except Problem:

@@ -31,6 +31,7 @@ _LISTS: Final = {"argv": "The words of a command, one each.", "hosts": "Hosts, f
 _SIMPLE: Final = {"boolean": "boolean", "integer": "integer", "number": "number"}
 _WORDS: Final = {
     "boolean": "Yes or no: true, false.",
+    "choice": "A choice.",
     "date": "A date, for example 2026-01-31.",
     "device": "The name of a device.",
     "duration": "A duration, for example 90s, 10m, 2h or 7d.",
@@ -108,6 +109,8 @@ def _param(param: RecipeParam) -> Schema:
     if kind in _LISTS:
         return texts(f"{_LISTS[kind]} {title}")
     made: Schema = {"type": _SIMPLE.get(kind, "string"), "description": f"{_WORDS.get(kind, 'A text.')} {title}"}
+    if param["values"]:
+        made["description"] += f" One of {', '.join(param['values'])}."
     default = param["default"]
     if isinstance(default, dict):
         made["description"] += " Left out, it is every device that fits."

@@ -88,7 +88,8 @@ def show_recipe(
     for key, about in (found.get("params") or {}).items():
         needed = "" if about.get("optional") else "  (needed)"
         default = f"  default {canonical(about['default'])}" if about.get("default") is not None else ""
-        tell(f"  -p {key}=...   {about.get('type', 'text')}{default}{needed}")
+        kind = " or ".join(about.get("values") or [about.get("type", "text")])
+        tell(f"  -p {key}=...   {kind}{default}{needed}")
     print(f"  effects: {', '.join(found.get('effects') or []) or 'read'}")
     if found.get("clock"):
         say(f'  can be scheduled: starloom schedule add -r {name} --cron "0 8 * * *"')

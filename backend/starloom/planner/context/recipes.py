@@ -71,11 +71,11 @@ def meant(recipe: Recipe, candidate: Candidate) -> str:
 
 
 def _slot(name: str, param: ParamDoc) -> str:
-    kind = "devices" if param.type == "device" and param.takes_many else param.type
+    kind = "devices" if param.type == "device" and param.takes_many else "|".join(param.values) or param.type
     typed = "" if kind == "text" else f": {kind}"
     if param.default is None:
         return f"{plain(name, 64)}{'?' if param.optional else ''}{typed}"
-    if isinstance(param.default, dict):
+    if isinstance(param.default, dict) or param.values:
         return f"{plain(name, 64)}?{typed}"
     return f"{plain(name, 64)}?{typed} = {plain(canonical(param.default), _DEFAULT_CHARS)}"
 

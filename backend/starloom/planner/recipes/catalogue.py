@@ -126,6 +126,7 @@ def recipe_row(recipe: Recipe) -> RecipeHead:
                 "default": param.default,
                 "needs": list(param.needs),
                 "spoken": param.type == "text" and name in switches,
+                "values": {value: words[0] for value, words in param.values.items()},
             }
             for name, param in recipe.params.items()
         },

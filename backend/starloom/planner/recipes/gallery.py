@@ -242,6 +242,8 @@ def _noun(name: str, param: ParamDoc) -> str:
 def _value(name: str, param: ParamDoc) -> str:
     if param.example:
         return param.example
+    if param.values:
+        return param.values[str(param.default)][0]
     if isinstance(param.default, str | int | float) and str(param.default).strip(". "):
         return str(param.default)
     return _EXAMPLES.get(param.type) or param_title(name, param).casefold()

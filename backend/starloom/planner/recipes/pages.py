@@ -76,7 +76,8 @@ begins as another one and goes on with a further slot, these words may follow ev
 | `default` | its value when none is given; without one and without `optional` it must be given |
 | `optional: true` | it may be absent: it is nothing then, and a task with `only_if` on it is left out |
 | `minimum`, `maximum` | limits of a number |
-| `needs`, `not`, `many` | of a device: tools that it offers, a parameter that it differs from, several of them |
+| `values` | of a choice: `{replace: [replace it, overwrite], ...}`, each value with the words for it |
+| `needs`, `not`, `many` | of a device: its tools, a parameter that it differs from, several of them (also of a file) |
 | `true_when_named` | of a boolean: true when that other parameter is given |
 
 `purpose` (PURPOSES) sorts it in the gallery, `demo` says with which values it can be tried on the demo devices, and
@@ -116,7 +117,8 @@ def _param(name: str, param: ParamDoc) -> str:
     default = "" if param.default is None else _plainly(param.default)
     if param.default is None and param.optional:
         default = "may be left out"
-    return f"| `{name}` | {param_title(name, param)} ({param.type}) | {default} |"
+    kind = " or ".join(f"`{value}`" for value in param.values) or param.type
+    return f"| `{name}` | {param_title(name, param)} ({kind}) | {default} |"
 
 
 def _plainly(value: object) -> str:

@@ -516,6 +516,9 @@ def _fits(
             taken = {name: taken_from(name, _of_each(phrase, name, words)) for name, words in reading.items()}
             if not phrase.telling and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
+            chosen = {name for name in taken if recipe.params[name].type == "choice"}  # all their words are heeded
+            if not all(taken[name].filled for name in chosen):
+                continue
             if phrase.parts[0][1] and taken[phrase.parts[0][0]].like_none:
                 continue  # *delete the largest files* is not about *delete* largest files
             if plain and not _are_plain(taken.values(), asked.telling):
@@ -524,7 +527,7 @@ def _fits(
             # A device that is asked for in place of *June of the phone* would let June go without a word.
             open_devices = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
             words = [word for name in open_devices for word in words_of(reading.get(name, ""))]
-            unheeded = in_slots(asked.limits, reading.values())
+            unheeded = in_slots(asked.limits, (said for name, said in reading.items() if name not in chosen))
             left = left_over(words, phrases, asked.devices)
             unused = (*not_in(left, unheeded), *_unknown_in(asked.given, recipe))
             fit = replace(fit, candidate=replace(fit.candidate, unused=unused), sure=fit.sure and not unheeded)

@@ -91,6 +91,12 @@ _SORTS = word_set(
     "pdf picture photo image video movie song music csv spreadsheet log jpg jpeg png gif mp3 mp4 docx xlsx zip ebook"
     " screenshot drawing slide recording backup"
 )
+_AROUND_CHOICES = word_set(
+    "a an the it them that this these those one ones old existing previous file files copy copies archive"
+    " version versions what whatever exists exist is are there here already if when same name names with of and but"
+    " then"
+)
+"""Words that say what a choice is about, and change nothing of it: *replace the old one if it is there*."""
 _TRUE, _FALSE = frozenset({"yes", "true", "on"}), frozenset({"no", "false", "off"})
 
 
@@ -136,6 +142,8 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(reason="it is empty")
     if param.type == "device":
         return _few_enough(take_device(text, param, fleet), param)
+    if param.type == "choice":
+        return _take_choice(text, param)
     bare = _unquoted(text)
     if param.type in _LOOKS and bare != text:
         # *send "notes.txt" to nas* may be about a file.
@@ -143,6 +151,8 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(bare, trust=Trust.PLAIN if doubtful else Trust.SURE)
     if bare == text and _quoted_in_part(text, param.type):
         return SlotValue(reason=f"{text} goes on behind its quotes; quote all of it, or leave the rest out")
+    if param.type == "file" and param.many:
+        return _take_some_files(text, fleet)
     if param.type in _LOOKS:
         return _LOOKS[param.type](text, fleet)
     if param.type == "argv":
@@ -416,7 +426,7 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     if not words or reason:
         # *invoice.pdf and print it* begins with a file; *the cause of the errors in app.log* is about something else.
         return SlotValue(reason=reason or "it names no file", like_none=not (words and _FILE_MARK.search(words[0])))
-    if any(plain_word(token) in fleet.by_name for token in words):
+    if any(name in fleet.by_name for name in (*map(plain_word, words), plain_word(" ".join(words)))):
         return SlotValue(text, trust=Trust.DOUBTFUL)
     head = next((at for at, word in enumerate(words) if plain_word(word) in _OF), len(words))
     last = plain_word(words[head - 1]) if head else ""
@@ -426,6 +436,15 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
     sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in _MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
+
+
+def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
+    """Take the names of several files, each of which is surely one, parted by commas; else the words as one name."""
+    parts = [part for part in _BETWEEN.split(text) if part]
+    taken = [_take_file(part, fleet) for part in parts]
+    if len(parts) < 2 or not all(one.filled and one.trust is Trust.SURE for one in taken):
+        return _take_file(text, fleet)
+    return SlotValue(", ".join(parts))
 
 
 def is_called_a_file(taken: SlotValue) -> bool:
@@ -459,6 +478,21 @@ def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
     if singular(named.casefold()) in _PLACES or named.casefold() in DEVICE_CLASSES or named.casefold() in fleet.by_name:
         return SlotValue(reason=f"{named} is a device, not a service")
     return SlotValue(named)
+
+
+def _take_choice(text: str, param: ParamDoc) -> SlotValue:
+    """Take words for just one value, with nothing around them but words for the things themselves: *the old one*."""
+    said = [plain_word(token) for token in text.split()]
+    found: dict[int, set[str]] = {}
+    for value, ways in param.values.items():
+        for words in (way.casefold().split() for way in ways):
+            for at in range(len(said) - len(words) + 1):
+                if said[at : at + len(words)] == words and _AROUND_CHOICES.issuperset(
+                    (*said[:at], *said[at + len(words) :])
+                ):
+                    found.setdefault(len(words), set()).add(value)
+    meant = found[max(found)] if found else set()
+    return SlotValue(meant.pop()) if len(meant) == 1 else SlotValue(reason=f"{quoted(text)} is no choice here")
 
 
 def _take_integer(text: str) -> SlotValue:

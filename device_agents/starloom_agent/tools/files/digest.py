@@ -197,13 +197,15 @@ def _compare(args: Hash, files: list[FileRef], rows: list[HashedFile]) -> Compar
 class Verify(Args, frozen=True, kw_only=True):
     """Compare what lies below `under` with a list. `catalogue` names files on this device with their hashes.
     `folders` with `strip` (what their paths start with elsewhere) answers what `fs.write` by path would have to change
-    here: `to_send` are files, `to_make` empty folders.
+    here: `to_send` are files, `to_make` empty folders. `beside` are files that lie here under a number, as another one
+    has their name; with `clash` replace they are to be sent again.
     """
 
     under: str = "."
     catalogue: tuple[FileRef, ...] = ()
     folders: tuple[FolderRef, ...] = ()
     strip: str = ""
+    clash: Literal["rename", "replace"] = "rename"
 
 
 class _HashesByPath:
@@ -256,6 +258,7 @@ class Verified(TypedDict, total=False):
     """
 
     again: list[str]
+    beside: int
     bytes: Required[int]
     files: int
     here: int
@@ -355,13 +358,14 @@ def _copies_beyond_one(
 def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _HashesByPath) -> Verified:
     to_send: list[FilesToSend] = []
     to_make: list[FolderRef] = []
-    here = 0
-    total = 0
+    here = beside = total = 0
+    most = 2 if args.clash == "replace" else RENAMES_MOST
     for folder in args.folders:
         missing: list[FileRef] = []
         for file in folder.files:
-            if _is_here(context, root, file, args.strip, hashes):
+            if number := _number_here(context, root, file, args.strip, hashes, most):
                 here += 1
+                beside += number > 1
             else:
                 missing.append(file)
         if not folder.files and not _is_folder_here(context, root, folder, args.strip):
@@ -374,23 +378,27 @@ def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _Ha
         "to_send": to_send,
         "to_make": to_make,
         "here": here,
+        "beside": beside,
         "missing": sum(len(part["files"]) for part in to_send),
         "bytes": total,
     }
 
 
-def _is_here(context: ToolContext, root: Path, file: FileRef, strip: str, hashes: _HashesByPath) -> bool:
-    """Whether a file lies where it would be stored, or under one of the numbers that it gets beside another file."""
+def _number_here(context: ToolContext, root: Path, file: FileRef, strip: str, hashes: _HashesByPath, most: int) -> int:
+    """Return the number under which a file is stored here: 1 under its own name, more beside another file, 0 if none.
+
+    Numbers below `most` are looked at.
+    """
     wanted = place_of(file, strip)
     for path in dict.fromkeys((stored_path(wanted), portable_path(wanted))):
-        for number in range(1, RENAMES_MOST):
+        for number in range(1, most):
             real = context.resolve_read(numbered(root / path, number))
             about = _status(context, real)
             if about is None:
                 break
             if about.st_size == file.bytes and mode_fits(about, file.mode) and hashes.of(real) == file.hash:
-                return True
-    return False
+                return number
+    return 0
 
 
 def _is_folder_here(context: ToolContext, root: Path, folder: FolderRef, strip: str) -> bool:

@@ -112,13 +112,13 @@ class Find(Args, frozen=True, kw_only=True):
     """Every given condition must hold. Without `root` every granted folder is searched, with all below it; a `root`
     that is not there is an error, or `missing: nothing`. `pattern` fits the name (`*.csv`); `words` are looked for in
     the path, never in the contents: half of them must be there, the best come first (a month also as a number: March
-    fits `2026-03`). `newer_than` and `older_than` are an age (`7d`) or a moment (`2026-01-31`). `what` is a sort of
-    file as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size` keeps files that are as large as
-    another one, which alone can be equal. `device_name` is put into each row, so that lists of several devices can be
-    merged. `not_under` leaves out one folder. A `root` that is a file is that file alone, and `file` is the one file
-    of this name, or of this path below the root. `largest` keeps the largest files where there are more than `limit`,
-    largest first. `whole` is for a copy of a folder: hidden files, modes and empty folders come along, and `left_out`
-    names the links.
+    fits `2026-03`); a comma parts the words of several files. `newer_than` and `older_than` are an age (`7d`) or a
+    moment (`2026-01-31`). `what` is a sort of file as people call it: `PDFs`, `pictures`, `*.csv`, `all files`.
+    `same_size` keeps files that are as large as another one, which alone can be equal. `device_name` is put into each
+    row, so that lists of several devices can be merged. `not_under` leaves out one folder. A `root` that is a file is
+    that file alone, and `file` is the one file of this name, or of this path below the root. `largest` keeps the
+    largest files where there are more than `limit`, largest first. `whole` is for a copy of a folder: hidden files,
+    modes and empty folders come along, and `left_out` names the links.
     """
 
     root: str = ""
@@ -284,7 +284,7 @@ class _Search:
         self._context = context
         self._args = args
         self._left_out = context.resolve_read(args.not_under) if args.not_under else None
-        self._words = search_words(args.words) if args.words else []
+        self._words = [words for part in args.words.split(",") if (words := search_words(part))]
         now = datetime.now(UTC)
         self._since_s = begin_of(args.newer_than, now) if args.newer_than is not None else None
         self._until_s = begin_of(args.older_than, now) if args.older_than is not None else None
@@ -296,11 +296,14 @@ class _Search:
         self.empty: list[FoundFolder] = []
         self.not_there: list[AbsentFolder] = []
 
+    def _score(self, path: str) -> int:
+        return max((score(path, words) for words in self._words), default=0)
+
     def look(self, root: Path, shown: str) -> None:
         args = self._args
         walk = Walk(self._context.files, root, hidden=args.hidden or args.whole)
         for found in walk:
-            points = score(found.below, self._words) if self._words else 1
+            points = self._score(found.below) if self._words else 1
             if self._left_out is not None and self._left_out in found.path.parents:
                 continue
             if points and self._is_of_time(found) and _fits(found, self._args):
@@ -330,7 +333,7 @@ class _Search:
         if not missed.file:
             return True
         name = missed.below.rpartition("/")[2]
-        if args.words and not score(missed.below, self._words):
+        if args.words and not self._score(missed.below):
             return False
         return _name_fits(name, missed.below, args)
 

@@ -183,6 +183,10 @@ def _file(value: Any) -> str:
     return text
 
 
+def _choice(value: Any) -> str:
+    return _text_of(value, "one of its values")
+
+
 def _service(value: Any) -> str:
     text = _text_of(value, "the name of a service")
     if not text.strip() or not text.isprintable() or text.startswith("-") or len(text) > 256:
@@ -221,6 +225,7 @@ def _argv(value: Any) -> list[str]:
 PARAM_TYPES: Final[dict[str, Callable[[Any], Any]]] = {
     "argv": _argv,
     "boolean": _boolean,
+    "choice": _choice,
     "date": _date,
     "device": _device,
     "duration": _duration,

@@ -58,6 +58,14 @@ def test_words_that_say_nothing_are_left_out_unless_there_are_no_others() -> Non
     assert score("a/Résumé.pdf", ["resume"]) > score("resume/a.pdf", ["resume"]) > score("a.pdf", ["resume"]) == 0
 
 
+def test_a_comma_parts_the_words_of_several_files(device: Device) -> None:
+    for name in ("x.pdf", "y.pdf", "z.pdf"):
+        device.write(name, b"x")
+    found = device.call("fs.find", words="x.pdf, y.pdf,")["files"]
+    best = max(row["score"] for row in found)
+    assert sorted(row["name"] for row in found if row["score"] == best) == ["x.pdf", "y.pdf"]
+
+
 def test_size_age_and_pattern_narrow_the_search(device: Device) -> None:
     old = device.write("old.log", b"12345")
     device.write("new.log", b"12345")

@@ -1,4 +1,4 @@
-/** The slots of a recipe, each editable in place: a device from the fleet, yes or no, a number, else text. */
+/** The slots of a recipe, each editable in place: a device from the fleet, a choice, yes or no, a number, else text. */
 
 import { useId, useState } from "react";
 import { useFleet } from "../../../app/workspace/context.ts";
@@ -37,6 +37,7 @@ export function Slots({ params, types, onChange }: SlotsProps) {
           key={name}
           label={labels[name] ?? name}
           absent={absentWord(types?.[name])}
+          values={types?.[name]?.values ?? {}}
           type={
             types?.[name]?.type ??
             (typeof params[name] === "boolean"
@@ -99,6 +100,7 @@ const isDevice = (value: unknown): boolean =>
 /** The meaning of an empty slot: its default, or that anything will do; nothing where a value is needed. */
 function absentWord(row: SlotType | undefined): string {
   if (!row) return "";
+  if (row.type === "choice") return row.values?.[String(row.default)] ?? "";
   if (typeof row.default === "string" || typeof row.default === "number") return String(row.default);
   return row.optional ? "any" : "";
 }
@@ -106,12 +108,14 @@ function absentWord(row: SlotType | undefined): string {
 function Slot({
   label,
   absent,
+  values,
   type,
   value,
   onChange,
 }: {
   label: string;
   absent: string;
+  values: Record<string, string>;
   type: string;
   value: unknown;
   onChange: (value: unknown) => void;
@@ -153,6 +157,23 @@ function Slot({
               {one}
             </option>
           ))}
+        </select>
+      </span>
+    );
+  }
+  if (type === "choice") {
+    return (
+      <span className="slot-field">
+        <label htmlFor={id}>{label}</label>
+        <select id={id} value={text} onChange={(event) => onChange(event.target.value)}>
+          <option value="">{absent || "choose"}</option>
+          {Object.entries(values)
+            .filter(([one, words]) => words !== absent || one === text)
+            .map(([one, words]) => (
+              <option key={one} value={one}>
+                {words}
+              </option>
+            ))}
         </select>
       </span>
     );
