@@ -83,7 +83,7 @@ def test_it_counts_the_files_that_could_not_be_taken_back() -> None:
     said = undone(driver, {"first": added, "next": {"added": [{"path": "c.txt"}]}}, {"undo-next": Code.CONFLICT})
     assert "Not taken back: next (1 file), first (2 files)." in said
     assert "a.txt was changed since" in said
-    assert said.startswith("p was not taken back: its undo failed.")
+    assert said.startswith("test was not taken back: its undo failed.")
 
 
 def test_no_text_of_the_run_opens_an_answer_whose_undo_failed() -> None:
