@@ -10,6 +10,7 @@ const PATHS = {
   plus: "M10 4v12M4 10h12",
   search: "M9 3.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM13 13l4 4",
   pause: "M7 4.5v11M13 4.5v11",
+  trash: "M4 6h12M8 6V3.5h4V6M5.5 6l.8 11h7.4l.8-11M8.5 9v5M11.5 9v5",
   play: "M6 4l10 6-10 6z",
   stop: "M5 5h10v10H5z",
   retry: "M16 10a6 6 0 1 1-2-4.5M16 3v3.5h-3.5",

@@ -1,6 +1,7 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { Said } from "./Said.tsx";
+import { setProgram } from "./typed.ts";
 
 const html = (text: string | null) => renderToStaticMarkup(<Said text={text} />);
 
@@ -9,6 +10,14 @@ describe("what the hub says", () => {
     expect(html("Run `starloom open`, then `starloom up`.")).toBe(
       "Run <code>starloom open</code>, then <code>starloom up</code>.",
     );
+  });
+
+  it("keeps a line with the path of the program for those who want a terminal", () => {
+    setProgram("STARLOOM_HOME=/srv/hub /opt/starloom");
+    const shown = html("See `starloom devices`.");
+    setProgram("starloom");
+    expect(shown).not.toContain("STARLOOM_HOME");
+    expect(shown).toMatch(/^See <button[^>]*>a line for the terminal<\/button>\.$/);
   });
 
   it("leaves a backtick alone that closes nothing", () => {

@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { readable } from "../model/words/readable.ts";
 import { typed } from "./typed.ts";
 
@@ -12,9 +13,23 @@ export function Said({ text }: { text: string | null | undefined }) {
       {parts.map((part, index) => {
         const key = at;
         at += part.length + 1;
-        return index % 2 === 1 ? <code key={key}>{typed(part)}</code> : part;
+        if (index % 2 === 0) return part;
+        const line = typed(part);
+        // The name alone is short; a path of the program, with a folder before it, is for those who open a terminal.
+        return line === part ? <code key={key}>{part}</code> : <Folded key={key} line={line} />;
       })}
     </>
+  );
+}
+
+/** A line for a terminal: its place in the sentence is kept by words until somebody wants it. */
+function Folded({ line }: { line: string }) {
+  const [open, setOpen] = useState(false);
+  if (open) return <code>{line}</code>;
+  return (
+    <button type="button" className="link" aria-expanded={false} onClick={() => setOpen(true)}>
+      a line for the terminal
+    </button>
   );
 }
 

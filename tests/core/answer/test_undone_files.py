@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from starloom.core.state import inputs as i
-from starloom_protocol.records.entities import Answer, UndoCall
+from starloom_protocol.records.entities import Answer, ResultSpec, UndoCall
 from starloom_protocol.vocabulary import Code, Outcome
 from starloom_protocol.wire.frames import ResultFrame
 from tests.builders import TOOLS, Driver, edge, plan, task
@@ -83,6 +83,16 @@ def test_it_counts_the_files_that_could_not_be_taken_back() -> None:
     said = undone(driver, {"first": added, "next": {"added": [{"path": "c.txt"}]}}, {"undo-next": Code.CONFLICT})
     assert "Not taken back: next (1 file), first (2 files)." in said
     assert "a.txt was changed since" in said
+    assert said.startswith("test was not taken back: its undo failed.")
+
+
+def test_no_text_of_the_run_opens_an_answer_whose_undo_failed() -> None:
+    driver = world()
+    shown = ResultSpec(show="text", source="copy", title="Outcome")
+    driver.submit(plan(task("copy", tool="t.never", undo=TRASH), results=[shown]))
+    undone(driver, {"copy": {"added": [{"path": "a.txt"}]}}, {"undo-copy": Code.CONFLICT})
+    (item,) = driver.shard.constellations["c1"].tables["answer"][""].items
+    assert item.show == "value"
 
 
 def test_an_undo_of_another_kind_tells_no_files() -> None:

@@ -60,11 +60,18 @@ def test_a_long_part_is_cut_and_says_so() -> None:
     assert (len(parse(question.shown.value)), question.shown.left_out) == (SHOWN_CHARS_MOST, 7)
 
 
-def test_a_long_table_is_cut_as_its_text() -> None:
+def test_a_long_table_is_cut_after_a_whole_row() -> None:
     _, (question,) = asked({"diff": [{"row": number} for number in range(2_000)]})
     assert question.shown is not None
-    assert isinstance(parse(question.shown.value), str)
+    rows = parse(question.shown.value)
+    assert rows == [{"row": number} for number in range(len(rows))]
+    assert SHOWN_CHARS_MOST - 20 < len(question.shown.value) <= SHOWN_CHARS_MOST
     assert question.shown.left_out > 0
+
+
+def test_a_list_of_files_is_counted_in_the_question() -> None:
+    _, (question,) = asked({"diff": [{"path": f"{number}.jpg", "bytes": 5_000} for number in range(60)]})
+    assert question.text == "Commit this? (60 files, 300.0 kB)"
 
 
 def test_a_question_is_not_asked_without_what_it_shows() -> None:

@@ -407,6 +407,22 @@ def test_a_preview_says_that_a_call_may_overwrite() -> None:
     assert said not in warned()
 
 
+def test_a_preview_says_where_results_of_a_device_are_worked_on() -> None:
+    view = fleet(device("nas"), device("pc"))
+    plan = {
+        "starloom": 1,
+        "name": "Rank",
+        "tasks": [
+            {"id": "look", "tool": "fs.find", "device": {"name": "nas"}},
+            {"id": "rank", "tool": "data.sort", "device": {"name": "pc"}, "inputs": {"rows": {"from": "look"}}},
+            {"id": "list", "tool": "data.sort", "device": {"name": "nas"}, "inputs": {"rows": {"from": "look"}}},
+        ],
+    }
+    check = check_plan(plan)
+    assert check.plan is not None, check.faults
+    assert planning(view).preview(check.plan)["warnings"] == ["Results of nas, names of files among them, go to pc for the work on them: rank."]
+
+
 def test_a_preview_says_what_no_undo_takes_back() -> None:
     def warned(tool: str, **more: Any) -> list[str]:
         args = {"path": "a", "to": "b"} if tool != "fs.write" else {"path": "a", "text": "b", "on_clash": "replace"}

@@ -337,12 +337,12 @@ def _results_of(constellation: Constellation) -> list[str]:
 def _items_of(constellation: Constellation, fleet: Fleet, results: Iterable[ResultSpec]) -> list[AnswerItem]:
     """Return the items of an answer. One that rests on work which was undone says so.
 
-    Then no text opens the answer: it would stand before the sentence, which tells of the undo.
+    After an undo, also one that failed, no text opens the answer: the sentence does, which tells of the undo.
     """
     items = [item for result in results for item in _items(constellation, fleet, result)]
-    undone = taken_back(constellation)
-    if not undone:
+    if constellation.head.undone_from is None:
         return items
+    undone = taken_back(constellation)
     rests = downstream(constellation, undone)
     # A child reaches its family, whose other children may stand.
     families = {constellation.specs[task].group for task in undone}

@@ -70,6 +70,9 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     if state is ConstellationState.SUCCEEDED and apart.back and not _stands(constellation):
         opening = f"{constellation.head.name} was done and then taken back: {_few(constellation, fleet, apart.back)}"
         apart = replace(apart, back=[])
+    if constellation.head.undone_from is not None and state is ConstellationState.FAILED:
+        taken = "was only in part taken back" if undone else "was not taken back"
+        opening = f"{constellation.head.name} {taken}: its undo failed"
     said = statement(constellation, fleet, state)
     opening = opening.removesuffix(".")
     parts = [f"{opening}{exceptions}."] if said is None else [f"{said}{exceptions}.", f"{opening}."]

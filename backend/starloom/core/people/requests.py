@@ -22,7 +22,7 @@ from starloom.core.run import judgement, recovery
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, ArmTimer, StartJob
-from starloom.core.state.tasks.shown import NothingToShow, shown_of
+from starloom.core.state.tasks.shown import NothingToShow, files_words, shown_of
 from starloom.core.state.work import (
     Refusal,
     Work,
@@ -257,6 +257,7 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
     record = constellation.tasks[spec.id]
     try:
         shown = shown_of(constellation, spec.shows) if spec.shows is not None else None
+        files = files_words(constellation, spec.shows) if spec.shows is not None else ""
     except NothingToShow as error:
         failed = moved(work, record, TaskState.FAILED, code=error.code, checked=False)
         change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, note=str(error), by=ENGINE)
@@ -275,7 +276,7 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
         opened_ms=work.at_ms,
         shown=shown,
         task=spec.id,
-        text=f"{spec.person} (for {listed(spec.ask)})" if spec.ask else spec.person or "",
+        text=f"{spec.person or ''}{f' (for {listed(spec.ask)})' if spec.ask else ''}{files}",
         version=constellation.head.version,
     )
     ready = moved(work, record, TaskState.READY, reason=Reason.PERSON)

@@ -29,6 +29,7 @@ from starloom_protocol.records.entities import (
     UndoCall,
     VerifyCall,
 )
+from starloom_protocol.records.specs import Shows
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.ways_back import way_back
@@ -411,12 +412,12 @@ def _why_wide(spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str
         return f"{spec.id} may put into the trash what a model names"
     ways = ways_of(spec)
     rotating = next((way for way in ways if way.tool == ROTATE), None)
-    if rotating is not None and not _is_asked_before(spec.id, specs, before):
+    if rotating is not None and not is_asked_before(spec.id, specs, before):
         return f"{spec.id} may {_rotated_words(rotating.args)}"
     if not any(way.tool == TRASH for way in ways):
         return ""
-    if _takes_paths(spec) or _is_one_of_a_list(spec, specs):
-        asked = _is_asked_before(spec.id, specs, before)
+    if _takes_paths(spec) or list_of(spec, specs) is not None:
+        asked = is_asked_before(spec.id, specs, before)
         return "" if asked else f"{spec.id} puts files into the trash that the results of other tasks name"
     whys = (_why_args_are_wide(spec.id, way.args) for way in ways if way.tool == TRASH)
     return next((why for why in whys if why), "")
@@ -454,13 +455,18 @@ def _takes_paths(spec: TaskSpec) -> bool:
     return any(item.name == _PATHS for item in spec.inputs)
 
 
-def _is_one_of_a_list(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> bool:
-    """Tell whether a task is a group over a list of a result, whose items its arguments name."""
+def list_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Shows | None:
+    """Return the part of a result that names the files of a call to the trash; None if its own arguments name them."""
+    taken = next((item for item in spec.inputs if item.name == _PATHS), None)
+    if taken is not None:
+        return None if taken.topic else Shows(output=taken.output, source=taken.source)
     each = specs.get(spec.family or spec.id, spec).for_each if spec.for_each is not None else None
-    return each is not None and each.source is not None and each.devices is None
+    if each is None or each.source is None or each.devices is not None:
+        return None
+    return Shows(output=each.output, source=each.source)
 
 
-def _is_asked_before(task: str, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]) -> bool:
+def is_asked_before(task: str, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]) -> bool:
     """Tell whether a person can keep a task from running: by an answer on a way that ends with whatever is on it."""
     ahead, seen = [task], {task}
     while ahead:

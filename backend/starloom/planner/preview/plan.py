@@ -7,7 +7,7 @@ is added by `service`, because a forecast steps the core, which jobs may not imp
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
 
@@ -75,6 +75,8 @@ from starloom_protocol.vocabulary import (
 _THE_HUB = "the hub itself does it"
 _ANY = Selector()
 _FOLDERS_MOST = 4
+_TASKS_NAMED_MOST = 3
+_DEVICES_NAMED_MOST = 5
 _CANDIDATES_MOST = 20
 _CANDIDATES_OF_PLAN_MOST = 20_000
 """The most candidates listed for a task and for a whole plan; the longer the plan, the fewer for each task."""
@@ -229,6 +231,7 @@ def preview(
         warnings=(
             *_warnings(tasks, fleet, plan.specs),
             *_about_devices(plan, tasks, placed),
+            *_computed_elsewhere(tasks),
             *(unable[task].reason for task in unable if task in perhaps),
             *(item.reason for item in faults),
             *(f"{spec.id} may {over}." for spec in plan.specs if (over := overwriting_words(spec))),
@@ -258,6 +261,27 @@ def _about_devices(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet
             facts = ((device, fleet.offers[device.id].facts) for device in chosen)
             yield from folder_warnings(spec, offers[0], facts)
             yield from agent_warnings(spec, offers[0], (device.name for device in chosen))
+
+
+def _computed_elsewhere(tasks: Sequence[TaskPreview]) -> Iterable[str]:
+    """Yield a sentence for each device that only computes with what others have read: the names of files go there."""
+    by_id = {task.id: task for task in tasks}
+    came: dict[str, set[str]] = {}
+    works: dict[str, dict[str, set[str]]] = {}
+    for task in tasks:
+        sources = [by_id[source] for source, _ in task.takes if source in by_id]
+        came[task.id] = set().union(*(came.get(one.id, set()) for one in sources))
+        if task.effects:
+            came[task.id] = {*task.devices}
+        elif task.tool is not None:
+            for device in task.devices:
+                others = came[task.id] - {device}
+                if others:
+                    works.setdefault(device, {}).setdefault(task.id, others)
+    for device, found in works.items():
+        read_on = few(sorted(set().union(*found.values())), _DEVICES_NAMED_MOST)
+        there = few(list(found), _TASKS_NAMED_MOST)
+        yield f"Results of {read_on}, names of files among them, go to {device} for the work on them: {there}."
 
 
 def _faults_of_secrets(

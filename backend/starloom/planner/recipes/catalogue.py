@@ -16,6 +16,7 @@ import starloom
 from starloom.core.people.recipes.runs import owner_of
 from starloom.planner.equivalents import check_with_equivalents, equivalents
 from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.preview.trash_lists import with_lists
 from starloom_protocol.api.recipes import RecipeHead, RecipeLine, RecipeText
 from starloom_protocol.plan import (
     ParamDoc,
@@ -238,7 +239,8 @@ def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetSnapshot)
             known_signatures=signatures,
         )
 
-    return check_with_equivalents(recipe.plan, equivalents(fleet.records, fleet.offers), check)
+    found = check_with_equivalents(recipe.plan, equivalents(fleet.records, fleet.offers), check)
+    return PlanCheck(plan=with_lists(found.plan)) if found.plan is not None else found
 
 
 def _tolerant(offered: Mapping[str, Any], recipe: Recipe) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import fact, size_left_out, successes
 from starloom_protocol.records.entities import Shown
 from starloom_protocol.records.specs import Shows, counts_as_one
+from starloom_protocol.text.wording import counted, size_words
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import Code
 
@@ -41,12 +42,34 @@ def shown_of(constellation: Constellation, shows: Shows) -> Shown:
     value = found[0] if one else found
     text = value if isinstance(value, str) else canonical(value)
     left_out = max(len(text) - SHOWN_CHARS_MOST, 0)
-    return Shown(
-        left_out=left_out,
-        output=shows.output,
-        source=shows.source,
-        value=canonical(text[:SHOWN_CHARS_MOST] if left_out else value),
-    )
+    if left_out:
+        rows = _first_rows(value)
+        left_out = len(text) - len(canonical(rows)) if rows else left_out
+        value = rows or text[:SHOWN_CHARS_MOST]
+    return Shown(left_out=left_out, output=shows.output, source=shows.source, value=canonical(value))
+
+
+def files_words(constellation: Constellation, shows: Shows) -> str:
+    """Return how many files a shown list names, and their size; empty for any other value."""
+    rows: list[object] = []
+    for task in successes(constellation, shows.source):
+        part = fact(constellation, task, shows.output)
+        rows += part if isinstance(part, list) else [part]
+    sizes = [row["bytes"] for row in rows if isinstance(row, dict) and isinstance(row.get("bytes"), int)]
+    whole = bool(sizes) and len(sizes) == len(rows)
+    return f" ({counted(len(rows), 'file')}, {size_words(sum(sizes))})" if whole else ""
+
+
+def _first_rows(value: object) -> list[object]:
+    """Return as many whole entries of a list as may be shown; none of anything else."""
+    rows: list[object] = []
+    room = SHOWN_CHARS_MOST
+    for row in value if isinstance(value, list) else []:
+        room -= len(canonical(row)) + 1
+        if room < 1:
+            break
+        rows.append(row)
+    return rows
 
 
 def shown_beside(constellation: Constellation, shows: Shows, branches: list[str]) -> Shown:

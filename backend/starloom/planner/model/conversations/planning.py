@@ -33,6 +33,7 @@ from starloom.planner.model.reading import (
     Worded,
     read_reply,
 )
+from starloom.planner.preview.trash_lists import with_lists
 from starloom.planner.recipes.catalogue import plan_recipe
 from starloom.planner.requests.matching import Candidate
 from starloom_protocol.plan import PlanCheck, Recipe, check_plan
@@ -257,7 +258,7 @@ class Conversation:
         check = check_with_equivalents({**read.document, "policy": reviewed}, declared, checking)
         faults = [*check.faults, *_beyond_a_model(read.document, check.plan)]
         if check.plan is not None and not faults:
-            return pin_faults(check.plan, self._fleet) or check.plan
+            return pin_faults(check.plan, self._fleet) or with_lists(check.plan)
         return faults
 
 

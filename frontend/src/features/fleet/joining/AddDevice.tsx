@@ -1,6 +1,6 @@
 /** Adding a device in visible steps: bring it here, compare words, see what it can do, try it. Nothing is typed here. */
 
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
@@ -24,7 +24,7 @@ interface AddDeviceProps {
 }
 
 export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
-  const { hub } = useWorkspace();
+  const { hub, changes } = useWorkspace();
   const fleet = useFleet();
   const now = useNow(1000);
   const { report } = useDoing();
@@ -46,10 +46,22 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
       wanted = false;
     };
   }, [hub, fresh, turn]);
-  const renew = () => {
+  const renew = useCallback(() => {
     setMade(null);
+    setProblem(null);
     setTurn((held) => held + 1);
-  };
+  }, []);
+  // A hub that was started again may listen elsewhere. The same ways keep their code, which may be typed already.
+  const open = made ? Boolean(made.lan) : null;
+  useEffect(() => {
+    if (!fresh || (open === null && !problem)) return;
+    return changes.on(["refusals"], () => {
+      void hub.lan().then(
+        (lan) => (problem || lan.open !== open) && renew(),
+        () => undefined, // asked again when the link is back
+      );
+    });
+  }, [hub, changes, fresh, open, problem, renew]);
 
   const bySsh = useNewcomer(way === "ssh");
   const id = fresh ? made?.id : enrollment;

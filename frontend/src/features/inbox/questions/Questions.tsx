@@ -38,6 +38,11 @@ export function choicesOf(question: Question): Choice[] {
   return question.calls?.length ? [DENY, ALWAYS, ALLOW] : [DENY, ALLOW];
 }
 
+/** An answer after which files are gone from their place looks like no other one, by colour and by its icon. */
+const TAKES_AWAY = /^(into the trash|trash|delete|remove|overwrite|replace)\b/i;
+
+export const takesAway = (choice: Choice): boolean => TAKES_AWAY.test(choice.label) || TAKES_AWAY.test(choice.value);
+
 /** The button that stands out: the usual answer of a planner's question, else each that does not fail. */
 function isPrimary(question: Question, choice: Choice): boolean {
   if (question.kind === "planner") return question.usual ? choice.value === question.usual : choice === WORDS;
@@ -95,7 +100,8 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           <Button
             asks="approver"
             key={choice.value}
-            kind={isPrimary(question, choice) ? "primary" : undefined}
+            kind={takesAway(choice) ? "bad" : isPrimary(question, choice) ? "primary" : undefined}
+            icon={takesAway(choice) ? "trash" : undefined}
             disabled={busy}
             why={choice === WORDS && lacksWords ? "Write an answer first." : null}
             onClick={() => void answer(choice)}

@@ -6,7 +6,6 @@ import type { Problem } from "../../../link/rest.ts";
 import type { SignInLink } from "../../../model/types.ts";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button, CopyLine, Labelled, ProblemNote, QrCode } from "../../../ui/parts.tsx";
-import { typed } from "../../../ui/typed.ts";
 import {
   mayGive,
   mayWords,
@@ -171,10 +170,11 @@ function Link({ made, name, chosen, scopes, busy, onOpen }: LinkProps) {
       ) : (
         <QrCode shape={made.qr} label={`The link for ${name}, for the camera of a phone`} />
       )}
-      <p className="small dim">
-        It ends when your own sign-in on this page ends. For one that lasts longer, use the command line:{" "}
-        <code className="mono">{typed(line.join(" "))}</code>
-      </p>
+      <p className="small dim">It ends when your own sign-in on this page ends.</p>
+      <details className="small">
+        <summary>For the terminal: a link that lasts longer</summary>
+        <CopyLine line={line.join(" ")} label="the line that makes a lasting link" />
+      </details>
     </>
   );
 }

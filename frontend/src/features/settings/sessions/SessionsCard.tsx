@@ -59,10 +59,10 @@ export function SessionsCard() {
       ))}
       <div className="item">
         <span />
-        <span className="sub small">A token for a program is made on the command line:</span>
-        <span className="sub">
+        <details className="sub small">
+          <summary>For the terminal: a token for a program</summary>
           <CopyLine line="starloom token create --role viewer --ttl 30d" label="the line that makes a token" />
-        </span>
+        </details>
       </div>
       {inviting && (
         <InviteDialog

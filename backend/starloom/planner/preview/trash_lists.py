@@ -1,0 +1,73 @@
+"""A question with the list before each call that puts into the trash what a result names.
+
+These files are not known before the plan begins, so an approval of the plan cannot show them. The question is a task of
+the plan, previewed, hashed and approved with it. A plan that asks already stays as it is, and so does one whose
+policy sets approval aside. Calls within a nested plan, and those that a rule adds, need approval before the first task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.rights.call_effects import TRASH, is_asked_before, list_of
+from starloom_protocol.plan import plan_hash
+from starloom_protocol.plan.language.models import TASK_ID
+from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Choice, Condition, Dependency, TaskSpec
+from starloom_protocol.records.specs import counts_as_one
+from starloom_protocol.vocabulary import Approval, Gate, Op
+
+QUESTION: Final = "Put these files into the trash? They can be brought back."
+_GO, _STAY = "trash", "leave"
+
+
+def with_lists(plan: LoweredPlan) -> LoweredPlan:
+    """Return a plan in which a person sees each list of files before they go into the trash."""
+    if plan.policy.approval is Approval.NEVER:
+        return plan
+    specs, gates = list(plan.specs), list(plan.dependencies)
+    for question, before in _questions(plan):
+        at = next(at for at, spec in enumerate(specs) if spec.id == before[-1].target)
+        specs.insert(at, question)
+        gates += before
+    if len(specs) == len(plan.specs):
+        return plan
+    asking = replace(plan, dependencies=gates, specs=specs)
+    return replace(asking, hash=plan_hash(asking))
+
+
+def _questions(plan: LoweredPlan) -> Iterator[tuple[TaskSpec, list[Dependency]]]:
+    """Yield each question with the gates before it and, last, the one from it to its call."""
+    by_id = {spec.id: spec for spec in plan.specs}
+    before: dict[str, list[Dependency]] = {}
+    for edge in plan.dependencies:
+        before.setdefault(edge.target, []).append(edge)
+    for spec in plan.specs:
+        shows = list_of(spec, by_id) if spec.tool == TRASH and spec.group is None else None
+        name = f"{spec.id}-list"
+        if shows is None or name in by_id or not TASK_ID.fullmatch(name) or is_asked_before(spec.id, by_id, before):
+            continue
+        question = TaskSpec(
+            changed_in=FIRST_VERSION,
+            choices=[Choice(label="Into the trash", value=_GO), Choice(label="Leave them", value=_STAY)],
+            id=name,
+            optional=spec.optional,
+            person=QUESTION,
+            shows=shows,
+        )
+        gates = [_gate(name, spec.id, record(Condition, op=Op.EQ, output="/value", value=f'"{_GO}"'))]
+        source = by_id[shows.source].for_each
+        if source is None or counts_as_one(source):
+            # Of an empty list there is nothing to ask; that of a group has a part for each device.
+            gates.insert(0, _gate(shows.source, name, record(Condition, op=Op.NOT_EMPTY, output=shows.output)))
+        yield question, gates
+
+
+def _gate(source: str, target: str, condition: Condition) -> Dependency:
+    return record(
+        Dependency, changed_in=FIRST_VERSION, condition=condition, gate=Gate.OUTPUT, source=source, target=target
+    )
