@@ -16,7 +16,7 @@ import starloom
 from starloom.core.people.recipes.runs import owner_of
 from starloom.planner.equivalents import check_with_equivalents, equivalents
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.preview.trash_lists import with_lists
+from starloom.planner.trash_lists import with_lists
 from starloom_protocol.api.recipes import RecipeHead, RecipeLine, RecipeText
 from starloom_protocol.plan import (
     ParamDoc,

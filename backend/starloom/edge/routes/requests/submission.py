@@ -31,9 +31,9 @@ from starloom.edge.web.replies import JsonReply, asked_once, json_reply
 from starloom.planner.equivalents import Equivalents, check_with_equivalents
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import ModelFault
-from starloom.planner.preview.trash_lists import with_lists
 from starloom.planner.requests.matching import Match, Matched
 from starloom.planner.requests.rhythm import Rhythm
+from starloom.planner.trash_lists import with_lists
 from starloom.process.settings import Settings
 from starloom_protocol.api.previews import Created, RequestPreview, RhythmRow, Understood
 from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document

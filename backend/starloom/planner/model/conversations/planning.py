@@ -33,9 +33,9 @@ from starloom.planner.model.reading import (
     Worded,
     read_reply,
 )
-from starloom.planner.preview.trash_lists import with_lists
 from starloom.planner.recipes.catalogue import plan_recipe
 from starloom.planner.requests.matching import Candidate
+from starloom.planner.trash_lists import with_lists
 from starloom_protocol.plan import PlanCheck, Recipe, check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, TaskSpec

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.planner.preview.trash_lists import QUESTION, with_lists
+from starloom.planner.trash_lists import QUESTION, with_lists
 from starloom_protocol.plan import check_plan, plan_hash
 from starloom_protocol.records.edits import LoweredPlan
 from tests.builders import TOOLS
