@@ -59,6 +59,29 @@ def test_the_extra_ones_go_into_the_trash_only_when_a_person_says_so(doubled: Fl
     assert "copies'" in answer.sentence
 
 
+def test_a_file_that_changes_while_the_question_is_open_stays(doubled: Fleet) -> None:
+    laptop = doubled.device("laptop")
+    laptop.write("b.txt", "twice as well")
+    laptop.write("copies/b again.txt", "twice as well")
+    asked = doubled.begin(
+        "which files do I have twice on the laptop, put the extra ones into the trash", choose={"ask": "trash"}
+    )
+    until(lambda: asked.look() and bool(asked.view.open_questions), "the question")
+    laptop.write("copies/a third.txt", "changed by now")
+    (laptop.folder / "b.txt").unlink()
+    answer = asked.wait()
+    assert answer.state == "succeeded", answer.told()
+    assert [row["path"] for row in answer.rows("Put into the trash")] == ["copies/a again.txt"]
+    why = {row["path"]: row["why"] for row in answer.rows("Not put into the trash")}
+    assert why == {
+        "copies/a third.txt": "it was changed since it was found",
+        "copies/b again.txt": "b.txt, which was to stay, is not there with the same contents any more",
+    }
+    assert "1 extra copy put into the trash" in answer.sentence
+    assert "2 not: changed since the question" in answer.sentence
+    assert (laptop.folder / "copies/b again.txt").read_text() == "twice as well"
+
+
 def test_the_original_stays_whatever_its_name_and_the_question_says_so(fleet: Fleet) -> None:
     laptop = fleet.device("laptop")
     originals = ("IMG_1.jpg", "IMG_2.jpg", "zoo/IMG_3.jpg")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
 from starloom_agent.toolkit.faults import before_any_change, plain
-from starloom_agent.toolkit.files.comparing import sha256_of
+from starloom_agent.toolkit.files.comparing import hold_the_same, sha256_of
 from starloom_agent.toolkit.files.placing import Placed, new_draft, place, readable_as
 from starloom_agent.toolkit.files.trash import lies_in_a_trash, lies_in_trash, origin_of
 from starloom_agent.toolkit.files.trash import restore as bring_back
@@ -157,14 +157,21 @@ def move(context: ToolContext, args: Move) -> Moved:
     return {"path": args.to, "moved": True}
 
 
+class FoundRef(AddedRef, frozen=True, kw_only=True, omit_defaults=True):
+    """`kept` is the path of a file with the same contents that stays."""
+
+    kept: str = ""
+
+
 class Trash(Args, frozen=True, kw_only=True):
     """Put files or folders into the trash of their granted folder; `fs.restore` brings them back.
 
     The file that an item had `replaced` (as the `added` of a write says) comes back in its place. If somebody changed
-    an item since the call `wrote` it, nothing is moved.
+    an item since the call `wrote` it, nothing is moved. A file that changed since it was found (`sha256`, or `bytes`
+    and `mtime_s`) stays, and so does one whose equal file `kept` is not there any more; `left_out` names them.
     """
 
-    paths: list[str | AddedRef]
+    paths: list[str | FoundRef]
 
 
 class TrashedItem(TypedDict):
@@ -178,13 +185,14 @@ class Trashed(TypedDict):
 
     count: int
     items: list[TrashedItem]
+    left_out: list[LeftOut]
     missing: list[str]
     restored: list[str]
     tickets: list[str]
 
 
 def trash(context: ToolContext, args: Trash) -> Trashed:
-    files = [AddedRef(path=item) if isinstance(item, str) else item for item in args.paths]
+    files = [FoundRef(path=item) if isinstance(item, str) else item for item in args.paths]
     real = [(file.path, context.resolve_write(file.path)) for file in files]
     for path, at in real:
         if at in context.folders.write or not any(map(at.is_relative_to, context.folders.write)):
@@ -192,6 +200,7 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
         if lies_in_a_trash(at):
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} is in the trash already", effect=False)
     items: list[TrashedItem] = []
+    left_out: list[LeftOut] = []
     missing: list[str] = []
     restored: list[str] = []
     # The last first: of a path that was written twice, the older file comes back last.
@@ -205,7 +214,12 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
             continue
         with plain(at, "looking at"):
             there = context.files.exists(at)
-        if there:
+        if there and (why := _why_left(context, file, at)):
+            left: LeftOut = {"path": path, "why": why}
+            if file.device:
+                left["device"] = file.device
+            left_out.append(left)
+        elif there:
             item: TrashedItem = {"path": path, "ticket": remove_as_written(context, file, at, seen.pop(at, None))}
             if file.device:
                 item["device"] = file.device
@@ -215,11 +229,41 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
         if file.replaced:
             bring_back(context, file.replaced)
             restored.append(path)
-    items.reverse()
-    missing.reverse()
-    restored.reverse()
-    tickets = [item["ticket"] for item in items]
-    return {"items": items, "missing": missing, "restored": restored, "count": len(items), "tickets": tickets}
+    for found in (items, left_out, missing, restored):
+        found.reverse()
+    return {
+        "items": items,
+        "left_out": left_out,
+        "missing": missing,
+        "restored": restored,
+        "count": len(items),
+        "tickets": [item["ticket"] for item in items],
+    }
+
+
+def _why_left(context: ToolContext, file: FoundRef, at: Path) -> str:
+    """Return why a file that was found before stays; empty where it may go, and for an item that a call made.
+
+    A person may have looked at the list for days before it was approved.
+    """
+    if file.wrote or file.folder:
+        return ""
+    with plain(at, "looking at"):
+        about = context.files.status(at)
+    if about is not None and file.sha256:
+        as_found = stat.S_ISREG(about.st_mode) and sha256_of(context.files, at)[0] == file.sha256
+    else:
+        as_found = (
+            not file.mtime_s or about is None or (about.st_size, int(about.st_mtime)) == (file.bytes, file.mtime_s)
+        )
+    if not as_found:
+        return "it was changed since it was found"
+    if not file.kept:
+        return ""
+    kept = context.resolve_read(file.kept)
+    with plain(kept, "reading"):
+        stays = hold_the_same(context, at, kept)
+    return "" if stays else f"{file.kept}, which was to stay, is not there with the same contents any more"
 
 
 class Restore(Args, frozen=True, kw_only=True):

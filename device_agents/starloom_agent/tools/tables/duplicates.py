@@ -68,11 +68,12 @@ class OriginalFile(_OfDevice):
 
 
 class ExtraFile(_OfDevice):
-    """`kept` is the path of the file with the same contents that stays."""
+    """`kept` is the path of the file with the same contents that stays; `fs.trash` compares both before it acts."""
 
     bytes: int
     kept: str
     path: str
+    sha256: str
 
 
 class Line(_OfDevice):
@@ -159,7 +160,9 @@ def _choice(
         "others": few([file.path for file in others], _OTHERS_MOST),
         "sha256": digest,
     }
-    return row, [{**of_device, "path": file.path, "bytes": file.bytes, "kept": kept.path} for file in others]
+    return row, [
+        {**of_device, "path": file.path, "bytes": file.bytes, "kept": kept.path, "sha256": digest} for file in others
+    ]
 
 
 def _lines(device: str, found: list[tuple[OriginalFile, list[ExtraFile]]], keep_in: str) -> list[Line]:

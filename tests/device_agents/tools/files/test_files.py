@@ -218,6 +218,29 @@ def test_the_trash_gives_back_what_it_took(device: Device) -> None:
     assert [path.name for path in (device.folder / ".starloom-trash").iterdir()] == [".restored"]
 
 
+def test_what_changed_since_it_was_found_does_not_go_into_the_trash(device: Device) -> None:
+    for name in ("found", "later", "grown", "copy", "twin"):
+        device.write(name, b"the same")
+    found = {row["path"]: row for row in device.call("fs.find", root=".")["files"]}
+    device.write("later", b"others!!")
+    os.utime(device.folder / "later", (1, 1))
+    device.write("grown", b"the same and more")
+    (device.folder / "twin").unlink()
+    copy = {"path": "copy", "sha256": sha(b"the same"), "kept": "twin", "device": "nas"}
+    changed = {"path": "grown", "sha256": sha(b"the same")}
+    taken = device.call("fs.trash", paths=[found["found"], found["later"], changed, copy])
+    assert [item["path"] for item in taken["items"]] == ["found"]
+    assert [(left["path"], left.get("device")) for left in taken["left_out"]] == [
+        ("later", None),
+        ("grown", None),
+        ("copy", "nas"),
+    ]
+    assert [left["why"] for left in taken["left_out"]][:2] == ["it was changed since it was found"] * 2
+    assert "twin, which was to stay, is not there" in taken["left_out"][2]["why"]
+    device.write("twin", b"the same")
+    assert device.call("fs.trash", paths=[copy])["count"] == 1
+
+
 def test_a_restore_may_be_repeated(device: Device) -> None:
     device.write("a/b.txt", b"b")
     device.write("c.txt", b"c")
