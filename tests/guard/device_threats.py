@@ -702,6 +702,17 @@ DEVICE_THREATS = (
         " compared; names that were given before stay",
     ),
     Threat(
+        "T243",
+        "somebody's role is narrowed or their invitation revoked, and what they set up goes on in their name",
+        "their sign-ins, tokens, schedules and standing approvals that rest on it end in the same commit",
+        (
+            "tests/core/clock/test_schedules.py::test_a_revoked_token_stops_its_schedules_at_once_and_says_why",
+            "tests/core/clock/test_schedules.py::test_an_owner_who_may_only_look_fires_nothing",
+            "tests/guard/test_role_races.py::test_t238_",
+        ),
+        part="work under way was judged when it was accepted and goes on; `starloom cancel --of NAME` ends it",
+    ),
+    Threat(
         "T242",
         "a device says in its receipt that a call had no effect, or that it never began one, and work that must not be"
         " repeated is done again elsewhere",
