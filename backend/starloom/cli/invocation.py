@@ -193,8 +193,8 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
     for place in problem.places:
         at = ", ".join(part for part in (place.code, place.place) if part)
         if place.reason == problem.reason and len(problem.places) == 1:
-            # The title line has said the reason; the place is all that is left.
-            lines.extend([f"  {place.where} [{at}]"] if place.place else [])
+            # The title line has said the reason; a place within a document is all that is left.
+            lines.extend([f"  {place.where} [{at}]"] if set("./[") & set(place.place) else [])
             continue
         where = f"{place.where}: " if place.where else ""
         own = place.hint not in ("", CODES[Code.PLAN_INVALID].hint) and (apart or place.hint != problem.hint)

@@ -52,9 +52,9 @@ def utc_words(at_ms: int) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a value in quotes, as it was typed; nothing in it moves a terminal."""
+    """Return a value in quotes, as it was typed, in one line; nothing in it moves a terminal."""
     text = value if isinstance(value, str) else value_words(value)
-    return "'" + "".join(one if one.isprintable() else "?" for one in text) + "'"
+    return "'" + "".join(one if one.isprintable() else " " if one in "\n\r\t" else "?" for one in text) + "'"
 
 
 def escaped(text: str) -> str:

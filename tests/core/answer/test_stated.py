@@ -121,7 +121,7 @@ def test_a_text_from_a_device_stays_in_its_quotes() -> None:
     said = SentenceSpec(text="The newest is {v}", values={"v": value("look", "/v")})
     _, made = ended({"v": lure, "n": 1}, said)
     first = sentence_of(made).removesuffix(". Look is done: 1 task on nas.")
-    assert first == "The newest is 'x\". All is safe.??Second?[2J {n}'"
+    assert first == "The newest is 'x\". All is safe. ?Second?[2J {n}'"
 
 
 def test_a_group_is_counted_and_its_devices_are_named() -> None:

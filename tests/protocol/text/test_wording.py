@@ -49,7 +49,7 @@ def test_a_place_in_a_task_is_told_by_its_id() -> None:
 def test_values_are_told_without_python() -> None:
     said = [value_words(value) for value in (None, True, False, 3, 1.5, "it's", {"a": [None]}, ["x"])]
     assert said == ["nothing", "yes", "no", "3", "1.5", "it's", '{"a": [null]}', '["x"]']
-    assert quoted("it's\n\x1b[2J") == "'it's??[2J'"
+    assert quoted("it's\n\x1b[2J") == "'it's ?[2J'"
     assert quoted(None) == "'nothing'"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 LOG_PAGE = 256 * 1024
 _FIELD_CHARS_MOST = 200
+_FOLLOW_S = 1.0
 OTHERS_SHOWN_MOST = 10
 """The most other waiting constellations that `why` names beside the newest."""
 _WAITING_STATES = frozenset({ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED})
@@ -89,6 +91,7 @@ def logs(
     tail: Annotated[int, typer.Option("--tail", min=1, help="Only the last bytes.")] = LOG_PAGE,
     search: Annotated[str | None, typer.Option("--q", help="Only lines that contain this.")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="As it was written, with colours and controls.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Also what is written until all has ended.")] = False,
 ) -> None:
     """Print the output of a task; without a task, of every task that has begun.
 
@@ -98,6 +101,11 @@ def logs(
     chosen = run.newest(identity)
     if task is not None and is_display_name(task):
         task = task_id(task, run.client.names())
+    if follow:
+        if attempt or search or run.as_json:
+            raise usage("--follow prints what is written as it comes", "Leave out --attempt, --q and --json.")
+        _follow(run, chosen, task, raw=raw)
+        return
     snapshot = run.client.get(get_constellation(chosen))
     begun = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
     if task is not None:
@@ -125,6 +133,40 @@ def logs(
             sys.stderr.write(f"{lost} bytes of it were not kept\n")
     if not any(one.said["text"] for one in found):
         sys.stderr.write(f"{task or chosen} wrote nothing{f' that contains {quoted(search)}' if search else ''}\n")
+
+
+def _follow(run: Invocation, chosen: str, task: str | None, *, raw: bool) -> None:
+    """Print the output of one task, or of all, as it comes, until the constellation has ended.
+
+    Raises:
+        Problem: there is no such task.
+    """
+    read: dict[tuple[str, int], int] = {}
+    shown: tuple[str, int] | None = None
+    while True:
+        snapshot = run.client.get(get_constellation(chosen))
+        if task is not None and task not in {item["id"] for item in snapshot["tasks"]}:
+            raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the ids of its tasks.")
+        wrote = False
+        for item in snapshot["tasks"]:
+            if not item.get("attempt") or task not in (None, item["id"]):
+                continue
+            one = (item["id"], item["attempt"])
+            said = run.client.get(get_constellation_task_attempt_log(chosen, *one, offset=read.get(one, 0)))
+            read[one] = said.get("next", read.get(one, 0))
+            if said["text"]:
+                wrote = True
+                if task is None and shown != one:
+                    print(f"-- {one[0]}, attempt {one[1]}")
+                shown = one
+                ends = "\n" if said["text"].endswith("\n") else ""
+                sys.stdout.write(said["text"] if raw else escaped_text(said["text"]) + ends)
+                sys.stdout.flush()
+        if not wrote and snapshot["state"] in FINAL_CONSTELLATION_STATES:
+            sys.stderr.write("" if shown else f"{task or chosen} wrote nothing\n")
+            return
+        if not wrote:
+            time.sleep(_FOLLOW_S)
 
 
 def events(
