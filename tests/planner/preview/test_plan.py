@@ -420,7 +420,9 @@ def test_a_preview_says_where_results_of_a_device_are_worked_on() -> None:
     }
     check = check_plan(plan)
     assert check.plan is not None, check.faults
-    assert planning(view).preview(check.plan)["warnings"] == ["Results of nas, names of files among them, go to pc for the work on them: rank."]
+    assert planning(view).preview(check.plan)["warnings"] == [
+        "Results of nas, names of files among them, go to pc for the work on them: rank."
+    ]
 
 
 def test_a_preview_says_what_no_undo_takes_back() -> None:
