@@ -20,6 +20,10 @@ describe("what the hub says", () => {
     expect(shown).toMatch(/^See <button[^>]*>a line for the terminal<\/button>\.$/);
   });
 
+  it("shows the hub's times on the reader's clock", () => {
+    expect(html("off since 2026-01-02 03:04:05 UTC")).not.toContain("UTC");
+  });
+
   it("leaves a backtick alone that closes nothing", () => {
     expect(html("the key ` stands twice")).toBe("the key ` stands twice");
     expect(html(null)).toBe("");

@@ -1,10 +1,11 @@
 import { useState } from "react";
+import { ownTimes } from "../model/words/clock.ts";
 import { readable } from "../model/words/readable.ts";
 import { typed } from "./typed.ts";
 
-/** What the hub says, in which commands and names stand between backticks: those are shown as code. */
+/** What the hub says, with its times on the reader's clock, in which commands and names stand between backticks: those are shown as code. */
 export function Said({ text }: { text: string | null | undefined }) {
-  const words = readable(text ?? "");
+  const words = readable(ownTimes(text ?? ""));
   const parts = words.split("`");
   if (parts.length % 2 === 0) return <>{words}</>; // one that stands alone is a letter like any other
   let at = 0;

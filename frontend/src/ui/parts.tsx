@@ -172,6 +172,18 @@ export function CopyLine({ line: named, label, whole = false }: { line: string; 
   );
 }
 
+/** The rest of a long list: `and 12 more`, and all of it after a press. */
+export function Rest({ count, children }: { count: number; children: () => ReactNode }) {
+  const [open, setOpen] = useState(false);
+  if (open) return <>{children()}</>;
+  if (count <= 0) return null;
+  return (
+    <button type="button" className="link" aria-expanded={false} onClick={() => setOpen(true)}>
+      and {count} more
+    </button>
+  );
+}
+
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="empty">

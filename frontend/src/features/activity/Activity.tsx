@@ -63,7 +63,7 @@ export function ActivityPage() {
   return (
     <Shell title="Activity">
       <div className="page cards">
-        <div className="row wrap">
+        <div className="row wrap filters">
           <SearchField
             label="Search the record"
             placeholder="Words, names, reasons"

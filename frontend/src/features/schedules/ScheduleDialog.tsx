@@ -12,7 +12,7 @@ import type { Problem } from "../../link/rest.ts";
 import { type Runs, Schedules, type Terms } from "../../link/schedules.ts";
 import type { SchedulePreview, ScheduleRow } from "../../model/types.ts";
 import { cronOf, ownZone } from "../../model/words/clock.ts";
-import { plural } from "../../model/words/words.ts";
+import { duration, plural } from "../../model/words/words.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Button, Labelled, ProblemNote } from "../../ui/parts.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/PreviewCard.tsx";
@@ -40,11 +40,19 @@ export const termsOf = (row: ScheduleRow): Terms => ({
   notify_device: row.notify_device,
 });
 
-/** The folders, devices and other plain values that a plan was made with. */
-export const valuesOf = (params: unknown): [string, string][] =>
+/** The folders, devices and other plain values that a plan was made with; a duration comes in seconds, by its type. */
+export const valuesOf = (
+  params: unknown,
+  types: Readonly<Record<string, { type?: string }>> = {},
+): [string, string][] =>
   Object.entries((params ?? {}) as Record<string, unknown>)
     .filter(([, value]) => value !== null && typeof value !== "object" && value !== "")
-    .map(([name, value]) => [name, String(value)]);
+    .map(([name, value]) => [
+      name,
+      types[name]?.type === "duration" && typeof value === "number"
+        ? duration(value * 1000).replace(/ 00 (s|min)$/, "")
+        : String(value),
+    ]);
 
 function Folders({ params }: { params: unknown }) {
   const given = valuesOf(params);

@@ -7,7 +7,7 @@ import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
 import { type Runs, type ScheduleAction, Schedules } from "../../link/schedules.ts";
 import { paramsInOrder, wordsWith } from "../../model/plan/asked.ts";
-import type { Schedule, ScheduleRow } from "../../model/types.ts";
+import type { RecipeRow, Schedule, ScheduleRow } from "../../model/types.ts";
 import { ownZone, readerTime } from "../../model/words/clock.ts";
 import { author, rowShown } from "../../model/words/words.ts";
 import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
@@ -34,7 +34,7 @@ export function SchedulesPage() {
   useEffect(() => reload(), [stamp, reload]);
   const items = list.value?.items ?? [];
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
-  const phrasesOf = (row: ScheduleRow) => recipes.value?.items.find((one) => one.name === row.recipe)?.phrases ?? [];
+  const recipeOf = (row: ScheduleRow) => recipes.value?.items.find((one) => one.name === row.recipe);
   const add = (
     <Button asks="run" kind="primary" icon="plus" onClick={() => setAdding(true)}>
       New schedule
@@ -57,7 +57,7 @@ export function SchedulesPage() {
         {list.problem && <ProblemNote problem={list.problem} />}
         <section className="card" aria-label="Schedules">
           {items.map((row) => (
-            <Row key={row.id} row={row} phrases={phrasesOf(row)} onChange={() => setChanging(row)} onDone={reload} />
+            <Row key={row.id} row={row} recipe={recipeOf(row)} onChange={() => setChanging(row)} onDone={reload} />
           ))}
           {list.value && items.length === 0 && (
             <Empty title="Nothing is scheduled.">
@@ -97,8 +97,8 @@ const stampOf = (one: Schedule): string =>
     ...Object.keys(one.running ?? {}),
   ].join(" ");
 
-function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: () => void; onDone: () => void }) {
-  const { row, phrases, onChange, onDone } = props;
+function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange: () => void; onDone: () => void }) {
+  const { row, recipe, onChange, onDone } = props;
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const [sure, setSure] = useState(false);
@@ -122,8 +122,9 @@ function Row(props: { row: ScheduleRow; phrases: readonly string[]; onChange: ()
   const first = row.next[0];
   const last = row.last ? rowShown(row.last) : null;
   const active = row.state === "active";
-  const what = wordsWith(phrases, Object.fromEntries(valuesOf(row.params))) || row.request || row.recipe || "a plan";
-  const values = valuesOf(row.params).map(([, value]) => value);
+  const given = valuesOf(row.params, recipe?.params);
+  const what = wordsWith(recipe?.phrases ?? [], Object.fromEntries(given)) || row.request || row.recipe || "a plan";
+  const values = given.map(([, value]) => value);
   const on =
     row.approved?.devices.filter((device) => device && !values.includes(device) && !what.includes(device)) ?? [];
   return (

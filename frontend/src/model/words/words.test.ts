@@ -7,6 +7,8 @@ it("gives work that was undone no tick in a list", () => {
   const undone = rowShown({ state: "succeeded", undone_from: "succeeded" });
   expect(undone).toMatchObject({ word: "Taken back, in part or whole", tone: "grey" });
   expect(rowShown({ state: "active", undone_from: "succeeded" }).glyph).toBe("turning_arc");
+  expect(rowShown({ state: "active", running: 1 }).glyph).toBe("turning_arc");
+  expect(rowShown({ state: "active", running: 0 })).toMatchObject({ glyph: "dotted_ring", word: "Waits" });
 });
 
 it("gives work that found trouble no tick in a list", () => {

@@ -89,6 +89,9 @@ interface StateOfRow extends WorkOfRow {
   alarm?: boolean;
 }
 
+/** Nothing of it runs on any device: it waits for a device, a time or a place in the queue, and no arc turns. */
+const IDLE: Shown = { ...presentation("ready", null), word: "Waits" };
+
 /** A row does not tell whether all of its work was undone; its sentence does. */
 const UNDONE: Shown = { ...presentation("cancelled", null), word: "Taken back, in part or whole" };
 
@@ -101,6 +104,8 @@ export function rowShown(row: StateOfRow, part: Part = WHOLE): Shown {
   if (row.state === "succeeded" && row.alarm) return ALARM;
   const both = bothWords(row, part);
   if (both) return { ...presentation("ready", "person"), word: both };
+  // A page that is older than the hub's rows knows no number.
+  if (row.state === "active" && !waitsForYou(row) && row.running === 0) return IDLE;
   if (row.state !== "active" || !waitsForYou(row)) return constellationShown(row.state);
   const byTap = row.attention?.includes("waits_for_a_tap") && row.attention.length === 1;
   if (byTap) return presentation("running", "tap");

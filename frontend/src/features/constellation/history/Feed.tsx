@@ -7,6 +7,7 @@ import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { StreamEvent } from "../../../model/types.ts";
 import { timeOfDay } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
+import { Rest } from "../../../ui/parts.tsx";
 
 const NAMES_MAX = 4;
 /** More lines a second nobody reads, and each new one is laid out. */
@@ -56,21 +57,22 @@ interface NamesProps {
 function FeedNames({ line, fleet, onSelect }: NamesProps) {
   const shown = line.names.slice(0, NAMES_MAX);
   const more = line.names.length - shown.length;
+  const named = (name: string, index: number) => (
+    <span key={name}>
+      {index > 0 && ", "}
+      {line.kind === "task" ? (
+        <button type="button" className="strong" onClick={() => onSelect(name)}>
+          {taskNamed(fleet, name)}
+        </button>
+      ) : (
+        <b>{callsNamed(fleet, name)}</b>
+      )}
+    </span>
+  );
   return (
     <>
-      {shown.map((name, index) => (
-        <span key={name}>
-          {index > 0 && ", "}
-          {line.kind === "task" ? (
-            <button type="button" className="strong" onClick={() => onSelect(name)}>
-              {taskNamed(fleet, name)}
-            </button>
-          ) : (
-            <b>{callsNamed(fleet, name)}</b>
-          )}
-        </span>
-      ))}
-      {more > 0 && ` and ${more} more`}
+      {shown.map(named)}{" "}
+      <Rest count={more}>{() => line.names.slice(NAMES_MAX).map((name, index) => named(name, index + 1))}</Rest>
     </>
   );
 }

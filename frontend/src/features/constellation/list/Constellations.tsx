@@ -47,7 +47,7 @@ export function ConstellationsPage() {
   return (
     <Shell title="Constellations">
       <div className="page cards">
-        <div className="row wrap">
+        <div className="row wrap filters">
           <SearchField
             label="Search constellations"
             placeholder="Search names and requests"

@@ -8,6 +8,7 @@ import type { Device, Head, ModelCall, WhyAll } from "../../../model/types.ts";
 import { ATTENTION } from "../../../model/words/words.ts";
 import { useMay } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
+import { Rest } from "../../../ui/parts.tsx";
 import { QuestionCard } from "../../inbox/questions/Questions.tsx";
 import { TryAgain } from "../../inbox/questions/TryAgain.tsx";
 import { StoppedItem } from "../../inbox/WaitingCard.tsx";
@@ -71,13 +72,14 @@ interface StuckProps {
 function StuckCard({ constellation, stops, views, onSelect }: StuckProps) {
   const attention = constellation.attention ?? [];
   const found = stops ? stoppedOf(constellation, stops.items, stops.attention) : [];
+  const stopped = (item: (typeof found)[number]) => (
+    <StoppedItem key={`${item.task}/${item.sentence}`} item={item} onSelect={item.task ? onSelect : undefined} />
+  );
   const told = views.filter((view) => view.record?.reason === "owner_asked" && view.attempt?.detail);
   return (
     <>
-      {found.slice(0, TASKS_MAX).map((item) => (
-        <StoppedItem key={`${item.task}/${item.sentence}`} item={item} onSelect={item.task ? onSelect : undefined} />
-      ))}
-      {found.length > TASKS_MAX && <p className="small dim">and {found.length - TASKS_MAX} more like these.</p>}
+      {found.slice(0, TASKS_MAX).map(stopped)}
+      <Rest count={found.length - TASKS_MAX}>{() => found.slice(TASKS_MAX).map(stopped)}</Rest>
       {found.length === 0 &&
         attention.map((reason) => (
           <p key={reason} className="item">

@@ -20,7 +20,7 @@ import { rightsOf } from "../../../model/fleet/rights.ts";
 import { linesOf, withLoad } from "../../../model/fleet/vitals.ts";
 import { createdMs } from "../../../model/words/times.ts";
 import { plural } from "../../../model/words/words.ts";
-import { CopyLine, Empty, ProblemNote, StatePill } from "../../../ui/parts.tsx";
+import { CopyLine, Empty, ProblemNote, Rest, StatePill } from "../../../ui/parts.tsx";
 import { typedOnDevice } from "../../../ui/typed.ts";
 import { RecentRow } from "../../constellation/list/RecentRow.tsx";
 import { AskItem } from "../../inbox/WaitingCard.tsx";
@@ -133,26 +133,27 @@ function Known({ view }: { view: DeviceView }) {
 
 function Tasks({ title, none, tasks }: { title: string; none: string; tasks: Busy }) {
   const fleet = useFleet();
+  const line = (one: Busy[number]) => (
+    <Link
+      key={`${one.constellation}/${one.task}`}
+      className="deviceline"
+      href={`/constellations/${one.constellation}/t/${one.task}`}
+    >
+      <b className="strong cut">{taskNamed(fleet, one.task)}</b>
+      <span className="dim cut">
+        {one.name}
+        {one.by && `, for ${one.by}`}
+      </span>
+    </Link>
+  );
   return (
     <section className="card" aria-label={title}>
       <header>
         <h2>{title}</h2>
         <span className="dim">{tasks.length || ""}</span>
       </header>
-      {tasks.slice(0, TASKS_MAX).map((one) => (
-        <Link
-          key={`${one.constellation}/${one.task}`}
-          className="deviceline"
-          href={`/constellations/${one.constellation}/t/${one.task}`}
-        >
-          <b className="strong cut">{taskNamed(fleet, one.task)}</b>
-          <span className="dim cut">
-            {one.name}
-            {one.by && `, for ${one.by}`}
-          </span>
-        </Link>
-      ))}
-      {tasks.length > TASKS_MAX && <p className="body small dim">and {tasks.length - TASKS_MAX} more</p>}
+      {tasks.slice(0, TASKS_MAX).map(line)}
+      <Rest count={tasks.length - TASKS_MAX}>{() => tasks.slice(TASKS_MAX).map(line)}</Rest>
       {tasks.length === 0 && <p className="body dim">{none}</p>}
     </section>
   );

@@ -6,6 +6,7 @@ import { answeredHere } from "../../../app/waiting/needs.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Call, Choice, Question } from "../../../model/types.ts";
+import { ownTimes } from "../../../model/words/clock.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { age, duration } from "../../../model/words/words.ts";
 import { useRefusal } from "../../../ui/away.tsx";
@@ -94,7 +95,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       ) : (
         <Glyph name="hand" tone="violet" />
       )}
-      <b className="strong">{readable(question.text)}</b>
+      <b className="strong">{readable(ownTimes(question.text))}</b>
       <span className={`answers ${choices.length > beside ? "below" : ""}`}>
         {choices.map((choice) => (
           <Button

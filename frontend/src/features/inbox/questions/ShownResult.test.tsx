@@ -18,4 +18,6 @@ it("shows records as a table", () => {
 it("says how much of a long one is left out", () => {
   render(<ShownResult shown={{ source: "fix", value: '"x"', left_out: 12 }} />);
   expect(screen.getByText(/12 more characters are not shown/)).toBeTruthy();
+  render(<ShownResult shown={{ source: "find", value: '[{"path":"a"},{"path":"b"}]', left_out: 12 }} />);
+  expect(screen.getByText(/the first 2; the others are not shown/)).toBeTruthy();
 });

@@ -7,8 +7,19 @@ type Shown = NonNullable<Question["shown"]>;
 const placeOf = ({ source, output }: Shown): string =>
   output ? `${output.slice(1).replaceAll("/", " ").replaceAll("_", " ")} of ${source}` : source;
 
+/** How many entries a list has that was cut after a whole one; null for a text. */
+function rowsOf(text: string): number | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value.length : null;
+  } catch {
+    return null;
+  }
+}
+
 export function ShownResult({ shown }: { shown: Shown }) {
   const place = placeOf(shown);
+  const rows = rowsOf(shown.value);
   return (
     <section className="wide shown" aria-label={`Shown: ${place}`}>
       <p className="small dim">Shown: {place}</p>
@@ -18,7 +29,8 @@ export function ShownResult({ shown }: { shown: Shown }) {
       </div>
       {(shown.left_out ?? 0) > 0 && (
         <p className="small dim">
-          {shown.left_out} more characters are not shown here; the whole is the result of {shown.source}.
+          {rows === null ? `${shown.left_out} more characters are` : `These are the first ${rows}; the others are`} not
+          shown here. The whole is the result of {shown.source}.
         </p>
       )}
     </section>
