@@ -331,7 +331,11 @@ class Agent:
         self.share = hub_keys.KeyShare()
         self.channel = None
         self.inbox = []
-        self.ws = await world.socket("/aip/v1").open()
+        self.ws = await self.reach(world)
+
+    async def reach(self, world: World) -> Ws:
+        """Open a socket to the hub, as this device comes to it."""
+        return await world.socket("/aip/v1").open()
 
     async def connect(self, world: World, *, offer: Offer | None = None) -> f.Welcome:
         """Dial, prove, be welcomed, offer."""

@@ -16,10 +16,9 @@ from typing import Any
 
 import msgspec
 
-from starloom.edge.agents import hub_keys
 from starloom_protocol.wire import frames as f
-from starloom_protocol.wire.session import Session, Side
-from tests.edge.world import Agent, World, an_offer, chain, settle
+from starloom_protocol.wire.session import Side
+from tests.edge.world import Agent, World, Ws, an_offer, chain, settle
 from tests.guard.frames import FAMILY
 from tests.guard.mutate import damage
 
@@ -36,16 +35,12 @@ class Attacker(Agent):
 
     dials = 0
 
-    async def dial(self, world: World) -> None:
+    async def reach(self, world: World) -> Ws:
         self.dials += 1
-        self.session = Session(Side.AGENT)
-        self.share = hub_keys.KeyShare()
-        self.channel = None
-        self.inbox = []
         ws = world.socket("/aip/v1")
         address = f"10.{self.dials >> 16 & 255}.{self.dials >> 8 & 255}.{self.dials & 255}"
         ws._scope["client"] = (address, 40000)
-        self.ws = await ws.open()
+        return await ws.open()
 
 
 class Faults(logging.Handler):

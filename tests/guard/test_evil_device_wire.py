@@ -13,11 +13,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from starloom.client.rest import Client
-from starloom.edge.agents import hub_keys
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.frames import LeaseRef
-from starloom_protocol.wire.session import Session, Side
-from tests.edge.world import Agent, an_offer
+from tests.edge.world import Agent, World, Ws, an_offer
 from tests.guard.evil_device import Lies
 from tests.installation import Installation
 from tests.waiting import PATIENCE_S
@@ -60,12 +58,9 @@ class RealAgent(Agent):
     def ask(self, code: str) -> dict[str, Any]:
         return super().ask(code) | {"profile": self._profile}
 
-    async def dial(self, world: Any) -> None:
-        self.session = Session(Side.AGENT)
-        self.share, self.channel = hub_keys.KeyShare(), None
-        self.inbox = []
+    async def reach(self, world: World) -> Ws:
         url = self._url.replace("http", "ws", 1) + "/aip/v1"
-        self.ws = Line(await connect(url, max_size=2**22, proxy=None))  # type: ignore[assignment]
+        return Line(await connect(url, max_size=2**22, proxy=None))  # type: ignore[return-value]
 
 
 async def lie(agent: RealAgent, lies: Lies, seed: int) -> int:

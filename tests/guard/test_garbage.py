@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
-from starloom_protocol.wire.session import Session, Side
 from tests.edge.test_served import served
-from tests.edge.world import Agent, World
+from tests.edge.world import Agent, World, Ws
 from tests.guard.test_evil_device_wire import Line
 
 GARBAGE: dict[str, Any] = {
@@ -25,11 +24,9 @@ GARBAGE: dict[str, Any] = {
 class Served(Agent):
     """An agent over a real socket to the hub in this process."""
 
-    async def dial(self, world: World) -> None:
-        self.session = Session(Side.AGENT)
-        self.inbox = []
+    async def reach(self, world: World) -> Ws:
         self.raw = await connect(f"ws://127.0.0.1:{world.hub.settings.port}/aip/v1", proxy=None)
-        self.ws = Line(self.raw)  # type: ignore[assignment]
+        return Line(self.raw)  # type: ignore[return-value]
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -37,7 +37,7 @@ async def answers(bench: Bench) -> None:
 
 async def test_t131_a_flood_of_calls_is_bounded_and_ends(bench: Bench) -> None:
     """Those that find no room say so; those that wait run one after the other; the device answers meanwhile."""
-    agent, _, _ = bench.agents[0]
+    agent, _ = bench.agents[0]
     orders: list[Dispatch] = [
         dispatch("shell.run", shell("sleep 300"), at=lease(f"t{number}"), repeatability="pure")
         for number in range(FLOOD)
@@ -54,7 +54,7 @@ async def test_t131_a_flood_of_calls_is_bounded_and_ends(bench: Bench) -> None:
 
 
 async def test_t131_calls_that_wait_hold_bounded_memory(bench: Bench) -> None:
-    agent, _, _ = bench.agents[0]
+    agent, _ = bench.agents[0]
     large = "x" * 900_000
     for number in range(agent.state.slots):
         await bench.hub.send(dispatch("shell.run", shell("sleep 300"), at=lease(f"s{number}"), repeatability="pure"))

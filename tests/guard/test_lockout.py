@@ -15,11 +15,10 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from starloom.edge.agents import aip, hub_keys
+from starloom.edge.agents import aip
 from starloom_protocol.wire import frames as f
-from starloom_protocol.wire.session import Session, Side
 from tests.edge.test_served import served
-from tests.edge.world import Agent, World, an_offer
+from tests.edge.world import Agent, World, Ws, an_offer
 from tests.waiting import PATIENCE_S
 
 FLOOD = 150
@@ -51,11 +50,9 @@ class Line:
 class Remote(Agent):
     """A device that dials over TCP."""
 
-    async def dial(self, world: World) -> None:
-        self.session, self.inbox = Session(Side.AGENT), []
-        self.share, self.channel = hub_keys.KeyShare(), None
+    async def reach(self, world: World) -> Ws:
         url = f"ws://127.0.0.1:{world.hub.settings.port}/aip/v1"
-        self.ws = Line(await connect(url, proxy=None, compression=None))  # type: ignore[assignment]
+        return Line(await connect(url, proxy=None, compression=None))  # type: ignore[return-value]
 
     async def fail(self, world: World) -> None:
         """Prove nothing, with a signature of zeros."""

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from starloom_agent.home.directory import AgentHome, Joined
-from starloom_agent.home.identity import load_or_make
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
-from starloom_agent.wire.connection import Address
-from starloom_agent.work import registry
-from starloom_agent.work.ledger import Ledger
-from starloom_agent.work.runtime import Agent, Settings
+from starloom_agent.work.runtime import Settings
 from starloom_protocol.vocabulary import Code, Outcome, Profile
 from starloom_protocol.wire.frames import Alive, OfferFrame, ResultFrame
 from tests.device_agents.sandbox.tried import SANDBOX
-from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
+from tests.device_agents.stand_in import HubStandIn, dispatch, lease
+from tests.device_agents.started import joined_home, started
 
 BOMBS = {
     "memory": "x = b'x' * (8 << 30)",
@@ -34,56 +31,34 @@ BOMBS = {
 }
 
 
+@dataclass(frozen=True)
 class Bench:
-    """An agent with profile `work` in a sandbox, on a hub stand-in."""
+    """A hub stand-in with an agent on it, and the folder in which the agent's home lies."""
 
-    def __init__(self, hub: HubStandIn, folder: Path, sandbox: Sandbox) -> None:
-        self.hub = hub
-        self.folder = folder
-        home = AgentHome(folder / "home")
-        home.make()
-        (folder / "granted").mkdir()
-        write_policy(home.policy, Policy(profile=Profile.WORK, write=(str(folder / "granted"),)))
-        home.join(Joined(hub=hub.url, hub_key=HUB_KEY, name="test"))
-        self.ledger = Ledger(home.ledger)
-        self.agent = Agent(
-            home=home,
-            address=Address(hub=hub.url, hub_key=HUB_KEY),
-            identity=load_or_make(home.key),
-            ledger=self.ledger,
-            tools=registry.all_tools(),
-            modules=dict(registry.module_of()),
-            settings=Settings(lab=True),
-            say=lambda _: None,
-            sandbox=sandbox,
-        )
-        self.running = asyncio.create_task(self.agent.run())
+    hub: HubStandIn
+    folder: Path
 
     async def python(self, code: str, task: str = "t", start_to_close_s: float = 30.0) -> ResultFrame:
         args = json.dumps({"code": code})
         await self.hub.send(dispatch("python.run", args, at=lease(task), start_to_close_s=start_to_close_s))
         return await self.hub.result(lease(task))
 
-    async def stop(self) -> None:
-        self.agent.stop()
-        await self.running
-        self.ledger.close()
+
+@asynccontextmanager
+async def a_bench(folder: Path, sandbox: Sandbox) -> AsyncIterator[Bench]:
+    """Start an agent with profile `work` in a sandbox."""
+    async with HubStandIn() as hub:
+        home = joined_home(folder / "home", hub)
+        (folder / "granted").mkdir()
+        write_policy(home.policy, Policy(profile=Profile.WORK, write=(str(folder / "granted"),)))
+        async with started(home, hub, settings=Settings(lab=True), sandbox=sandbox):
+            yield Bench(hub, folder)
 
 
 @pytest.fixture
-async def hub() -> AsyncIterator[HubStandIn]:
-    made = HubStandIn()
-    await made.start()
-    yield made
-    await made.stop()
-
-
-@pytest.fixture
-async def bench(hub: HubStandIn, tmp_path: Path) -> AsyncIterator[Bench]:
-    made = Bench(hub, tmp_path, SANDBOX)
-    await hub.connected()
-    yield made
-    await made.stop()
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with a_bench(tmp_path, SANDBOX) as made:
+        yield made
 
 
 async def test_bombs_end_alone_and_the_agent_stays_connected(bench: Bench) -> None:
@@ -154,13 +129,11 @@ async def test_a_file_it_plants_is_not_followed_by_the_agent(bench: Bench) -> No
     assert victim.read_text() == "safe"
 
 
-async def test_without_a_sandbox_it_is_offered_as_unavailable_and_refused(hub: HubStandIn, tmp_path: Path) -> None:
-    made = Bench(hub, tmp_path, NOT_TRIED)
-    await hub.connected()
-    offers = await hub.until(lambda: hub.of(OfferFrame))
-    (tool,) = [tool for tool in offers[0].offer.tools if tool.name == "python.run"]
-    assert "starloom-agent grant python:unconfined" in (tool.unavailable or "")
-    assert offers[0].offer.facts["sandbox"] == "L1"
-    result = await made.python("print(1)")
-    assert (result.outcome, result.code) == (Outcome.REFUSED, Code.TOOL_UNAVAILABLE)
-    await made.stop()
+async def test_without_a_sandbox_it_is_offered_as_unavailable_and_refused(tmp_path: Path) -> None:
+    async with a_bench(tmp_path, NOT_TRIED) as made:
+        offers = await made.hub.until(lambda: made.hub.of(OfferFrame))
+        (tool,) = [tool for tool in offers[0].offer.tools if tool.name == "python.run"]
+        assert "starloom-agent grant python:unconfined" in (tool.unavailable or "")
+        assert offers[0].offer.facts["sandbox"] == "L1"
+        result = await made.python("print(1)")
+        assert (result.outcome, result.code) == (Outcome.REFUSED, Code.TOOL_UNAVAILABLE)

@@ -10,18 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.home.directory import AgentHome, Joined
-from starloom_agent.home.identity import load_or_make
+from starloom_agent.home.directory import AgentHome
 from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy
-from starloom_agent.wire.connection import Address
 from starloom_agent.wire.link import RECONNECT_MOST_S
-from starloom_agent.work import registry
-from starloom_agent.work.ledger import Ledger
 from starloom_agent.work.runtime import Agent, Settings
 from starloom_protocol.vocabulary import Profile
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn
+from tests.device_agents.started import agent_of, joined_home
 from tests.waiting import PATIENCE_S
 
 SHELL = '{"argv":["sh","-c","SCRIPT"]}'
@@ -39,27 +36,22 @@ class Bench:
     home: AgentHome
     said: list[str] = field(default_factory=list)
     news: asyncio.Event = field(default_factory=asyncio.Event)
-    agents: list[tuple[Agent, Ledger, asyncio.Task[object]]] = field(default_factory=list)
+    agents: list[tuple[Agent, asyncio.Task[object]]] = field(default_factory=list)
 
     def start(self, **more: object) -> Agent:
-        ledger = Ledger(self.home.ledger)
-        agent = Agent(
-            home=self.home,
-            address=Address(hub=self.hub.url, hub_key=str(more.pop("hub_key", HUB_KEY))),
-            identity=load_or_make(self.home.key),
-            ledger=ledger,
-            tools=registry.all_tools(),
-            modules=dict(registry.module_of()),
+        agent = agent_of(
+            self.home,
+            self.hub,
+            hub_key=str(more.pop("hub_key", HUB_KEY)),
             settings=Settings(
                 lab=True,
                 unattended=bool(more.pop("unattended", False)),
                 reconnect_most_s=float(str(more.pop("reconnect_most_s", RECONNECT_MOST_S))),
             ),
             say=self.hear,
-            jitter=lambda: 0.0,
         )
         agent.recover()
-        self.agents.append((agent, ledger, asyncio.create_task(agent.run())))
+        self.agents.append((agent, asyncio.create_task(agent.run())))
         return agent
 
     def hear(self, text: str) -> None:
@@ -73,32 +65,28 @@ class Bench:
                 await self.news.wait()
 
     async def stop(self) -> None:
-        for agent, _, task in self.agents:
+        for agent, task in self.agents:
             agent.stop()
             await task
-        for _, ledger, _ in self.agents:
-            ledger.close()
+        for agent, _ in self.agents:
+            agent.ledger.close()
 
 
 @asynccontextmanager
 async def a_bench(tmp_path: Path) -> AsyncIterator[Bench]:
     """A bench whose agents may work in one folder and start any line of the shell; none is started yet."""
-    hub = HubStandIn()
-    await hub.start()
-    home = AgentHome(tmp_path / "home")
-    home.make()
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    rule = CommandRule.of(["sh", "-c", {"word": "(?s).*"}], effects=["read", "write"])
-    write_policy(
-        home.policy,
-        Policy(profile=Profile.OPERATE, read=(str(folder),), write=(str(folder),), commands=(rule,)),
-    )
-    home.join(Joined(hub=hub.url, hub_key=HUB_KEY, name="test"))
-    made = Bench(hub, home)
-    yield made
-    await made.stop()
-    await hub.stop()
+    async with HubStandIn() as hub:
+        home = joined_home(tmp_path / "home", hub)
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        rule = CommandRule.of(["sh", "-c", {"word": "(?s).*"}], effects=["read", "write"])
+        write_policy(
+            home.policy,
+            Policy(profile=Profile.OPERATE, read=(str(folder),), write=(str(folder),), commands=(rule,)),
+        )
+        made = Bench(hub, home)
+        yield made
+        await made.stop()
 
 
 @pytest.fixture

@@ -290,7 +290,7 @@ async def test_one_changed_byte_does_not_end_an_agent(bench: Bench) -> None:
 async def test_a_refusal_for_good_stops_the_agent_with_its_reason(bench: Bench) -> None:
     bench.hub.refuse_with = Refuse(code=Code.DEVICE_REVOKED, fix="Enroll it again.", reason="test was revoked")
     bench.start()
-    _, _, task = bench.agents[0]
+    _, task = bench.agents[0]
     ended = await asyncio.wait_for(task, PATIENCE_S)
     assert "test was revoked" in str(ended)
     assert "Enroll it again." in str(ended)

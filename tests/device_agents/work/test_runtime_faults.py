@@ -175,12 +175,12 @@ async def test_a_corrupt_ledger_ends_the_agent_as_a_whole(
     await bench.hub.until(lambda: any("ready" in chunk.text for chunk in bench.hub.of(LogChunk)))
     monkeypatch.setattr(agent.ledger, step.split(".")[1], fails(LedgerCorrupt("the ledger is corrupt")))
     await bench.hub.send(Query(attempts=[lease("other")]))
-    _, ledger, running = bench.agents.pop()
+    _, running = bench.agents.pop()
     with pytest.raises(LedgerCorrupt):
         await asyncio.wait_for(running, 30)
     assert not agent._tasks, "its calls have ended"
     monkeypatch.undo()
-    ledger.close()
+    agent.ledger.close()
 
 
 async def test_a_corrupt_ledger_is_noticed_by_the_look_of_each_second(
@@ -189,11 +189,11 @@ async def test_a_corrupt_ledger_is_noticed_by_the_look_of_each_second(
     agent = bench.start()
     await bench.hub.connected()
     monkeypatch.setattr(agent.ledger, "flush", fails(LedgerCorrupt("the ledger is corrupt")))
-    _, ledger, running = bench.agents.pop()
+    _, running = bench.agents.pop()
     with pytest.raises(LedgerCorrupt):
         await asyncio.wait_for(running, 30)
     monkeypatch.undo()
-    ledger.close()
+    agent.ledger.close()
 
 
 async def test_a_ledger_that_cannot_be_read_costs_a_connection_and_no_work(

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.home.directory import AgentHome, Joined
+from starloom_agent.home.directory import AgentHome
 from starloom_agent.home.identity import load_or_make
 from starloom_agent.work.ledger import Ledger, LedgerCorrupt
 from tests.chaos.small_disk import full, on_small_disk, seen
-from tests.device_agents.stand_in import HUB_KEY, HubStandIn, lease
+from tests.device_agents.stand_in import HubStandIn, lease
+from tests.device_agents.started import joined_home
 from tests.store.sql.torn import tear
 from tests.waiting import SLOWER, until
 
@@ -30,18 +31,14 @@ HELD = 'read -r _ < "$0"; exec "$@"'
 
 @pytest.fixture
 async def hub() -> AsyncIterator[HubStandIn]:
-    made = HubStandIn()
-    await made.start()
-    yield made
-    await made.stop()
+    async with HubStandIn() as made:
+        yield made
 
 
 @pytest.fixture
 def home(tmp_path: Path, hub: HubStandIn) -> AgentHome:
-    made = AgentHome(tmp_path / "agent")
-    made.make()
+    made = joined_home(tmp_path / "agent", hub)
     load_or_make(made.key)
-    made.join(Joined(hub=hub.url, hub_key=HUB_KEY, name="test"))
     return made
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -11,22 +10,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from starloom_agent.home.directory import AgentHome, Joined
-from starloom_agent.home.identity import load_or_make
+from starloom_agent.home.directory import AgentHome
 from starloom_agent.owner import agents
 from starloom_agent.policy.approvals import Asks
 from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import ANSWERS_HUB, Policy
-from starloom_agent.wire.connection import Address
 from starloom_agent.work import registry
-from starloom_agent.work.ledger import Ledger
-from starloom_agent.work.runtime import Agent, Settings
 from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.vocabulary import Profile
 from starloom_protocol.wire.frames import AsksFrame, Dispatch, LogChunk
 from tests.arch.checkout import ROOT
-from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch
+from tests.device_agents.stand_in import HubStandIn, dispatch
+from tests.device_agents.started import joined_home, started
 
 AGENT = ROOT / "tests/device_agents/tools/agents/acp_agent.py"
 NAME = "agent.fake"
@@ -85,41 +81,20 @@ class OtherAgents:
 @asynccontextmanager
 async def other_agents(place: Path, mode: str, more: str = "", **allow: Any) -> AsyncIterator[OtherAgents]:
     """A device of profile `operate` that may hand any work to the fake agent; `allow` are fields of its policy."""
-    hub = HubStandIn()
-    await hub.start()
-    home = AgentHome(place / "home")
-    home.make()
-    folder = place / "folder"
-    folder.mkdir()
-    home.join(Joined(hub=hub.url, hub_key=HUB_KEY, name="test"))
-    made = OtherAgents(hub, home, folder)
-    made.configure(mode, more)
-    rule = CommandRule.of(["echo", {"word": "[a-z]+"}], effects=["read"], cwd=str(folder))
-    made.policy = Policy(
-        profile=Profile.OPERATE, read=(str(folder),), write=(str(folder),), commands=(rule,),
-        grants=frozenset({NAME.replace(".", ":")}), answers=ANSWERS_HUB,
-    )  # fmt: skip
-    made.allow(**allow)
-    ledger = Ledger(home.ledger)
-    tools = agents.find_agents(home.root, made.said.append)
-    agent = Agent(
-        home=home,
-        address=Address(hub=hub.url, hub_key=HUB_KEY),
-        identity=load_or_make(home.key),
-        ledger=ledger,
-        tools=(*registry.all_tools(), *tools),
-        modules={**registry.module_of(), **{tool.name: agents.module_of(tool) for tool in tools}},
-        settings=Settings(),
-        say=made.said.append,
-        jitter=lambda: 0.0,
-    )
-    agent.recover()
-    running = asyncio.create_task(agent.run())
-    try:
-        await hub.connected()
-        yield made
-    finally:
-        agent.stop()
-        await running
-        ledger.close()
-        await hub.stop()
+    async with HubStandIn() as hub:
+        home = joined_home(place / "home", hub)
+        folder = place / "folder"
+        folder.mkdir()
+        made = OtherAgents(hub, home, folder)
+        made.configure(mode, more)
+        rule = CommandRule.of(["echo", {"word": "[a-z]+"}], effects=["read"], cwd=str(folder))
+        made.policy = Policy(
+            profile=Profile.OPERATE, read=(str(folder),), write=(str(folder),), commands=(rule,),
+            grants=frozenset({NAME.replace(".", ":")}), answers=ANSWERS_HUB,
+        )  # fmt: skip
+        made.allow(**allow)
+        tools = agents.find_agents(home.root, made.said.append)
+        modules = {**registry.module_of(), **{tool.name: agents.module_of(tool) for tool in tools}}
+        every = (*registry.all_tools(), *tools)
+        async with started(home, hub, tools=every, modules=modules, say=made.said.append):
+            yield made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -11,19 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.home.directory import AgentHome, Joined
-from starloom_agent.home.identity import load_or_make
 from starloom_agent.platforms import processes
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy, action_of
 from starloom_agent.toolkit.messages import Detached
-from starloom_agent.wire.connection import Address
 from starloom_agent.work import registry
 from starloom_agent.work.calls.leftovers import Leftovers
-from starloom_agent.work.ledger import Ledger
-from starloom_agent.work.runtime import Agent, Settings
 from starloom_protocol.vocabulary import Outcome
-from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
+from tests.device_agents.stand_in import HubStandIn, dispatch, lease
+from tests.device_agents.started import joined_home, started
 
 
 class Programs:
@@ -126,32 +121,13 @@ async def test_a_clipboard_ends_with_its_agent(tmp_path: Path, monkeypatch: pyte
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     args = {"text": "x", "keep_s": 300}
     (tool,) = [tool for tool in registry.all_tools() if tool.name == "clipboard.write"]
-    home = AgentHome(tmp_path / "home")
-    home.make()
-    write_policy(home.policy, Policy(grants=frozenset({"clipboard:use"}), always=(action_of(tool, args),)))
-    hub = HubStandIn()
-    await hub.start()
-    home.join(Joined(hub=hub.url, hub_key=HUB_KEY, name="test"))
-    ledger = Ledger(home.ledger)
-    agent = Agent(
-        home=home,
-        address=Address(hub=hub.url, hub_key=HUB_KEY),
-        identity=load_or_make(home.key),
-        ledger=ledger,
-        tools=registry.all_tools(),
-        modules=dict(registry.module_of()),
-        settings=Settings(),
-        say=lambda _: None,
-    )
-    running = asyncio.create_task(agent.run())
-    await hub.connected()
-    await hub.send(dispatch("clipboard.write", json.dumps(args), at=lease("t")))
-    result = await hub.result(lease("t"))
-    assert result.outcome is Outcome.OK, result.detail
-    owner = int((programs / "owner").read_text())
-    assert processes.start_mark(owner) is not None
-    agent.stop()
-    await running
-    await hub.stop()
-    ledger.close()
+    async with HubStandIn() as hub:
+        home = joined_home(tmp_path / "home", hub)
+        write_policy(home.policy, Policy(grants=frozenset({"clipboard:use"}), always=(action_of(tool, args),)))
+        async with started(home, hub):
+            await hub.send(dispatch("clipboard.write", json.dumps(args), at=lease("t")))
+            result = await hub.result(lease("t"))
+            assert result.outcome is Outcome.OK, result.detail
+            owner = int((programs / "owner").read_text())
+            assert processes.start_mark(owner) is not None
     assert processes.start_mark(owner) is None
