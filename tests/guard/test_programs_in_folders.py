@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from starloom_protocol.vocabulary import Outcome
-from tests.device_agents.sandbox.test_python_in_cage import Bench, bench, hub
+from tests.device_agents.sandbox.test_python_in_cage import Bench, bench
 
 pytestmark = [pytest.mark.short, pytest.mark.skipif(sys.platform != "linux", reason="cages of Linux")]
-__all__ = ["bench", "hub"]
+__all__ = ["bench"]
 
 ATTACKS = """
 import os, shutil
