@@ -76,6 +76,8 @@ _FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
 _ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}$")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
 _MONTHS = word_set("january february march april may june july august september october november december")
+_YEAR_OR_DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
+_DAYS = word_set("yesterday today monday tuesday wednesday thursday friday saturday sunday")
 _DOCUMENTS = word_set(
     "agenda agreement album application archive bill brochure budget calendar catalogue certificate contract cv diploma"
     " document draft essay estimate handbook invoice letter licence license logo manual memo minutes note offer payslip"
@@ -432,10 +434,17 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     last = plain_word(words[head - 1]) if head else ""
     # *The invoice* is one file; *invoices* and *an invoice* are any of them.
     one = last == singular(last) and tokens[0].casefold() not in ("a", "an")
+    if not one and singular(last) in _SORTS and any(_is_of_a_day(word) for word in words[head:]):
+        # *The pictures from June 3* are meant by their day, and none of them is called *pictures*.
+        return SlotValue(reason=f"{quoted(text)} are files by their date, and only words of a name are searched for")
     if any(_ENDING.search(word) for word in words[:-1]):
         return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
     sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in _MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
+
+
+def _is_of_a_day(word: str) -> bool:
+    return plain_word(word) in _MONTHS | _DAYS or _YEAR_OR_DATE.fullmatch(word) is not None
 
 
 def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
