@@ -66,6 +66,23 @@ def test_a_question_says_that_the_list_is_not_known_and_how_it_is() -> None:
     asked["choices"] = [{"value": "go", "label": "Go"}, {"value": "keep", "label": "Keep", "fails": True}]
     shown = _submitted(LOOK, asked, {**CLEAR, "inputs": NAMES_A_RESULT}, dependencies=[{"from": "sure", "to": "clear"}])
     assert shown.state() == "active"
+    check = check_plan(
+        {
+            "starloom": 1,
+            "tasks": [LOOK, asked, {**CLEAR, "inputs": NAMES_A_RESULT}],
+            "dependencies": [{"from": "sure", "to": "clear"}],
+        }
+    )
+    assert check.plan is not None, check.faults
+    held = Driver()
+    held.add_device("nas", tools=[*TOOLS, TRASH, FIND])
+    held.do(i.RequestReceived(id=held.ident(), by="person:ann", constellation="c1", request="clear the doubles"))
+    who: dict[str, Any] = {"by": "worker:w", "constellation": "c1", "job": "plan-1", "worker": "w"}
+    held.do(i.JobClaimed(id=held.ident(), ttl_ms=60_000, **who))
+    assert not held.do(i.PlanProposed(id=held.ident(), plan=check.plan, **who)).faults
+    (first,) = held.shard.constellations["c1"].questions.values()
+    assert "Before they go, a question shows the list of them." in first.text
+    assert "deny this" not in first.text
 
 
 def test_t166_a_rule_adds_no_such_call_unasked() -> None:

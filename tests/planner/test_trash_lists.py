@@ -75,3 +75,9 @@ def test_the_question_is_part_of_what_is_hashed_and_comes_once() -> None:
 def test_a_plan_that_names_its_files_or_sets_asking_aside_stays(clear: dict[str, Any], more: dict[str, Any]) -> None:
     plan = _plan(LOOK, clear, **more)
     assert with_lists(plan) is plan
+
+
+def test_what_the_plan_has_made_itself_is_taken_away_unasked() -> None:
+    unpack = {"id": "made", "tool": "archive.unpack", "device": {"name": "nas"}, "args": {"path": "a.zip"}}
+    plan = _plan(unpack, {**CLEAR, "inputs": {"paths": {"from": "made", "output": "/folders"}}})
+    assert with_lists(plan) is plan

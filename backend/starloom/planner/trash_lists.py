@@ -1,8 +1,9 @@
 """A question with the list before each call that puts into the trash what a result names.
 
 These files are not known before the plan begins, so an approval of the plan cannot show them. The question is a task of
-the plan, previewed, hashed and approved with it. A plan that asks already stays as it is, and so does one whose
-policy sets approval aside. Calls within a nested plan, and those that a rule adds, need approval before the first task.
+the plan, previewed, hashed and approved with it. A plan that asks already stays as it is, and so does one whose policy
+sets approval aside. Nobody is asked about files that the plan has made itself. Calls within a nested plan, and those
+that a rule adds, need approval before the first task.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Choice, Condition, Dependency, TaskSpec
 from starloom_protocol.records.specs import counts_as_one
+from starloom_protocol.tools.ways_back import way_back
 from starloom_protocol.vocabulary import Approval, Gate, Op
 
 QUESTION: Final = "Put these files into the trash? They can be brought back."
@@ -50,6 +52,9 @@ def _questions(plan: LoweredPlan) -> Iterator[tuple[TaskSpec, list[Dependency]]]
         shows = list_of(spec, by_id) if spec.tool == TRASH and spec.group is None else None
         name = f"{spec.id}-list"
         if shows is None or name in by_id or not TASK_ID.fullmatch(name) or is_asked_before(spec.id, by_id, before):
+            continue
+        taking_back = way_back(by_id[shows.source])
+        if taking_back is not None and taking_back.tool == TRASH:
             continue
         question = TaskSpec(
             changed_in=FIRST_VERSION,

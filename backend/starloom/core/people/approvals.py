@@ -374,7 +374,8 @@ def _ask(
         f" The goal {spec.id}: {envelope_words(spec, work.shard.fleet)}" for spec in goals[:GOALS_NAMED_MOST]
     )
     stays = stays_words(constellation.specs.values(), offers_in(work.shard.fleet))
-    may = f"{_may(work.shard.fleet, verdict, effects)}{_over(constellation)}{f' {stays}' if stays else ''}"
+    may = _may(work.shard.fleet, verdict, effects) + _list(constellation, verdict) + _over(constellation)
+    may += f" {stays}" if stays else ""
     question = Question(
         action=action,
         calls=verdict.calls,
@@ -432,10 +433,18 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
         if rest == {Effect.READ}
         else f" Its other tasks may {_verbs(rest)}."
     )
-    unseen = UNSEEN_LIST if any(one.trashes == UNSEEN_TRASH for one in verdict.reaches) else ""
-    return f"{told}{repeats}.{more}{unseen}"
+    return f"{told}{repeats}.{more}"
 
 
+def _list(constellation: Constellation, verdict: ApprovalNeed) -> str:
+    """Return the sentence on files that a plan looks for and puts into the trash: a later question may list them."""
+    if not any(one.trashes == UNSEEN_TRASH for one in verdict.reaches):
+        return ""
+    wide = wide_trash(constellation.specs.values(), constellation.deps.values())
+    return UNSEEN_LIST if wide else SHOWN_LIST
+
+
+SHOWN_LIST = " Before they go, a question shows the list of them."
 UNSEEN_LIST = (
     " Allowing it now allows every file that the plan finds. To be asked when the list is there, deny this, and put a"
     " question that shows it before the trash (docs/plans.md, A question that shows a result)."
