@@ -21,3 +21,11 @@ it("says how much of a long one is left out", () => {
   render(<ShownResult shown={{ source: "find", value: '[{"path":"a"},{"path":"b"}]', left_out: 12 }} />);
   expect(screen.getByText(/the first 2; the others are not shown/)).toBeTruthy();
 });
+
+it("shows files by path, size and time", () => {
+  const value = JSON.stringify([
+    { below: "old/a.tmp", bytes: 2, media: "text/plain", name: "a.tmp", path: "old/a.tmp" },
+  ]);
+  render(<ShownResult shown={{ source: "find", output: "/files", value }} />);
+  expect(screen.getAllByRole("columnheader").map((header) => header.textContent)).toEqual(["path", "size"]);
+});

@@ -7,14 +7,30 @@ type Shown = NonNullable<Question["shown"]>;
 const placeOf = ({ source, output }: Shown): string =>
   output ? `${output.slice(1).replaceAll("/", " ").replaceAll("_", " ")} of ${source}` : source;
 
-/** How many entries a list has that was cut after a whole one; null for a text. */
-function rowsOf(text: string): number | null {
+/** The fields of a file that its path, its size and its time say as well. */
+const SAID_BY_PATH = new Set(["below", "media", "mode", "name"]);
+
+/** The entries of a list that was cut after a whole one; null for a text. */
+function rowsOf(text: string): unknown[] | null {
   try {
     const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value.length : null;
+    return Array.isArray(value) ? value : null;
   } catch {
     return null;
   }
+}
+
+/** Files by path, size and time, the path first; any other list as it is. */
+function legible(text: string, rows: unknown[] | null): string {
+  const isFile = (row: unknown) => typeof row === "object" && row !== null && "path" in row && "bytes" in row;
+  if (!rows?.length || !rows.every(isFile)) {
+    return text;
+  }
+  const fields = rows.map((row) => {
+    const { path, ...more } = row as Record<string, unknown>;
+    return { path, ...Object.fromEntries(Object.entries(more).filter(([name]) => !SAID_BY_PATH.has(name))) };
+  });
+  return JSON.stringify(fields);
 }
 
 export function ShownResult({ shown }: { shown: Shown }) {
@@ -25,12 +41,14 @@ export function ShownResult({ shown }: { shown: Shown }) {
       <p className="small dim">Shown: {place}</p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by the keyboard. */}
       <div className="box" tabIndex={0}>
-        <ValueView text={shown.value} table exact />
+        <ValueView text={legible(shown.value, rows)} table exact />
       </div>
       {(shown.left_out ?? 0) > 0 && (
         <p className="small dim">
-          {rows === null ? `${shown.left_out} more characters are` : `These are the first ${rows}; the others are`} not
-          shown here. The whole is the result of {shown.source}.
+          {rows === null
+            ? `${shown.left_out} more characters are`
+            : `These are the first ${rows.length}; the others are`}{" "}
+          not shown here. The whole is the result of {shown.source}.
         </p>
       )}
     </section>
