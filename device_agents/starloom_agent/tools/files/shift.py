@@ -219,7 +219,8 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
             if file.device:
                 left["device"] = file.device
             left_out.append(left)
-        elif there:
+            continue
+        if there:
             item: TrashedItem = {"path": path, "ticket": remove_as_written(context, file, at, seen.pop(at, None))}
             if file.device:
                 item["device"] = file.device
@@ -262,7 +263,7 @@ def _why_left(context: ToolContext, file: FoundRef, at: Path) -> str:
         return ""
     kept = context.resolve_read(file.kept)
     with plain(kept, "reading"):
-        stays = hold_the_same(context, at, kept)
+        stays = kept != at and hold_the_same(context, at, kept)
     return "" if stays else f"{file.kept}, which was to stay, is not there with the same contents any more"
 
 

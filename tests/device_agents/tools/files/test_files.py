@@ -237,6 +237,9 @@ def test_what_changed_since_it_was_found_does_not_go_into_the_trash(device: Devi
     ]
     assert [left["why"] for left in taken["left_out"]][:2] == ["it was changed since it was found"] * 2
     assert "twin, which was to stay, is not there" in taken["left_out"][2]["why"]
+    (device.folder / "twin").symlink_to("copy")
+    assert device.call("fs.trash", paths=[copy])["count"] == 0
+    (device.folder / "twin").unlink()
     device.write("twin", b"the same")
     assert device.call("fs.trash", paths=[copy])["count"] == 1
 
