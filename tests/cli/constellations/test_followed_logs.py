@@ -26,7 +26,8 @@ class Growing(dict[tuple[str, str], Any]):
     def get(self, key: tuple[str, str], default: Any = None) -> Any:
         if key == ("GET", f"/constellations/{ONE}"):
             state = "active" if self.read < len(WRITTEN) else "succeeded"
-            return 200, {"id": ONE, "state": state, "tasks": [{"id": "work", "attempt": 1}, {"id": "later"}]}
+            work = {"id": "work", "attempt": 1, "state": "running"}
+            return 200, {"id": ONE, "state": state, "tasks": [work, {"id": "later", "state": "waiting"}]}
         if key != ("GET", LOG):
             return super().get(key, default)
         offset = int(parse_qs(urlsplit(self._hub.urls[-1]).query)["offset"][0])
@@ -51,3 +52,34 @@ def test_a_followed_log_takes_no_search_and_no_unknown_task(hub: StubHub) -> Non
     assert starloom(hub, "logs", "-f", "--q", "x", ONE)[0] == 2
     code, said = starloom(hub, "logs", "-f", "other", ONE)
     assert (code, "has no task other" in said) == (2, True)
+
+
+class Retried(dict[tuple[str, str], Any]):
+    """A task is repeated while its first attempt is read; it ends, and another one runs for three more looks."""
+
+    def __init__(self, hub: StubHub) -> None:
+        super().__init__()
+        self._hub = hub
+        self.looks = 0
+        self.asked = {1: 0, 2: 0}
+
+    def get(self, key: tuple[str, str], default: Any = None) -> Any:
+        if key == ("GET", f"/constellations/{ONE}"):
+            self.looks += 1
+            number, state = (1, "running") if self.looks == 1 else (2, "succeeded")
+            whole = "active" if self.looks < 8 else "succeeded"
+            return 200, {"id": ONE, "state": whole, "tasks": [{"id": "work", "attempt": number, "state": state}]}
+        number = int(key[1].split("/")[-2])
+        self.asked[number] += 1
+        offset = int(parse_qs(urlsplit(self._hub.urls[-1]).query)["offset"][0])
+        text = {1: "first\nrest\n", 2: "second\n"}[number][offset : offset + 6]
+        return 200, {"text": text, "offset": offset, "next": offset + len(text), "end": offset + len(text)}
+
+
+def test_each_attempt_is_read_to_its_end_and_asked_no_more(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_FOLLOW_S", 0.0)
+    answers = hub.answers = Retried(hub)
+    said = "-- work, attempt 1\nfirst\nrest\n-- work, attempt 2\nsecond\n"
+    assert starloom(hub, "logs", "-f", ONE) == (0, said)
+    assert answers.looks == 8
+    assert answers.asked == {1: 3, 2: 3}

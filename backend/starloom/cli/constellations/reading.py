@@ -30,10 +30,10 @@ from starloom.client.routes import (
     get_recipe_runs,
     get_schedule_run,
 )
-from starloom.client.terminal.escaping import document_text, escaped_text
+from starloom.client.terminal.escaping import document_text, escaped_lines, escaped_text
 from starloom.client.terminal.typed import say
 from starloom_protocol.text.wording import counted, escaped, quoted
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, FINAL_TASK_STATES, ConstellationState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,32 +141,42 @@ def _follow(run: Invocation, chosen: str, task: str | None, *, raw: bool) -> Non
     Raises:
         Problem: there is no such task.
     """
+    at: dict[str, int] = {}
     read: dict[tuple[str, int], int] = {}
+    over: set[tuple[str, int]] = set()
     shown: tuple[str, int] | None = None
     while True:
         snapshot = run.client.get(get_constellation(chosen))
         if task is not None and task not in {item["id"] for item in snapshot["tasks"]}:
             raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the ids of its tasks.")
-        wrote = False
+        moved = False
         for item in snapshot["tasks"]:
-            if not item.get("attempt") or task not in (None, item["id"]):
+            newest = item.get("attempt")
+            if not newest or task not in (None, item["id"]):
                 continue
-            one = (item["id"], item["attempt"])
+            one = (item["id"], at.setdefault(item["id"], newest))
+            if one in over and one[1] == newest:
+                continue
             said = run.client.get(get_constellation_task_attempt_log(chosen, *one, offset=read.get(one, 0)))
             read[one] = said.get("next", read.get(one, 0))
             if said["text"]:
-                wrote = True
+                moved = True
                 if task is None and shown != one:
                     print(f"-- {one[0]}, attempt {one[1]}")
                 shown = one
-                ends = "\n" if said["text"].endswith("\n") else ""
-                sys.stdout.write(said["text"] if raw else escaped_text(said["text"]) + ends)
+                sys.stdout.write(said["text"] if raw else escaped_lines(said["text"]))
                 sys.stdout.flush()
-        if not wrote and snapshot["state"] in FINAL_CONSTELLATION_STATES:
+            elif one[1] < newest:
+                # The rest of an attempt comes before the next one.
+                moved, at[item["id"]] = True, one[1] + 1
+            elif item["state"] in FINAL_TASK_STATES:
+                over.add(one)
+        if moved:
+            continue
+        if snapshot["state"] in FINAL_CONSTELLATION_STATES:
             sys.stderr.write("" if shown else f"{task or chosen} wrote nothing\n")
             return
-        if not wrote:
-            time.sleep(_FOLLOW_S)
+        time.sleep(_FOLLOW_S)
 
 
 def events(
