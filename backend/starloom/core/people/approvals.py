@@ -374,7 +374,7 @@ def _ask(
         f" The goal {spec.id}: {envelope_words(spec, work.shard.fleet)}" for spec in goals[:GOALS_NAMED_MOST]
     )
     stays = stays_words(constellation.specs.values(), offers_in(work.shard.fleet))
-    may = _may(work.shard.fleet, verdict, effects) + _list(constellation, verdict) + _over(constellation)
+    may = _may(work.shard.fleet, verdict, effects) + _about_list(constellation, verdict) + _over(constellation)
     may += f" {stays}" if stays else ""
     question = Question(
         action=action,
@@ -436,7 +436,7 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
     return f"{told}{repeats}.{more}"
 
 
-def _list(constellation: Constellation, verdict: ApprovalNeed) -> str:
+def _about_list(constellation: Constellation, verdict: ApprovalNeed) -> str:
     """Return the sentence on files that a plan looks for and puts into the trash: a later question may list them."""
     if not any(one.trashes == UNSEEN_TRASH for one in verdict.reaches):
         return ""

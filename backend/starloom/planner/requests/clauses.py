@@ -33,6 +33,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 ARTICLES: Final = frozenset({"a", "an", "the", "my", "our", "your", "his", "her", "their", "its", "me"})
+MONTHS: Final = word_set("january february march april may june july august september october november december")
 COURTESIES: Final = word_set("please hey starloom now kindly")
 NEGATIONS: Final = word_set(
     "no not never nor neither none cannot without except excepting excluding excludes unless instead but besides apart"

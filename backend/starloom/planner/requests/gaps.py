@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, gone_in, gone_words
-from starloom.planner.requests.clauses import ARTICLES, plain_word, word_set
+from starloom.planner.requests.clauses import ARTICLES, MONTHS, plain_word, word_set
 
 _PLACES: Final = word_set(
     "computer machine device pc laptop notebook server system phone desktop box host whole again at now tonight night"
     " tomorrow today every"
 )
-_MONTHS: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
 _SEASONS: Final = "spring|summer|autumn|fall|winter|year|month|week|weekend|night|christmas|holidays?"
 _RESTART: Final = re.compile(r"(?:restart|reboot|shut ?down|power off|switch off|turn off)\b(?P<rest>.*)")
 _CLOCK: Final = re.compile(r"\b\d{1,2}(?:[:.]\d\d)?(?: ?[ap]m| o'clock)?(?!\S)")
@@ -55,7 +54,7 @@ _WATCH_SITE: Final = re.compile(
 _INSTALL: Final = re.compile(r"(?:install|uninstall|reinstall)\b(?!.*\b(?:updates?|upgrades?|patch(?:es)?)\b)")
 _BY_DATE: Final = re.compile(
     rf"(?:find|search|show|list|which|where)\b.*\b(?:from|of|in|since|before|after)\s+(?:(?:last|this)\s+(?:{_SEASONS})|"
-    rf"(?:19|20)\d\d|yesterday|{_MONTHS})\b"
+    rf"(?:19|20)\d\d|yesterday|{'|'.join(sorted(MONTHS))})\b"
 )
 
 

@@ -28,6 +28,7 @@ from starloom.planner.fleet import (
 from starloom.planner.requests.clauses import (
     ARTICLES,
     COURTESIES,
+    MONTHS,
     PERSONS,
     manner_in,
     names_nothing,
@@ -75,7 +76,6 @@ _PATH_MARK = re.compile(r"^[~./\\]|[/\\*]|\w\.\w|^[A-Za-z]:")
 _FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
 _ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}$")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
-_MONTHS = word_set("january february march april may june july august september october november december")
 _YEAR_OR_DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 _DAYS = word_set("yesterday today monday tuesday wednesday thursday friday saturday sunday")
 _DOCUMENTS = word_set(
@@ -439,12 +439,12 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(reason=f"{quoted(text)} are files by their date, and only words of a name are searched for")
     if any(_ENDING.search(word) for word in words[:-1]):
         return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
-    sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in _MONTHS or marked
+    sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
 
 def _is_of_a_day(word: str) -> bool:
-    return plain_word(word) in _MONTHS | _DAYS or _YEAR_OR_DATE.fullmatch(word) is not None
+    return plain_word(word) in MONTHS | _DAYS or _YEAR_OR_DATE.fullmatch(word) is not None
 
 
 def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
