@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import os
 import re
 import select
@@ -577,8 +578,10 @@ def _parsed(argv: list[str]) -> argparse.Namespace:
     Of `join --profile files DIR URL CODE` it takes the address and the code for folders, so they go first.
     """
     if argv[:1] == ["join"] and "--profile" in argv:
-        at = next((at for at, word in enumerate(argv) if "://" in word), 0)
-        if at > argv.index("--profile"):
+        first = argv.index("--profile") + 1
+        taken = itertools.takewhile(lambda word: not word.startswith("--"), argv[first:])
+        at = next((at for at, word in enumerate(taken, first) if "://" in word), 0)
+        if at:
             argv = ["join", *argv[at : at + 2], *argv[1:at], *argv[at + 2 :]]
     if argv[:1] not in (["grant"], ["ungrant"]) or "--" not in argv:
         return parser().parse_args(argv)

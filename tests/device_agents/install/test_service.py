@@ -250,6 +250,7 @@ def test_an_agent_that_ends_at_once_is_quoted(tmp_path: Path) -> None:
         (["join", "http://h", "C", "--profile", "files", "/nonexistent"], "is not a folder"),
         (["join", "--profile", "root", "http://h", "C"], "root is no profile"),
         (["join", "--profile", "files", "/nonexistent", "http://h", "C"], "/nonexistent is not a folder"),
+        (["join", "--profile", "root", "--label", "of=http://l", "--name", "n", "http://h", "C"], "root is no profile"),
         (["join", "http://h", "C", "--pin", "x"], "is no pin"),
         (["join", "http://h", "-", "--profile", "observe"], "STARLOOM_JOIN_CODE"),
     ],
