@@ -29,7 +29,7 @@ _GO, _STAY = "trash", "leave"
 
 def with_lists(plan: LoweredPlan) -> LoweredPlan:
     """Return a plan in which a person sees each list of files before they go into the trash."""
-    if plan.policy.approval is Approval.NEVER or all(spec.tool != TRASH for spec in plan.specs):
+    if plan.policy.approval is Approval.NEVER:
         return plan
     specs, gates = list(plan.specs), list(plan.dependencies)
     for question, before in _questions(plan):

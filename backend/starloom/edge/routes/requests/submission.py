@@ -15,6 +15,7 @@ from fastapi import APIRouter, Query, Request
 
 from starloom.core.clock.cron import in_words
 from starloom.core.rights.authorship import faults_of
+from starloom.core.rights.call_effects import TRASH
 from starloom.core.state import inputs
 from starloom.edge.access.callers import Caller
 from starloom.edge.access.credentials import new_id
@@ -455,7 +456,8 @@ def _lowered(
         )
 
     checked = check_with_equivalents(found, declared, check) if declared else check(found)
-    return with_lists(_plan_of(checked, _ids_of(found)))
+    plan = _plan_of(checked, _ids_of(found))
+    return with_lists(plan) if any(spec.tool == TRASH for spec in plan.specs) else plan
 
 
 def _ids_of(document: Any) -> list[str]:
