@@ -1,6 +1,6 @@
 /** The frame of every page: rail, top bar, bottom bar, link pill, palette, keys. Draws no page of its own. */
 
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useLayoutEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { timeOfDay } from "../../model/words/words.ts";
 import { Acts } from "../../ui/Acts.tsx";
@@ -66,7 +66,8 @@ export function Shell(props: ShellProps) {
   const [over, setOver] = useState<"palette" | "keys" | "places" | null>(null);
   const phone = usePhone();
   const tight = useMedia(TIGHT);
-  useEffect(() => {
+  // Before the paint: the title never counts what the page below it already leaves out.
+  useLayoutEffect(() => {
     document.title = `${waiting ? `(${waiting}) ` : ""}${props.title} - Starloom`;
   }, [props.title, waiting]);
 
