@@ -52,12 +52,11 @@ from starloom.edge.live.optional_parts import OptionalParts
 from starloom.edge.live.sketches import Sketches
 from starloom.edge.live.views import (
     AtWork,
-    ConstellationViews,
     FleetView,
     Headlines,
     QuestionsView,
     StopRules,
-    fill_views,
+    Views,
 )
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
@@ -134,9 +133,7 @@ class _Parts:
     jobs: CelerySender
     hub_id: str
     key: hub_keys.HubKey
-    access: AccessView
-    fleet: FleetView
-    others: ConstellationViews
+    views: Views
 
     @property
     def owner_ttl_ms(self) -> int:
@@ -171,7 +168,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         await _start_shard(parts, shard, stack)
         logs = LogWriter(parts.attempt_logs)
         _keep_running(stack, "attempt-logs", logs.run())
-        _keep_running(stack, "forget-pruned", _forget_pruned(parts.store, parts.others.headlines, parts.clock))
+        _keep_running(stack, "forget-pruned", _forget_pruned(parts.store, parts.views.headlines, parts.clock))
         _keep_running(stack, "collect", _collect(shard.collector, parts.clock, shard.succession))
         places = Places(bounds_for(raise_descriptors()))
         reach = reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies)
@@ -194,8 +191,8 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             stack.push_async_callback(edge.relay.close)
         stack.push_async_callback(lan.stop)
         await lan.attach(edge.app, wanted=settings.lan)
-        make_token = partial(_local_token, settings, parts.access, shard.succession.inbox, parts.clock)
-        token = first_run.LocalToken(settings.home, await make_token(), parts.access, make_token)
+        make_token = partial(_local_token, settings, parts.views.access, shard.succession.inbox, parts.clock)
+        token = first_run.LocalToken(settings.home, await make_token(), parts.views.access, make_token)
         _keep_running(stack, "local-token", token.keep())
         gc.collect()
         gc.freeze()
@@ -238,10 +235,13 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
         jobs=jobs,
         hub_id=first_run.hub_id(home),
         key=hub_keys.load_or_make(shared / HUB_KEY_FILE),
-        access=AccessView(clock.now_ms),
-        fleet=fleet,
-        others=ConstellationViews(
-            at_work=AtWork(), headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules()
+        views=Views(
+            access=AccessView(clock.now_ms),
+            fleet=fleet,
+            at_work=AtWork(),
+            headlines=Headlines(store),
+            questions=QuestionsView(),
+            stop_rules=StopRules(),
         ),
     )
 
@@ -255,7 +255,7 @@ def _take_place(parts: _Parts) -> _Shard:
 
     async def went_back() -> None:
         parts.fanout.begin_anew("the log went back; connect again")
-        await fill_views(store, parts.fanout, parts.access, parts.fleet, parts.others)
+        await parts.views.fill(store, parts.fanout)
 
     async def changed() -> None:
         if succession.engine is None:
@@ -312,7 +312,7 @@ def _make_engine(parts: _Parts, collector: Collector) -> Engine:
         given=parts.given,
         refused=lambda device, door, reason: refusals.of_device(now_ms(), device, door, reason),
         kept_files=collector,
-        pruned=parts.others.headlines.forget,
+        pruned=parts.views.headlines.forget,
         first=lambda: list(first_run.marks_of_a_restore(settings.home)),
     )
 
@@ -323,7 +323,7 @@ async def _start_shard(parts: _Parts, shard: _Shard, stack: AsyncExitStack) -> N
     stack.push_async_callback(neighbours.close)
     stack.push_async_callback(succession.stop)
     await succession.start()
-    await fill_views(parts.store, parts.fanout, parts.access, parts.fleet, parts.others)
+    await parts.views.fill(parts.store, parts.fanout)
     _keep_running(stack, "succession", succession.run())
     _keep_running(stack, "neighbours", neighbours.run())
     _keep_running(stack, "carry-beside", neighbours.carry())
@@ -332,7 +332,7 @@ async def _start_shard(parts: _Parts, shard: _Shard, stack: AsyncExitStack) -> N
         parts.links.goaway("another hub has taken over", 0.5)
         await neighbours.changed()
     else:
-        await parts.vault.sweep(parts.access.secrets.values())
+        await parts.vault.sweep(parts.views.access.secrets.values())
     following = follow_dates(clock, lambda: _is_idle(succession), lambda: _date_followed(succession))
     _keep_running(stack, "dates", following)
 
@@ -356,7 +356,7 @@ def _make_hub(
     reach: Reach,
     stack: AsyncExitStack,
 ) -> Hub:
-    settings, clock, fleet, access = parts.settings, parts.clock, parts.fleet, parts.access
+    settings, clock, fleet, access = parts.settings, parts.clock, parts.views.fleet, parts.views.access
     succession, neighbours = shard.succession, shard.neighbours
     desk = None
     if settings.lab:
@@ -367,12 +367,12 @@ def _make_hub(
     return Hub(
         access=access,
         artifacts=parts.blobs,
-        at_work=parts.others.at_work,
+        at_work=parts.views.at_work,
         attempt_logs=parts.attempt_logs,
         fanout=parts.fanout,
         fleet=fleet,
         given=parts.given,
-        headlines=parts.others.headlines,
+        headlines=parts.views.headlines,
         history=first_run.history_id(settings.shared_home),
         inbox=succession.inbox,
         key=parts.key,
@@ -393,7 +393,7 @@ def _make_hub(
         places=places,
         program=of_hub(settings.home, default_home()),
         program_here=for_its_hub(in_its_folder(), settings.home, default_home()),
-        questions=parts.others.questions,
+        questions=parts.views.questions,
         reach=reach,
         reads=parts.store,
         ready=lambda: _not_ready(succession, neighbours),
@@ -402,7 +402,7 @@ def _make_hub(
         received=succession.inbox.received,
         refusals=parts.refusals,
         settings=settings,
-        stop_rules=parts.others.stop_rules,
+        stop_rules=parts.views.stop_rules,
         ownership=neighbours,
         tickets=Tickets(time.monotonic),
         vault=parts.vault,

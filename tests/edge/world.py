@@ -31,12 +31,11 @@ from starloom.edge.hub import Hub, Planner
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.views import (
     AtWork,
-    ConstellationViews,
     FleetView,
     Headlines,
     QuestionsView,
     StopRules,
-    fill_views,
+    Views,
 )
 from starloom.edge.web.shield import reach_of
 from starloom.edge.web.sockets import HOLD, Ended, Taker
@@ -553,22 +552,27 @@ async def a_world(
         refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
     )
     access, fleet = AccessView(clock.now_ms), FleetView()
-    others = ConstellationViews(
-        at_work=AtWork(), headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules()
+    views = Views(
+        access=access,
+        fleet=fleet,
+        at_work=AtWork(),
+        headlines=Headlines(store),
+        questions=QuestionsView(),
+        stop_rules=StopRules(),
     )
     logs = LogWriter(attempt_logs)
     await engine.start()
     writing = asyncio.create_task(logs.run())
     try:
-        await fill_views(store, fanout, access, fleet, others)
+        await views.fill(store, fanout)
         hub = Hub(
             access=access,
             artifacts=blobs,
-            at_work=others.at_work,
+            at_work=views.at_work,
             attempt_logs=attempt_logs,
             fanout=fanout,
             fleet=fleet,
-            headlines=others.headlines,
+            headlines=views.headlines,
             inbox=engine.inbox,
             key=hub_keys.load_or_make(tmp_path / "keys" / "hub.key"),
             limits=Limits(clock.monotonic_s),
@@ -579,7 +583,7 @@ async def a_world(
             planner=planner or NoRecipes(),
             program=program,
             program_here=program_here,
-            questions=others.questions,
+            questions=views.questions,
             reach=reach_of([url for url in (chosen.url, chosen.public_url) if url], chosen.trusted_proxies),
             reads=store,
             ready=lambda: [] if engine.ready else ["engine"],
@@ -588,7 +592,7 @@ async def a_world(
             received=engine.received,
             refusals=refusals,
             settings=chosen,
-            stop_rules=others.stop_rules,
+            stop_rules=views.stop_rules,
             tickets=Tickets(clock.monotonic_s),
             vault=vault,
             vitals=VitalLines(clock.now_ms, "here"),

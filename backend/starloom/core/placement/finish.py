@@ -112,14 +112,18 @@ def rests(shard: Shard, demand: Demand, now_ms: int) -> bool:
 
 
 class Paced:
-    """The expected times of a demand's feasible devices for one size class, by their places; brought up to date."""
+    """The expected times of a demand's feasible devices for one size class, by their places; brought up to date.
 
-    __slots__ = ("doubt", "known", "order", "seen", "tool")
+    `guessed` has the times of devices without enough calls of their own, filled by the placements that ask for them.
+    """
+
+    __slots__ = ("doubt", "guessed", "known", "order", "seen", "tool")
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
         self.seen = -1
         self.known: dict[int, int] = {}
+        self.guessed: dict[int, int] = {}
         self.doubt: dict[int, int] = {}
         self.order: list[tuple[int, int]] = []
 
@@ -127,6 +131,7 @@ class Paced:
         """Take the devices whose paces changed since."""
         if self.seen == index.number:
             return
+        self.guessed.clear()
         sure, logs = index.sure.get((self.tool, size), {}), index.logs.get((self.tool, size), {})
         changed = index.changed.get(self.tool, {})
         for device in reversed(changed):

@@ -476,18 +476,27 @@ class _Expected:
 
     def times(self, places: list[int]) -> dict[int, int]:
         """Return the milliseconds from lease to end by place."""
-        known = self.paced.known
         if self.whole:
             return {place: self.on(place) for place in places}
-        return {place: known[place] if place in known else self.on(place) for place in places}
+        known, guessed = self.paced.known, self.paced.guessed
+        # No call for a time that is there: a chain asks for those of all free devices at each of its tasks.
+        return {
+            place: known[place] if place in known else guessed[place] if place in guessed else self._guess(place)
+            for place in places
+        }
 
     def on(self, place: int) -> int:
         """Return the milliseconds on a device from lease to end."""
-        device = self.known[place][0]
-        takes_ms = self.paced.known.get(place)
+        paced = self.paced
+        takes_ms = paced.known.get(place, paced.guessed.get(place))
         if takes_ms is None:
-            takes_ms = index_of(self.fleet).expected(self.demand.tool, self.size, device)
-        return takes_ms + self.transfer_ms(device)
+            takes_ms = self._guess(place)
+        return takes_ms + self.transfer_ms(self.known[place][0])
+
+    def _guess(self, place: int) -> int:
+        takes_ms = index_of(self.fleet).expected(self.demand.tool, self.size, self.known[place][0])
+        self.paced.guessed[place] = takes_ms
+        return takes_ms
 
     def transfer_ms(self, device: str) -> int:
         """Return the milliseconds in which the inputs that lie elsewhere reach a device."""

@@ -63,7 +63,9 @@ _RULE_MARK: Final = b'"stop_when"'
 _MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(entity_json.STATES_AT_WORK)).encode()).search
 """Finds a record of a task that may be at work, so that the others of nearly every event are not decoded."""
 _TASK: Final = "task/"
+_TASK_END: Final = len(_TASK)
 _ATTEMPT: Final = "attempt/"
+_ATTEMPT_END: Final = len(_ATTEMPT)
 
 
 class StopRules:
@@ -127,35 +129,38 @@ class AtWork:
 
     def take(self, stream: str, entities: Mapping[str, bytes]) -> None:
         """Take the tasks of one constellation as committed."""
-        for key, raw in entities.items():
-            if key.startswith(_TASK):
-                self._put(stream, key, raw)
+        working = {key for key, raw in entities.items() if key.startswith(_TASK) and self._is_at_work(raw)}
+        if working:
+            self._tasks[stream] = working
 
     def apply(self, event: Event) -> bool:
         """Take the tasks of one event; return whether it has more than tasks and attempts."""
         has_more = False
+        working = self._tasks.get(event.stream)
+        # Slices and no calls of `startswith`: every event of every running task passes here.
         for key, raw in event.puts.items():
-            if key.startswith(_TASK):
-                self._put(event.stream, key, raw)
-            elif not key.startswith(_ATTEMPT):
+            if key[:_TASK_END] == _TASK:
+                if raw is not None and self._is_at_work(raw):
+                    if working is None:
+                        working = self._tasks[event.stream] = set()
+                    working.add(key)
+                elif working is not None:
+                    working.discard(key)
+            elif key[:_ATTEMPT_END] != _ATTEMPT:
                 has_more = True
+        if working is not None and not working:
+            del self._tasks[event.stream]
         return has_more
 
     def of(self, stream: str) -> int:
         """Return the number of a constellation's tasks that are on a device now."""
         return len(self._tasks.get(stream, ()))
 
-    def _put(self, stream: str, key: str, raw: bytes | msgspec.Raw | None) -> None:
-        tasks = self._tasks.get(stream)
-        placed = self._decoder.decode(raw) if raw is not None and _MAY_WORK(raw) else None
-        if placed is not None and entity_json.is_at_work(placed.state, placed.reason):
-            if tasks is None:
-                tasks = self._tasks[stream] = set()
-            tasks.add(key)
-        elif tasks is not None:
-            tasks.discard(key)
-            if not tasks:
-                del self._tasks[stream]
+    def _is_at_work(self, raw: bytes | msgspec.Raw) -> bool:
+        if not _MAY_WORK(raw):
+            return False
+        placed = self._decoder.decode(raw)
+        return entity_json.is_at_work(placed.state, placed.reason)
 
 
 class FleetView:
@@ -529,9 +534,11 @@ async def live_constellations(reads: ReadPort) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class ConstellationViews:
-    """The read models over all constellations; those of the streams `fleet` and `access` are apart."""
+class Views:
+    """The read models of a hub: of the streams `access` and `fleet` one each, the rest over all constellations."""
 
+    access: AccessView
+    fleet: FleetView
     at_work: AtWork
     headlines: Headlines
     questions: QuestionsView
@@ -539,49 +546,47 @@ class ConstellationViews:
 
     def apply(self, event: Event) -> None:
         """Take one event; most have only tasks and attempts, of which only `at_work` takes the tasks."""
-        if self.at_work.apply(event):
+        if event.stream == FLEET:
+            self.fleet.apply(event)
+        elif event.stream == ACCESS:
+            self.access.apply(event)
+        elif self.at_work.apply(event):
             self.questions.apply(event)
             self.stop_rules.apply(event)
             self.headlines.apply(event)
 
+    async def fill(self, reads: ReadPort, fanout: Fanout) -> None:
+        """Load the read models from committed state and subscribe them; no event in between is missed.
 
-async def fill_views(
-    reads: ReadPort, fanout: Fanout, access: AccessView, fleet: FleetView, others: ConstellationViews
-) -> None:
-    """Load the read models from committed state and subscribe them; no event in between is missed.
+        It may be called again after the log went back: then the models are reset.
+        """
+        hear = self.apply
+        if hear in fanout.listeners:
+            fanout.listeners.remove(hear)
+        for view in (self.at_work, self.questions, self.stop_rules, self.headlines):
+            view.reset()
+        early: list[Event] = []
 
-    It may be called again after the log went back: then the models are reset.
-    """
-    kept = (others.at_work, others.questions, others.stop_rules, others.headlines)
-    hear = (access.apply, fleet.apply, others.apply)
-    for apply in hear:
-        if apply in fanout.listeners:
-            fanout.listeners.remove(apply)
-    for view in kept:
-        view.reset()
-    early: list[Event] = []
+        def note(event: Event) -> None:
+            early.append(event)
 
-    def note(event: Event) -> None:
-        early.append(event)
-
-    fanout.listeners.append(note)
-    wanted = [ACCESS, FLEET, *await live_constellations(reads)]
-    read = await reads.live_entities(wanted)
-    for stream in wanted:
-        # It has left Redis since it was listed; the history has it.
-        if stream not in read and (found := await reads.entities(stream)) is not None:
-            read[stream] = found
-    # No await from here on: what was published while reading is in `early`, what comes next goes to the models.
-    fanout.listeners.remove(note)
-    access.reset(read.get(ACCESS, (0, {}))[1])
-    fleet.reset(*read.get(FLEET, (0, {})))
-    for stream, (_, entities) in read.items():
-        if stream not in (ACCESS, FLEET):
-            others.at_work.take(stream, entities)
-            others.questions.take(stream, entities)
-            others.stop_rules.take(stream, entities)
-    for event in early:
-        if event.seq > read.get(event.stream, (0, {}))[0]:
-            for apply in hear:
-                apply(event)
-    fanout.listeners.extend(hear)
+        fanout.listeners.append(note)
+        wanted = [ACCESS, FLEET, *await live_constellations(reads)]
+        read = await reads.live_entities(wanted)
+        for stream in wanted:
+            # It has left Redis since it was listed; the history has it.
+            if stream not in read and (found := await reads.entities(stream)) is not None:
+                read[stream] = found
+        # No await from here on: what was published while reading is in `early`, what comes next goes to the models.
+        fanout.listeners.remove(note)
+        self.access.reset(read.get(ACCESS, (0, {}))[1])
+        self.fleet.reset(*read.get(FLEET, (0, {})))
+        for stream, (_, entities) in read.items():
+            if stream not in (ACCESS, FLEET):
+                self.at_work.take(stream, entities)
+                self.questions.take(stream, entities)
+                self.stop_rules.take(stream, entities)
+        for event in early:
+            if event.seq > read.get(event.stream, (0, {}))[0]:
+                hear(event)
+        fanout.listeners.append(hear)
