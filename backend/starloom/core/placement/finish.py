@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heapify, heapreplace
 from math import isqrt
 from typing import Final
+
+import msgspec
 
 from starloom.core.placement.pace import PaceIndex, index_of
 from starloom.core.state.model import Demand, Fleet, Shard
@@ -40,8 +42,7 @@ class Waits:
     until_ms: int
 
 
-@dataclass(slots=True)
-class PlacementPass:
+class PlacementPass(msgspec.Struct, gc=False):
     """One pass: its time, the tasks that are `waiting` for a better device, and when slots of busy devices are free.
 
     `waits` has these tasks by their demands, `ends` the moments at which the slots of a device become free; `held` of
@@ -53,9 +54,9 @@ class PlacementPass:
     now_ms: int
     silent: bool = False
     held: int = 0
-    waiting: dict[tuple[str, str], None] = field(default_factory=dict)
-    waits: dict[tuple[str, bytes], Waits] = field(default_factory=dict)
-    ends: dict[str, list[int]] = field(default_factory=dict)
+    waiting: dict[tuple[str, str], None] = {}
+    waits: dict[tuple[str, bytes], Waits] = {}
+    ends: dict[str, list[int]] = {}
 
     def free_ms(self, fleet: Fleet, device: str, spare_ms: int) -> int:
         """Return the wait for a busy device's next slot; -1 if one of its tasks is of unknown length.
@@ -159,10 +160,12 @@ class Paced:
 
 def paced_of(fleet: Fleet, demand: Demand, size: int) -> Paced | None:
     """Return the expected times for a demand; None while nothing is known of its tool."""
+    found: Paced | None = demand.paced.get(size)
+    if found is not None and found.seen == fleet.pace_number:
+        return found
     index = index_of(fleet)
     if demand.tool not in index.sizes or not index.sizes[demand.tool]:
         return None
-    found: Paced | None = demand.paced.get(size)
     if found is None:
         found = demand.paced[size] = Paced(demand.tool)
     if found.seen != index.number:

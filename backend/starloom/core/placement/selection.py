@@ -396,7 +396,8 @@ def pick(
     why = _why(chosen, len(best), demand.selector)
     if why == _LEAST_BUSY and any(item[2] for item in best):
         why = _FIRST
-    why += _courtesy(fleet, known, demand, chosen[5])
+    if demand.spares:
+        why += _courtesy(fleet, known, demand, chosen[5])
     if homes:
         why += _home_words(fleet, demand, device, homes)
     return Choice(device, others, why, repeatability, expects_ms.get(chosen[5], 0))
@@ -607,7 +608,9 @@ def _least_busy(
     device = known[place][0]
     others = [known[item % count][0] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
-    why = _why(_BY_LOAD, len(best), demand.selector) + _courtesy(fleet, known, demand, place)
+    why = _why(_BY_LOAD, len(best), demand.selector)
+    if demand.spares:
+        why += _courtesy(fleet, known, demand, place)
     return Choice(device, others, why, repeatability, expects_ms.get(place, 0))
 
 
@@ -620,7 +623,7 @@ def _trust(health: Health | None) -> int:
 
 def _courtesy(fleet: Fleet, known: list[tuple[str, int, bool, int]], demand: Demand, chosen: int) -> str:
     """Return the words on a free device that was passed over for its owner; empty if there is none."""
-    if not demand.spares or known[chosen][2]:
+    if known[chosen][2]:
         return ""
     passed = next((known[place][0] for place in demand.free if known[place][2]), None)
     if passed is None:
@@ -657,7 +660,9 @@ def full(constellation: Constellation, spec: TaskSpec) -> bool:
 
 def _free(fleet: Fleet, demand: Demand) -> list[int]:
     """Return the places of the feasible devices with a free slot, in order; only devices that changed are examined."""
-    known = capable(fleet, demand)
+    known = demand.feasible
+    if demand.needs is not None or demand.revision != fleet.revision:
+        known = capable(fleet, demand)
     if demand.free_seen == fleet.slots_number:
         return demand.free
     used, free = fleet.used, demand.free
@@ -687,7 +692,14 @@ def next_lease(shard: Shard, turn: PlacementPass) -> tuple[Constellation, TaskSp
     """Remove the next placeable task from its queue and return it with its device; None if there is none."""
     if not shard.queued:
         return None
-    by_owner = _open_demands(shard, turn.now_ms)
+    by_owner: dict[str, list[Demand]] = {}
+    for key, demand in list(shard.demands.items()):
+        if not demand.lines:
+            del shard.demands[key]
+        elif _free(shard.fleet, demand) and not (demand.rested and rests(shard, demand, turn.now_ms)):
+            by_owner.setdefault(demand.owner, []).append(demand)
+    if not by_owner:
+        return None
     owners = list(by_owner) if len(by_owner) < 2 else sorted(by_owner, key=lambda owner: queues.owner_key(shard, owner))
     for owner in owners:
         demands = by_owner[owner]
@@ -706,17 +718,6 @@ def next_lease(shard: Shard, turn: PlacementPass) -> tuple[Constellation, TaskSp
             turns.served(found[0])
             return found
     return None
-
-
-def _open_demands(shard: Shard, now_ms: int) -> dict[str, list[Demand]]:
-    """Return the demands that a free device could take and that do not rest, by owner; empty demands are dropped."""
-    found: dict[str, list[Demand]] = {}
-    for key, demand in list(shard.demands.items()):
-        if not demand.lines:
-            del shard.demands[key]
-        elif _free(shard.fleet, demand) and not (demand.rested and rests(shard, demand, now_ms)):
-            found.setdefault(demand.owner, []).append(demand)
-    return found
 
 
 def _placeable(
