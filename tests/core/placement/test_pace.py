@@ -106,16 +106,22 @@ def test_an_end_becomes_a_pace_of_the_fleet() -> None:
     assert {device: again.expected("t.pure", 0, device) for device in before} == before
 
 
-def test_of_a_known_pace_only_some_ends_are_kept() -> None:
+@pytest.mark.parametrize(
+    ("known_ms", "took_ms", "roll", "more"),
+    [(100, 0, 1, 0), (100, 0, 8, 1), (10, 10, 8, 0), (10, 10, 64, 1), (10, 100, 8, 1)],
+)
+def test_of_a_known_pace_only_some_ends_are_kept_and_few_short_ones(
+    known_ms: int, took_ms: int, roll: int, more: int
+) -> None:
     driver = Driver("one")
-    taught(driver, 8, one=100)
+    taught(driver, 8, one=known_ms)
     kept = [event.kind for event in driver.events].count("pace_learned")
-    for roll, more in ((1, 0), (8, 1)):
-        driver.submit(plan(task("a")), name=f"r{roll}")
-        (dispatch,) = driver.take()
-        item = i.ResultReported(id="x", by="device:d-one", device="d-one", frame=result_of(dispatch), roll=roll)
-        driver.do(item)
-        assert [event.kind for event in driver.events].count("pace_learned") == kept + more
+    driver.submit(plan(task("a")), name="next")
+    (dispatch,) = driver.take()
+    driver.now_ms += took_ms
+    item = i.ResultReported(id="x", by="device:d-one", device="d-one", frame=result_of(dispatch), roll=roll)
+    driver.do(item)
+    assert [event.kind for event in driver.events].count("pace_learned") == kept + more
 
 
 def result_of(dispatch: SendDispatch) -> ResultFrame:

@@ -5,7 +5,7 @@ the devices that are slow beside their peers. Excludes none and places nothing.
 
 An attempt that ends becomes a sample by an event of the fleet. The hub measures from lease to end by its own clock, so
 a device cannot state a time; it can only be slow. Of a row with many calls one end in `SPARSE` is taken, by the input's
-random number, so that the log of the fleet grows slowly.
+random number, so that the log of the fleet grows slowly; of short calls one in `SPARSE_SHORT`.
 
 Times are kept as logarithms in whole numbers, so that paces are the same bytes on every machine. A doubling is
 `OCTAVE`. Between powers of two they are straight lines; `power_of` is the exact inverse, so the mean of like times is
@@ -324,6 +324,9 @@ def usual_ms(fleet: Fleet, tools: Iterable[str]) -> dict[str, int]:
 
 EACH_BELOW: Final = 8
 SPARSE: Final = 8
+SPARSE_SHORT: Final = 64
+SHORT_MS: Final = 50
+"""Of calls that are known as shorter than this, one in `SPARSE_SHORT` is taken: placement tells no such times apart."""
 MOVED_LEAST: Final = 4 * SMALL_BYTES
 
 
@@ -351,7 +354,7 @@ def learn_success(work: Work, constellation: Constellation, spec: TaskSpec, ende
     took_ms = max(0, ended.ended_ms - ended.leased_ms)
     if not spec.inputs:
         row = _row(work, spec.tool or "", ended.device, 0)
-        if _is_taken(work, row):
+        if _is_taken(work, row, took_ms):
             _put(work, [("pace", key_of(row.tool, row.device, 0), with_sample(row, took_ms, ended.bytes, work.at_ms))])
         return
     lying = inputs_of(constellation, spec)
@@ -364,12 +367,12 @@ def learn_success(work: Work, constellation: Constellation, spec: TaskSpec, ende
         # The part above the expected time is the transfer; where that is the smaller part, it would be mostly chance.
         expected_ms = index.expected(spec.tool or "", size, ended.device)
         rate = _row(work, TRANSFER, ended.device, 0)
-        if expected_ms and transfer_ms * 2 >= expected_ms and _is_taken(work, rate):
-            over_ms = max(took_ms - expected_ms, took_ms // 4) * MIB // moved
+        over_ms = max(took_ms - expected_ms, took_ms // 4) * MIB // moved
+        if expected_ms and transfer_ms * 2 >= expected_ms and _is_taken(work, rate, over_ms):
             puts.append(("pace", key_of(TRANSFER, ended.device, 0), with_sample(rate, over_ms, moved, work.at_ms)))
         took_ms = max(took_ms // 4, took_ms - transfer_ms)
     row = _row(work, spec.tool or "", ended.device, size)
-    if _is_taken(work, row):
+    if _is_taken(work, row, took_ms):
         key = key_of(row.tool, row.device, size)
         puts.append(("pace", key, with_sample(row, took_ms, ended.bytes, work.at_ms)))
     _put(work, puts)
@@ -380,7 +383,7 @@ def learn_failure(work: Work, spec: TaskSpec, ended: Attempt) -> None:
     if not work.shard.settings.pace_rows_most or not hinders_its_tool(ended) or not _counts(work, spec, ended):
         return
     row = _row(work, spec.tool or "", ended.device, 0)
-    if _is_taken(work, row):
+    if _is_taken(work, row, SHORT_MS):
         _put(work, [("pace", key_of(row.tool, row.device, 0), with_failure(row, work.at_ms))])
 
 
@@ -399,7 +402,10 @@ def _row(work: Work, tool: str, device: str, size: int) -> Pace:
     return found or Pace(device=device, last_ms=work.at_ms, size=size, tool=tool)
 
 
-def _is_taken(work: Work, row: Pace) -> bool:
+def _is_taken(work: Work, row: Pace, took_ms: int) -> bool:
+    is_short = took_ms < SHORT_MS and row.count >= EACH_BELOW and power_of(row.logs // row.count) < SHORT_MS
+    if is_short and work.roll % SPARSE_SHORT:
+        return False
     return row.count + row.failures < EACH_BELOW or work.roll % SPARSE == 0
 
 
