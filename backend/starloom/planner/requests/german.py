@@ -95,6 +95,7 @@ def in_english(words: str) -> str:
 
 
 _DAYS: Final = {"tag": "day", "abend": "evening", "morgen": "morning", "nacht": "night", "mittag": "noon"} | {
+    "nachmittag": "afternoon",
     "woche": "week",
     "monat": "month",
     "stunde": "hour",
@@ -123,7 +124,12 @@ _CLOCK: Final = re.compile(
     r"|täglich|stündlich|wöchentlich|monatlich)\b",
     re.IGNORECASE,
 )
-_AT: Final = re.compile(r"\bum (\d{1,2}(?:[:.]\d\d)?)(?: uhr\b)?(?! uhr)", re.IGNORECASE)
+_AT: Final = re.compile(
+    r"\bum (\d{1,2}(?:[:.]\d\d)?)(?: uhr\b)?(?! uhr)(?: (morgens|nachmittags|abends|nachts)\b)?", re.IGNORECASE
+)
+_PARTS: Final = {"morgens": "in the morning", "nachmittags": "in the afternoon", "abends": "in the evening"} | {
+    "nachts": "at night",
+}
 _ADVERBS: Final = {"täglich": "day", "stündlich": "hour", "wöchentlich": "week", "monatlich": "month"}
 
 
@@ -131,7 +137,12 @@ def clock_in_english(words: str) -> str:
     """Return words with a rhythm in German said in English, and all other words as they are."""
     if _CLOCK.search(words) is None:
         return words
-    return _AT.sub(r"at \1", _CLOCK.sub(_rhythm, words))
+    return _AT.sub(_time, _CLOCK.sub(_rhythm, words))
+
+
+def _time(found: re.Match[str]) -> str:
+    part = _PARTS.get((found[2] or "").casefold())
+    return f"at {found[1]} {part}" if part else f"at {found[1]}"
 
 
 def _rhythm(found: re.Match[str]) -> str:

@@ -25,12 +25,22 @@ _FIELDS: Final = {
     "business day": "0 8 * * 1-5",
     "weekend": "0 8 * * 0,6",
     "noon": "0 12 * * *",
+    "afternoon": "0 15 * * *",
     "evening": "0 19 * * *",
     "night": "0 2 * * *",
     "week": "0 8 * * 1",
     "month": "0 8 1 * *",
 }
 """The clock of each word, where no time of day is said. School days and holidays of a place are not known."""
+_HOURS: Final = {
+    "morning": {hour: hour for hour in range(1, 12)},
+    "afternoon": {12: 12} | {hour: hour % 12 + 12 for hour in (*range(1, 7), *range(13, 19))},
+    "evening": {hour: hour % 12 + 12 for hour in (*range(4, 12), *range(16, 24))},
+    "night": {0: 0, 12: 0}
+    | {hour: hour for hour in range(1, 6)}
+    | {hour: hour % 12 + 12 for hour in (*range(7, 12), *range(18, 24))},
+}
+"""The hour of the day by the hour that is said with its part: *every evening at 8* is at 20. There are no others."""
 _ADVERBS: Final = {"daily": "day", "nightly": "night", "weekly": "week", "monthly": "month"}
 _COUNTS: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10, "twelve": 12, "fifteen": 15} | {
     "twenty": 20,
@@ -58,8 +68,9 @@ _MONTH_END: Final = r"(?:at|on|by)\s+the\s+end\s+of\s+{0}\s+month"
 _DATE: Final = r"the\s+(?P<date{0}>first|last|\d{{1,2}}(?:st|nd|rd|th))(?:\s+day)?"
 _TIME: Final = (
     r"at\s+(?:(?P<named{0}>noon|midnight)|(?P<hour{0}>\d{{1,2}})(?:[:.](?P<minute{0}>[0-5]\d))?"
-    r"(?:\s*(?P<half{0}>am|pm)|\s+o'clock)?)"
+    r"(?:\s*(?P<half{0}>am|pm)|\s+o'clock)?(?:\s+in\s+the\s+(?P<part{0}>morning|afternoon|evening)|\s+at\s+(?P<dark{0}>night))?)"
 )
+_PART: Final = r"(?:\s+(?P<part>morning|afternoon|evening|night)s?)?"
 _IN_REQUEST: Final = (
     rf"(?:{_EVERY}\s+{_NTH_DAY.format(1)}\s+{_OF_THE_MONTH}|on\s+the\s+{_NTH_DAY.format(2)}\s+{_OF_THE_MONTH}"
     rf"|the\s+{_NTH_DAY.format(3)}\s+{_OF_A_MONTH}|(?P<end>{_MONTH_END.format(_EVERY)})"
@@ -77,7 +88,7 @@ _ALONE: Final = (
 """The days of a clock, where nothing else is said."""
 _STEPS_IN_REQUEST: Final = re.compile(rf",?\s*\b{_STEP}{_ENDS}", re.IGNORECASE)
 _DAYS_IN_REQUEST: Final = re.compile(
-    rf",?\s*\b(?:{_TIME.format(1)}\s+)?{_IN_REQUEST}(?:\s+{_TIME.format(2)})?{_ENDS}", re.IGNORECASE
+    rf",?\s*\b(?:{_TIME.format(1)}\s+)?{_IN_REQUEST}{_PART}(?:\s+{_TIME.format(2)})?{_ENDS}", re.IGNORECASE
 )
 _SKIP: Final = (
     rf"{_EVERY}\s+(?:other|second|(?P<skip>third|\d{{1,2}}|{'|'.join(_COUNTS)}))\s+"
@@ -88,7 +99,7 @@ _SKIPS_IN_REQUEST: Final = re.compile(
 )
 _SKIPS_ALONE: Final = re.compile(rf"(?:{_TIME.format(1)}\s+)?{_SKIP}(?:\s+{_TIME.format(2)})?", re.IGNORECASE)
 _STEPS_ALONE: Final = re.compile(rf"(?:hourly|{_STEP})", re.IGNORECASE)
-_DAYS_ALONE: Final = re.compile(rf"(?:{_TIME.format(1)}\s+)?{_ALONE}(?:\s+{_TIME.format(2)})?", re.IGNORECASE)
+_DAYS_ALONE: Final = re.compile(rf"(?:{_TIME.format(1)}\s+)?{_ALONE}{_PART}(?:\s+{_TIME.format(2)})?", re.IGNORECASE)
 _MONTH_DAYS: Final = 31
 
 
@@ -189,6 +200,8 @@ def _of_days(found: re.Match[str]) -> str:
     else:
         word = said.get("word") or said.get("plural") or _ADVERBS[said["adverb"]]
         cron = _FIELDS[word]
+    if part := said.get("part"):
+        cron = f"{_FIELDS[part].rsplit(' ', 3)[0]} {cron.split(' ', 2)[2]}" if cron else ""
     at = 1 if said.get("hour1") or said.get("named1") else 2
     return _at(cron, said, at) if cron else ""
 
@@ -203,5 +216,11 @@ def _at(cron: str, said: dict[str, str], at: int) -> str:
     hour, half = int(said[f"hour{at}"]), said.get(f"half{at}")
     if half and not 1 <= hour <= 12:
         return ""
-    hours = hour % 12 + (12 if half == "pm" else 0) if half else hour
-    return f"{int(said.get(f'minute{at}', 0))} {hours} {days}" if hours < 24 else ""
+    part = said.get("part") or said.get(f"part{at}") or said.get(f"dark{at}") or said.get("word")
+    part = part or _ADVERBS.get(said.get("adverb", ""))
+    hours: int | None = hour if hour < 24 else None
+    if half:
+        hours = hour % 12 + (12 if half == "pm" else 0)
+    elif part in _HOURS:
+        hours = _HOURS[part].get(hour)
+    return "" if hours is None else f"{int(said.get(f'minute{at}', 0))} {hours} {days}"
