@@ -28,6 +28,8 @@ _MONTHS = (
     *("july", "august", "september", "october", "november", "december"),
 )
 _WORD = re.compile(r"[^\W_]+")
+_WORD_OR_ENDING = re.compile(r"(?:(?<=[^\W_])\.(?=[a-z0-9]{0,4}[a-z][a-z0-9]{0,4}(?![^\W_]|\.)))?[^\W_]+")
+"""A word, or the ending of a file's name with its dot."""
 _FILLER = frozenset(_WORD.findall("a an the my our of in on at for from with and or to is are that this file files"))
 _NAMED_MOST = 5
 """The paths stand in an error text, for a person who then names the folder, too."""
@@ -159,8 +161,8 @@ def fold(text: str) -> str:
 
 
 def search_words(text: str) -> list[str]:
-    """Return the meaningful words of a question; all of them if none is."""
-    words: list[str] = _WORD.findall(fold(text))
+    """Return the meaningful words of a question, the ending of a name with its dot; all of them if none is."""
+    words: list[str] = _WORD_OR_ENDING.findall(fold(text))
     return [word for word in words if word not in _FILLER] or words
 
 
@@ -174,11 +176,18 @@ def _forms(word: str) -> tuple[str, ...]:
 
 
 def score(path: str, words: list[str]) -> int:
-    """Return how well a path fits: 0 is not at all; a word in the file's name counts more than in a folder's."""
+    """Return how well a path fits: 0 is not at all; a word in the file's name counts more than in a folder's.
+
+    An ending makes a fit better and is none by itself beside other words: *oma.jpg* is not in every picture.
+    """
     whole = fold(path)
     name = whole.rpartition("/")[2]
     points = 0
     hits = 0
+    endings = [word for word in words if word.startswith(".")]
+    words = [word for word in words if not word.startswith(".")]
+    if not words:
+        return 3 if any(name.endswith(ending) for ending in endings) else 0
     for word in words:
         in_name = any(form in name for form in _forms(word))
         if in_name or any(form in whole for form in _forms(word)):
@@ -186,7 +195,8 @@ def score(path: str, words: list[str]) -> int:
             points += 3 if in_name else 1
     if hits * 2 < len(words) or not hits:
         return 0
-    return points + (10 if hits == len(words) else 0)
+    has_endings = all(name.endswith(ending) for ending in endings)
+    return points + (10 if hits == len(words) and has_endings else 0)
 
 
 def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:

@@ -55,6 +55,10 @@ def test_words_without_a_root_say_the_whole_folder_and_the_path_can_be_read(devi
 def test_words_that_say_nothing_are_left_out_unless_there_are_no_others() -> None:
     assert search_words("Where is THE Résumé file") == ["where", "resume"]
     assert search_words("the file") == ["the", "file"]
+    assert search_words("oma.jpg from 2026.03") == ["oma", ".jpg", "2026", "03"]
+    assert score("Pictures/zebra.jpg", ["oma", ".jpg"]) == score("Pictures/a.jpg", ["oma", ".jpg"]) == 0
+    assert score("oma.jpg", ["oma", ".jpg"]) > score("oma.png", ["oma", ".jpg"]) > 0
+    assert score("a.jpg", [".jpg"]) > score("jpg/a.png", [".jpg"]) == 0
     assert score("a/Résumé.pdf", ["resume"]) > score("resume/a.pdf", ["resume"]) > score("a.pdf", ["resume"]) == 0
 
 
