@@ -331,8 +331,9 @@ class Service:
         if settings.lan:
             found["STARLOOM_LAN"] = "true"
         if self._wishes.demo and settings.lease_ttl_s == Settings.model_fields["lease_ttl_s"].default:
-            # The sample kills an agent; a short lease shows the recovery sooner. The sample says so on screen.
-            found |= {"STARLOOM_LEASE_TTL_S": "6", "STARLOOM_LEASE_GRACE_S": "2", "STARLOOM_ALIVE_INTERVAL_S": "2"}
+            # The sample kills an agent; a shorter lease shows the recovery sooner. It outlasts a restart of the hub, or
+            # the other devices would end their work by their fences meanwhile.
+            found |= {"STARLOOM_LEASE_TTL_S": "10", "STARLOOM_LEASE_GRACE_S": "2", "STARLOOM_ALIVE_INTERVAL_S": "2"}
         return found
 
     async def _start_agent(self, client: Client, address: HubAddress) -> str:
