@@ -69,7 +69,7 @@ def enroll(
     ] = "",
     preapproved: Annotated[
         bool,
-        typer.Option("--preapproved", help="They join without words to compare, and with no label that they ask for: the line lets in."),
+        typer.Option("--preapproved", help="They join without words to compare, and get no label that they ask for."),
     ] = False,
     end: Annotated[str, typer.Option("--end", metavar="ID", help="End a code before its time; nothing else.")] = "",
     qr: Annotated[bool, typer.Option("--qr", help="Also show the phone's page as a QR code.")] = False,
