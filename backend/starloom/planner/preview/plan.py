@@ -50,6 +50,7 @@ from starloom.planner.preview.secret_flow import (
     set_needs,
     template_warnings,
 )
+from starloom.planner.trash_lists import trash_words
 from starloom.process.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, RuleRow, TaskPreviewRow
 from starloom_protocol.plan.checks.findings import topics
@@ -235,6 +236,7 @@ def preview(
             *(unable[task].reason for task in unable if task in perhaps),
             *(item.reason for item in faults),
             *(f"{spec.id} may {over}." for spec in plan.specs if (over := overwriting_words(spec))),
+            *([shown] if (shown := trash_words(plan)) else []),
             *([stays] if (stays := stays_words(plan.specs, offers_in(placed))) else []),
             *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
         ),
