@@ -514,8 +514,15 @@ def _take_integer(text: str) -> SlotValue:
     return (
         SlotValue(number)
         if number is not None
-        else SlotValue(reason=f"{text} is not a whole number", like_none=not any(sign.isdigit() for sign in text))
+        else SlotValue(reason=f"{text} {_no_number(text)}", like_none=not any(sign.isdigit() for sign in text))
     )
+
+
+def _no_number(text: str) -> str:
+    """Return why words are no whole number; a time is said to be one, since it may look like a number of things."""
+    if _take_duration(text).filled:
+        return "is a time, and this is a number of things, as in 7"
+    return "is not a whole number"
 
 
 def _take_number(text: str) -> SlotValue:
