@@ -419,7 +419,6 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     """Take words of a file's name: sure where they have a pattern, an ending, a number, or the name of a document."""
     tokens = text.split()
     words = [token for token in tokens if plain_word(token) not in ARTICLES]
-    marked = any(_FILE_MARK.search(word) for word in words)
     reason = _refusal(words, fleet, "a file's name")
     if stands_for_another(words):
         reason = f"{quoted(text)} stands for something said before; name the file, or quote it"
@@ -434,6 +433,10 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     last = plain_word(words[head - 1]) if head else ""
     # *The invoice* is one file; *invoices* and *an invoice* are any of them.
     one = last == singular(last) and tokens[0].casefold() not in ("a", "an")
+    # *The worksheets of class 7b* are several, and the number is that of the class.
+    marked = any(_FILE_MARK.search(word) for word in (words if one else words[:head])) or any(
+        _ENDING.search(word) for word in words
+    )
     if not one and singular(last) in _SORTS and any(_is_of_a_day(word) for word in words[head:]):
         # *The pictures from June 3* are meant by their day, and none of them is called *pictures*.
         return SlotValue(reason=f"{quoted(text)} are files by their date, and only words of a name are searched for")
