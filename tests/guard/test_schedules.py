@@ -273,3 +273,39 @@ async def test_t127_a_change_of_its_work_makes_its_author_the_owner(world: World
         schedule = await kept(person, {**CLOCK, "plan": plan({"id": "look", "tool": "t.read"})})
         assert (await http.patch(f"{S}/{schedule}", json={"cron": "30 4 * * *"})).status_code == 200
     assert world.engine.shard.fleet.schedules[schedule].token == narrow
+
+
+LOOK = {"id": "look", "tool": "fs.find", "args": {"root": "."}}
+CLEAR = {"id": "clear", "tool": "fs.trash", "inputs": {"paths": {"from": "look", "output": "/files"}}}
+
+
+@pytest.mark.parametrize("who", ["assistant", "a token that may not approve"])
+async def test_t166_only_who_may_approve_sets_the_list_before_the_trash_aside(world: World, who: str) -> None:
+    agent = await world.join("nas")
+    tools = [
+        ToolOffer(effects=[Effect.READ], name="fs.find", repeatability=Repeatability.PURE),
+        ToolOffer(effects=[Effect.WRITE], name="fs.trash", repeatability=Repeatability.IDEMPOTENT),
+    ]
+    await agent.connect(world, offer=Offer(digest="d", slots=8, tools=tools))
+    _, narrow = await world.new_token(Role.OPERATOR, ["read", "run"])
+    work = {**CLOCK, "plan": plan(LOOK, CLEAR)}
+    async with world.client() as person, world.client(narrow if who != "assistant" else None) as http:
+        http.headers.update(ACTING if who == "assistant" else {})
+        schedule = await kept(person, work)
+        shown = (await person.get(f"{S}/{schedule}")).json()
+        assert shown["unseen_trash"] is False, "it asks each time, and says so"
+        unseen = (await http.post(f"{V1}/schedule-preview", json={**work, "lists": False})).json()
+        assert unseen["unseen_trash"] is True
+        assert any("nobody sees their list" in one for one in unseen["plan"]["warnings"])
+        chosen = {"lists": False, "plan_hash": unseen["plan"]["plan_hash"]}
+        assert (await http.post(S, json={**work, **chosen})).json()["code"] == "needs_approval"
+        assert (await http.patch(f"{S}/{schedule}", json=chosen)).json()["code"] == "needs_approval"
+        assert (await person.get(f"{S}/{schedule}")).json() == shown
+        assert (await person.patch(f"{S}/{schedule}", json={"lists": False})).json()["code"] == "needs_approval"
+        changed = (await person.patch(f"{S}/{schedule}", json=chosen)).json()
+        assert changed["unseen_trash"] is True
+        assert (await person.patch(f"{S}/{schedule}", json={"cron": "@daily"})).json()["unseen_trash"] is True
+        assert (await http.post(f"{S}/{schedule}/run")).json()["code"] == "forbidden"
+        assert (await person.post(f"{S}/{schedule}/run")).status_code == 200
+        await settle()
+        assert await dispatched(agent), "the firing began without a question"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.planner.trash_lists import QUESTION, with_lists
+from starloom.planner.trash_lists import QUESTION, trashes_unseen, with_lists, without_lists
 from starloom_protocol.plan import check_plan, plan_hash
 from starloom_protocol.records.edits import LoweredPlan
 from tests.builders import TOOLS
@@ -81,3 +81,13 @@ def test_what_the_plan_has_made_itself_is_taken_away_unasked() -> None:
     unpack = {"id": "made", "tool": "archive.unpack", "device": {"name": "nas"}, "args": {"path": "a.zip"}}
     plan = _plan(unpack, {**CLEAR, "inputs": {"paths": {"from": "made", "output": "/folders"}}})
     assert with_lists(plan) is plan
+
+
+def test_a_plan_without_its_lists_is_the_plan_as_it_was_written() -> None:
+    for plain in (_plan(LOOK, FOUND), _plan(LOOK, EACH), _plan(LOOK)):
+        assert without_lists(with_lists(plain)) == plain
+    assert [trashes_unseen(one) for one in (with_lists(_plan(LOOK, FOUND)), _plan(LOOK, FOUND), _plan(LOOK))] == [
+        False,
+        True,
+        None,
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,18 @@ def test_a_flag_wins_over_a_variable_over_the_file_over_the_default(tmp_path: Pa
     assert sources["log_level"] == "STARLOOM_LOG_LEVEL"
     assert sources["lease_ttl_s"] == str(tmp_path / "starloom.toml")
     assert sources["host"] == "default"
+
+
+@pytest.mark.parametrize("name", ["STARLOOM_HOME", "STARLOOM_SHARED"])
+def test_a_folder_that_is_no_text_here_names_the_way_out(name: str, tmp_path: Path) -> None:
+    folder = os.fsdecode(bytes(tmp_path) + b"/J\xfcrgen")
+    with pytest.raises(SettingsInvalid) as refused:
+        load(environment={"STARLOOM_HOME": str(tmp_path), name: folder})
+    (said,) = refused.value.faults
+    assert f"({name}): the folder " in said
+    assert r"J\udcfcrgen" in said
+    assert "PYTHONUTF8=1" in said
+    assert load(environment={"STARLOOM_HOME": str(tmp_path / "Jürgen")}).settings.home == tmp_path / "Jürgen"
 
 
 def test_the_port_of_the_last_start_counts_where_no_other_is_named(tmp_path: Path) -> None:

@@ -45,8 +45,9 @@ def test_a_folder_is_copied_to_several_devices_and_taken_back(fleet: Fleet) -> N
     told = " ".join(fleet.cli("undo", answer.id, "--wait").split())
     assert "On server 1 file went from 'results/deep' to the trash" in told, told
     assert "On phone 2 files went from 'results' to the trash" in told, told
+    assert "before it was undone" not in told, told
     assert set(server.files("results")) == {"a.txt"}
-    assert phone.files("results") == {}
+    assert not (phone.folder / "results").exists()
 
 
 def test_a_file_of_the_same_name_is_replaced_when_the_words_say_so(fleet: Fleet) -> None:

@@ -409,6 +409,7 @@ class ScheduleRowJson(TypedDict):
     skipped: int
     state: str
     stopped: FaultJson | None
+    unseen_trash: bool | None
     waiting: list[str]
     zone: str
 

@@ -42,6 +42,37 @@ def with_lists(plan: LoweredPlan) -> LoweredPlan:
     return replace(asking, hash=plan_hash(asking))
 
 
+def without_lists(plan: LoweredPlan) -> LoweredPlan:
+    """Return a plan without the questions of `with_lists`: its files go into the trash unseen, each time it runs."""
+    asked = {spec.id for spec in plan.specs if spec.person == QUESTION}
+    if not asked:
+        return plan
+    bare = replace(
+        plan,
+        dependencies=[edge for edge in plan.dependencies if asked.isdisjoint((edge.source, edge.target))],
+        specs=[spec for spec in plan.specs if spec.id not in asked],
+    )
+    return replace(bare, hash=plan_hash(bare))
+
+
+def trashes_unseen(plan: LoweredPlan) -> bool | None:
+    """Tell whether found files go into the trash without their list; None where a plan puts no found files there."""
+    if any(spec.person == QUESTION for spec in plan.specs):
+        return False
+    return True if any(_questions(plan)) else None
+
+
+def trash_words(plan: LoweredPlan) -> str:
+    """Return the sentence of a preview about the list before the trash; empty where a plan has none to show."""
+    match trashes_unseen(plan):
+        case False:
+            return "Each time it runs, it waits for your answer to the list of files before they go into the trash."
+        case True:
+            return "The files that it finds go into the trash each time without a question: nobody sees their list."
+        case _:
+            return ""
+
+
 def _questions(plan: LoweredPlan) -> Iterator[tuple[TaskSpec, list[Dependency]]]:
     """Yield each question with the gates before it and, last, the one from it to its call."""
     by_id = {spec.id: spec for spec in plan.specs}

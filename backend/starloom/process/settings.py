@@ -208,6 +208,18 @@ class Settings(BaseSettings):
             raise ValueError("lan_host must name one address; a wildcard is never bound")
         return value
 
+    @field_validator("home", "shared")
+    @classmethod
+    def _is_text(cls, value: Path | None) -> Path | None:
+        # A path goes into JSON and databases, which hold text alone.
+        shown = ascii(os.fspath(value or ""))
+        if not value or r"\udc" not in shown:
+            return value
+        raise ValueError(
+            f"the folder {shown} is no text under the locale of this terminal; set PYTHONUTF8=1 (or LC_ALL=C.UTF-8), "
+            "or STARLOOM_HOME to a folder with plain letters"
+        )
+
     @field_validator(
         "home",
         "shared",

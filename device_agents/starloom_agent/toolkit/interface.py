@@ -323,8 +323,8 @@ class ToolContext:
         listed = ", ".join(self.hosts) or "none"
         raise ToolFailed(
             Code.POLICY_REFUSED,
-            f"{host} is not among the hosts that this device allows ({listed}). "
-            f"To allow it, type on the device: starloom-agent grant net:reach {shlex.quote(host)}",
+            f"{host} is not among the hosts that this device allows; to allow it, type on the device: "
+            f"starloom-agent grant net:reach {shlex.quote(host)} . It allows {listed}",
             effect=False,
         )
 

@@ -43,10 +43,12 @@ class LeftOut(Named):
 class AddedItem(TypedDict):
     """A path with a new file or `folder`. An undo takes it only while it is as it was made.
 
-    `wrote` is the hash of the file, `replaced` the ticket in the trash of the file that was there.
+    `wrote` is the hash of the file, `replaced` the ticket in the trash of the file that was there. A folder made
+    `on_way` to a file stays where it holds other files by then.
     """
 
     folder: NotRequired[bool]
+    on_way: NotRequired[bool]
     path: str
     replaced: NotRequired[str]
     wrote: NotRequired[str]

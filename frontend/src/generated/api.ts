@@ -1999,6 +1999,8 @@ export interface components {
         /**
          * ClockAsked
          * @description Scheduled work and its clock. `from_constellation` repeats the request of that constellation.
+         *
+         *     Without `lists`, found files go into the trash unseen each time; the schedule then keeps exactly this plan.
          */
         ClockAsked: {
             /**
@@ -2008,6 +2010,11 @@ export interface components {
             cron?: string;
             /** From Constellation */
             from_constellation?: string | null;
+            /**
+             * Lists
+             * @default true
+             */
+            lists?: boolean;
             /**
              * Params
              * @default {}
@@ -3290,6 +3297,11 @@ export interface components {
             /** From Constellation */
             from_constellation?: string | null;
             /**
+             * Lists
+             * @default true
+             */
+            lists?: boolean;
+            /**
              * Name
              * @default
              */
@@ -3464,6 +3476,8 @@ export interface components {
             cron?: string | null;
             /** Deadline S */
             deadline_s?: number | null;
+            /** Lists */
+            lists?: boolean | null;
             /** Name */
             name?: string | null;
             notify?: components["schemas"]["NotifyWhen"] | null;
@@ -4249,6 +4263,8 @@ export interface components {
             next: string[];
             plan: components["schemas"]["PlanPreview"] | null;
             runs: components["schemas"]["ScheduledWork"] | null;
+            /** @description As that of a schedule with this work. */
+            unseen_trash: boolean | null;
             zone: string;
         };
         /**
@@ -4282,6 +4298,8 @@ export interface components {
             skipped: number;
             state: components["schemas"]["ScheduleState"];
             stopped: components["schemas"]["Fault"] | null;
+            /** @description Whether the files that it finds go into the trash without a question each time; null: it puts none there. */
+            unseen_trash: boolean | null;
             waiting: string[];
             zone: string;
         };

@@ -273,6 +273,8 @@ export interface Schedule {
   strict?: boolean;
   /** The id of the token with which it was saved, and with which it ends; null: that of a session. */
   token?: string | null;
+  /** Whether found files go into the trash without a question; null: it finds none, or an earlier release saved it. */
+  unseen_trash?: boolean | null;
   zone: string;
 }
 

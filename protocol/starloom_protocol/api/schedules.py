@@ -80,6 +80,8 @@ class ScheduleRow(TypedDict):
     stopped: Fault | None
     approved: ConsentRow | None
     devices: list[BoundDeviceRow]
+    unseen_trash: bool | None
+    """Whether the files that it finds go into the trash without a question each time; null: it puts none there."""
     author: str
     created_at: str | None
 
@@ -114,5 +116,7 @@ class SchedulePreview(ClockWords):
     """The moments of a clock and the plan as it would run now; either may be left out."""
 
     zone: str
+    unseen_trash: bool | None
+    """As that of a schedule with this work."""
     runs: ScheduledWork | None
     plan: PlanPreview | None

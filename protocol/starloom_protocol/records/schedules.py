@@ -140,6 +140,8 @@ class Schedule(Record, frozen=True, kw_only=True):
     """Its firings are judged as it was when it was saved; earlier releases kept schedules without it."""
     token: str | None = None
     """The id of the token with which it was saved, and with which it ends; null: that of a session."""
+    unseen_trash: bool | None = None
+    """Whether found files go into the trash without a question; null: it finds none, or an earlier release saved it."""
     zone: str
 
 

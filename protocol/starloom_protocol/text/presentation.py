@@ -147,6 +147,8 @@ def presentation(
 
 
 _TRASH: Final = "fs.trash"
+BEFORE_UNDO: Final = ", before it was undone"
+"""The end of the title of a result of work that was taken back."""
 TO_THE_TRASH: Final = "moves to the trash"
 
 

@@ -249,3 +249,14 @@ def test_show_preview_and_controls(hub: StubHub) -> None:
     assert hub.asked[-1] == ("POST", "/schedule-notices/seen", {"schedules": ["Nightly", "Hourly"]})
     hub.answers["DELETE", "/schedules/Nightly"] = (200, {"name": "Nightly", "running": ["c-1"]})
     assert "Nightly is removed; c-1 goes on" in starloom(hub, "schedule", "rm", "Nightly")[1]
+
+
+def test_a_schedule_says_whether_it_asks_before_the_trash(hub: StubHub) -> None:
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(unseen_trash=False))
+    said = " ".join(starloom(hub, "schedule", "show", "Nightly")[1].split())
+    assert "asks each time before files go to the trash" in said
+    assert "starloom schedule edit s-1 --no-lists" in said
+    hub.answers["PATCH", "/schedules/Nightly"] = (200, shown(unseen_trash=True))
+    code, said = starloom(hub, "schedule", "edit", "Nightly", "--no-lists", "--approve", "abc")
+    assert (code, hub.asked[-1][2]) == (0, {"lists": False, "plan_hash": "abc"})
+    assert "into the trash without asking" in said

@@ -37,6 +37,14 @@ def test_a_disk_that_is_nearly_full_says_the_bound() -> None:
     assert vital_lines(vitals(disk_percent=[93, 89]), "d") == ["disk: 89 %, from 89 to 93 % in 1 min"]
 
 
+def test_a_load_above_its_processors_is_said_in_words() -> None:
+    assert vital_lines(vitals(load_percent=[90, 811]), "d") == [
+        "load: 811 % (8 times what its processors can do at once), from 90 to 811 % in 1 min"
+    ]
+    assert "(more than what its processors can do at once)" in vital_lines(vitals(load_percent=[120]), "d")[0]
+    assert "processors" not in vital_lines(vitals(load_percent=[100]), "d")[0]
+
+
 def test_a_device_that_said_nothing_has_no_line() -> None:
     assert vital_lines(vitals(), "d") == []
     assert vital_lines(vitals(load_percent=[None]), "d") == []

@@ -17,7 +17,7 @@ from fastapi import Request
 
 from starloom.client.discovery import hub_option
 from starloom.client.own_homes import note
-from starloom.client.terminal.typed import program, typed
+from starloom.client.terminal.typed import fitted, program, typed
 from starloom.edge.web.own_command import TypedHere
 from starloom.process.computers import computer_name
 from starloom.process.program import line_giving, on_device, with_program
@@ -30,6 +30,17 @@ OUTSIDE = os.pathsep.join(
     folder for folder in os.environ["PATH"].split(os.pathsep) if not (Path(folder) / "starloom").exists()
 )
 """The PATH of a terminal that has not heard of the environment."""
+
+
+def test_long_lines_are_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "ok    history: " + "one word after the other " * 8 + "/a/path/" + "x" * 90
+    assert fitted(text) == text, "a pipe gets whole lines"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    *lines, last = fitted(text).split("\n")
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 60
+    assert last.strip() == "/a/path/" + "x" * 90
 
 
 def on_a_script(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:

@@ -66,6 +66,33 @@ def test_it_counts_the_files_of_an_undo_with_their_folder_and_device() -> None:
     )
 
 
+def test_it_tells_empty_folders_from_files_and_names_a_folder_that_stays() -> None:
+    driver = world()
+    driver.submit(plan(task("copy", tool="t.never", undo=TRASH)))
+    made = [{"path": name, "folder": True, "on_way": True} for name in ("Docs", "Docs/sub")]
+    said = undone(
+        driver,
+        {"copy": {"added": [*made, {"path": "Docs/sub/x.txt", "wrote": "0"}]}},
+        {
+            "undo-copy": {
+                "count": 2,
+                "items": [
+                    {"path": "Docs/sub", "ticket": "t", "folder": True},
+                    {"path": "Docs/sub/x.txt", "ticket": "u"},
+                ],
+                "left_out": [{"path": "Docs", "why": "it holds theirs"}],
+                "missing": [],
+                "restored": [],
+                "tickets": ["t", "u"],
+            }
+        },
+    )
+    assert (
+        "On one 1 file went from 'Docs/sub' to the trash, 1 empty folder went there too "
+        "and 'Docs' stays, since it holds other files." in said
+    )
+
+
 def test_it_says_to_which_folder_files_came_back() -> None:
     driver = world()
     driver.submit(plan(task("tidy", tool="t.never", undo=RESTORE)))

@@ -40,6 +40,15 @@ def shown(view: FleetSnapshot, plan: LoweredPlan) -> dict[str, TaskPreviewRow]:
     return {task["id"]: task for task in planning(view).preview(plan)["tasks"]}
 
 
+def test_a_backup_by_contents_says_that_names_and_folders_are_not_kept() -> None:
+    view = sample()
+    found = planning(view).preview(plan_of(view, "photo-backup", source="demo-phone", target="demo-server"))
+    (said,) = [one for one in found["warnings"] if "named by their contents" in one]
+    assert "'Pictures'" in said
+    copying = plan_of(view, "copy-folder", source="demo-phone", target="demo-server", folder="Pictures")
+    assert not [one for one in planning(view).preview(copying)["warnings"] if "contents" in one]
+
+
 def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
     service = planning(sample())
     meant = service.understand(SAMPLE, {}, "").candidates[0]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from starloom.cli.constellations.explaining import explained, explained_snapshot
 from starloom.cli.constellations.standing import tell_accepted
@@ -33,6 +34,7 @@ from starloom.client.routes import (
 from starloom.client.terminal.escaping import escaped_text
 from starloom.client.terminal.typed import say, typed
 from starloom.client.terminal.values import duration_s, json_or_text, parameters
+from starloom_protocol.text.presentation import BEFORE_UNDO
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     PERSON_ATTENTION,
@@ -573,7 +575,9 @@ def watch_to_end(run: Invocation, identity: str, *, from_now: bool = False) -> N
                 for line in changes.lines(event):
                     print(line, flush=True)
     if view.answer is not None and view.answer.state != "none":
-        _print(answer_text(view.answer, names))
+        # After an undo, its outcome is asked for, and not the results of the work that it took back.
+        shown = [item for item in view.answer.items if not (from_now and item.title.endswith(BEFORE_UNDO))]
+        _print(answer_text(replace(view.answer, items=shown), names))
     if view.final and view.head is not None and (fault := view.head.fault) is not None:
         say(fault_line(fault.reason, fault.code, fault.hint))
     if view.final and (asked := why_line(view, names)):

@@ -13,7 +13,7 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.discovery import HubAddress, read_local
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
-from starloom.client.terminal.typed import say
+from starloom.client.terminal.typed import fitted, say
 
 if TYPE_CHECKING:
     from starloom.process.settings import Settings
@@ -106,7 +106,7 @@ def doctor(
         run.emit({"items": [finding.document() for finding in findings]})
     else:
         for finding in findings:
-            say(finding.line())
+            say(fitted(finding.line()))
     finish(Exit.SUCCEEDED if all(finding.good for finding in findings) else Exit.FAILED)
 
 

@@ -59,6 +59,10 @@ ClockOption = Annotated[
 PlanOption = Annotated[str | None, typer.Option("--file", "-f", help="A plan (YAML or JSON); - for stdin.")]
 RecipeOption = Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name.")]
 NameOption = Annotated[str, typer.Option("--name", help="Its name.")]
+ListsOption = Annotated[
+    bool | None,
+    typer.Option("--lists/--no-lists", help="Show found files each time before they go to the trash; it is usual."),
+]
 ApproveOption = Annotated[
     str | None, typer.Option("--approve", metavar="HASH", help="Approve its plan, as previewed, for every firing.")
 ]
@@ -94,6 +98,7 @@ def add(
     notify: Annotated[NotifyWhen, typer.Option("--notify", help="When to tell you.")] = NotifyWhen.FAILURE,
     notify_on: Annotated[str | None, typer.Option("--notify-on", metavar="DEVICE", help="Tell you there too.")] = None,
     deadline: Annotated[str | None, typer.Option("--deadline", help="A firing gives up after, as in 30m.")] = None,
+    lists: ListsOption = None,
     approve: ApproveOption = None,
     preview: Annotated[bool, typer.Option("--preview", help="Only show the plan and the next five firings.")] = False,
 ) -> None:
@@ -109,6 +114,8 @@ def add(
     body = {"cron": cron, "zone": zone or get_localzone_name() or "", **what_runs(request, file, recipe, param)}
     if repeat:
         body["from_constellation"] = repeat
+    if lists is not None:
+        body["lists"] = lists
     if preview:
         _preview(run, body, approve)
         return
@@ -123,13 +130,15 @@ def add(
     clock = {"--cron": cron or None, "--zone": zone or None}
     terms = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
     terms = {option: value for option, value in terms.items() if value != _USUAL.get(option)}
-    line = _line(["add", request], param, given | clock | terms)
+    line = _line(["add", request, _LISTS[lists]], param, given | clock | terms)
     made = _approved(run, line, lambda: run.client.create(post_schedules(), body))
     if run.as_json:
         run.emit(made)
         return
     print(f"{made['name']} ({made['id']}): {made['in_words'].lower()}, {made['zone']}. The next firings:")
     _print_times(made["next"])
+    for told in _trash_lines(made):
+        say(told)
 
 
 def _preview(run: Invocation, body: Mapping[str, Any], approve: str | None) -> None:
@@ -166,6 +175,7 @@ def edit(
     deadline: Annotated[
         str | None, typer.Option("--deadline", help='A firing gives up after, as in 30m; "" for never.')
     ] = None,
+    lists: ListsOption = None,
     paused: Annotated[bool | None, typer.Option("--pause/--resume", help="No firings until it is resumed.")] = None,
     approve: ApproveOption = None,
 ) -> None:
@@ -188,6 +198,8 @@ def edit(
         body["notify_device"] = notify_on or None
     if deadline is not None:
         body["deadline_s"] = duration_s(deadline) if deadline else 0
+    if lists is not None:
+        body["lists"] = lists
     if not body and paused is None:
         raise usage(
             "nothing is to change",
@@ -196,7 +208,7 @@ def edit(
     work = {"-f": file, "-r": recipe, "--cron": cron or None, "--zone": zone or None, "--name": name or None}
     told = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
     pausing = {None: "", True: "--pause", False: "--resume"}[paused]
-    line = _line(["edit", schedule, request, pausing], param, work | told | {"--notify-on": notify_on})
+    line = _line(["edit", schedule, request, _LISTS[lists], pausing], param, work | told | {"--notify-on": notify_on})
     _changed(run, schedule, body, line, paused=paused)
 
 
@@ -220,6 +232,8 @@ def _changed(run: Invocation, schedule: str, body: Mapping[str, Any], line: str,
     else:
         resuming = join(["starloom", "schedule", "resume", made["name"]])
         say(f"It is {made['state']} and fires no more until it is resumed: {resuming}")
+    for told in _trash_lines(made):
+        say(told)
 
 
 def _approved(run: Invocation, line: str, save: Callable[[], ScheduleRowJson]) -> ScheduleRowJson:
@@ -237,6 +251,7 @@ def _approved(run: Invocation, line: str, save: Callable[[], ScheduleRowJson]) -
         raise
 
 
+_LISTS = {None: "", True: "--lists", False: "--no-lists"}
 _USUAL = {"--overlap": Overlap.SKIP, "--catch-up": CatchUp.LAST, "--notify": NotifyWhen.FAILURE}
 
 
@@ -284,6 +299,8 @@ def list_schedules(run: Invocation) -> None:
         tell(f"{'':<4}{_what(item)}")
         for line in _tells(item):
             print(f"{'':<4}{line}")
+        for line in _trash_lines(item):
+            say(f"{'':<4}{line}")
         for line in gone_lines(item, gone):
             say(f"{'':<4}{line}")
 
@@ -305,6 +322,16 @@ def _what(item: ScheduleRowJson) -> str:
     devices = ", ".join(map(str, item["approved"]["devices"])) if item["approved"] else ""
     where = values or (f"on {devices}" if devices else "")
     return f"{item['recipe'] or 'a plan'}{': ' + where if where else ''}"
+
+
+def _trash_lines(item: ScheduleRowJson) -> Iterable[str]:
+    # A hub of an earlier release does not tell this.
+    match item.get("unseen_trash"):
+        case False:
+            line = join(["starloom", "schedule", "edit", item["id"], "--no-lists"])
+            yield f"asks each time before files go to the trash (without asking: {line})"
+        case True:
+            yield "puts the files that it finds into the trash without asking"
 
 
 def _tells(item: ScheduleRowJson) -> Iterable[str]:
@@ -341,6 +368,8 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
         tell(f"  bound to {', '.join(bound['name'] for bound in item['devices'])}")
     for line in _tells(item):
         print(f"  {line}")
+    for line in _trash_lines(item):
+        say(f"  {line}")
     for line in gone_lines(item, _gone(run)):
         say(f"  {line}")
     last = item["last"]

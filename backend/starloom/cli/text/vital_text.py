@@ -16,6 +16,8 @@ _TITLES: Final = {
     Vital.BATTERY_PERCENT: ("battery", "%"),
     Vital.LATENCY_MS: ("latency", "ms"),
 }
+_FULL_PERCENT: Final = 100
+"""The load of a device all of whose processors are busy."""
 _NOW_WITHIN: Final = 2
 """A device says its figures within a step, so the last one may belong to the step before."""
 
@@ -35,6 +37,9 @@ def vital_lines(vitals: VitalsJson, device: str) -> list[str]:
         now = f"{recent[-1]} {unit}" if recent else "not heard now"
         if vital is Vital.DISK_PERCENT and recent and recent[-1] >= DISK_NEARLY_FULL_PERCENT:
             now += f" (nearly full from {DISK_NEARLY_FULL_PERCENT} % on)"
+        if vital is Vital.LOAD_PERCENT and recent and recent[-1] > _FULL_PERCENT:
+            times = f"{round(recent[-1] / 100)} times" if recent[-1] >= 2 * _FULL_PERCENT else "more than"
+            now += f" ({times} what its processors can do at once)"
         minutes = max(1, round(len(points) * vitals["step_s"] / 60))
         line = f"{title}: {now}, from {min(values)} to {max(values)} {unit} in {minutes} min"
         silent = len(points) - len(values) - (points[-1] is None)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import sys
+import textwrap
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from starloom.client.terminal.escaping import escaped_text
 from starloom.process import program as installed
@@ -43,9 +45,35 @@ def typed(text: str) -> str:
     return installed.with_program(text, program)
 
 
+_INDENT: Final = 4
+"""The further lines of a text begin so far in, so that none looks like one of the product."""
+
+
+def fitted(text: str) -> str:
+    """Return lines broken between words to the width of the terminal; as they are where nobody reads them on one.
+
+    A word that is longer, such as a path or a command, stays whole.
+    """
+    if not sys.stdout.isatty():
+        return text
+    width = shutil.get_terminal_size().columns - _INDENT
+    return "\n".join(
+        textwrap.fill(
+            line,
+            width,
+            subsequent_indent=" " * (2 + len(line) - len(line.lstrip())),
+            break_long_words=False,
+            break_on_hyphens=False,
+            replace_whitespace=False,
+            drop_whitespace=True,
+        )
+        for line in typed(text).split("\n")
+    )
+
+
 def say(text: str, file: TextIO | None = None) -> None:
     """Print a line of the product, at once; on standard output unless a file is given.
 
     Names and reasons of others in it cannot steer the terminal, nor begin a line as the product does.
     """
-    print(escaped_text(typed(text), indent=4), file=file, flush=True)
+    print(escaped_text(typed(text), indent=_INDENT), file=file, flush=True)

@@ -31,6 +31,7 @@ from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, Resu
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.authors import ENGINE, name_of
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.text.presentation import BEFORE_UNDO
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
     EXCUSED_SKIPS,
@@ -349,9 +350,7 @@ def _items_of(constellation: Constellation, fleet: Fleet, results: Iterable[Resu
     stands = {task for task in rests if task not in undone and constellation.specs[task].group in families - {None}}
     plain = [replace(item, show="value") if item.show == "text" else item for item in items]
     return [
-        replace(item, title=f"{item.title}, before it was undone")
-        if item.task in rests and item.task not in stands
-        else item
+        replace(item, title=f"{item.title}{BEFORE_UNDO}") if item.task in rests and item.task not in stands else item
         for item in plain
     ]
 

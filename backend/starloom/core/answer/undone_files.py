@@ -27,16 +27,21 @@ _TASKS_NAMED: Final = 3
 
 @dataclass
 class _Moved:
-    """The files of one device by folder: put into the trash, back from it; and those that were not to be moved."""
+    """The files of one device by folder: put into the trash, back from it; and those that were not to be moved.
+
+    `folders` is the number of empty ones that went with them, `stays` are those that hold other files.
+    """
 
     trashed: Counter[str] = field(default_factory=Counter)
+    folders: int = 0
+    stays: list[str] = field(default_factory=list)
     back: Counter[str] = field(default_factory=Counter)
     gone: int = 0
     back_before: int = 0
 
     @property
     def anything(self) -> bool:
-        return bool(self.trashed or self.back)
+        return bool(self.trashed or self.back or self.folders)
 
 
 def moved(constellation: Constellation, fleet: Fleet, undos: Iterable[str]) -> list[str]:
@@ -78,7 +83,11 @@ def _add(moved_there: _Moved, constellation: Constellation, undo: str) -> None:
         whole = moved_there.trashed if tool == _TRASH else moved_there.back
         whole[_written_into(constellation, undo)] += count
     if tool == _TRASH:
-        moved_there.trashed.update(map(_folder_of, _paths(items)))
+        files = [item for item in items if not item.get("folder")]
+        moved_there.trashed.update(map(_folder_of, _paths(files)))
+        moved_there.folders += len(items) - len(files)
+        left = fact(constellation, undo, "/left_out")
+        moved_there.stays += _paths(left) if isinstance(left, list) else []
         restored = fact(constellation, undo, "/restored")
         moved_there.back.update(_folder_of(path) for path in _texts(restored))
         missing = fact(constellation, undo, "/missing")
@@ -92,6 +101,11 @@ def _words(one: _Moved) -> str:
     parts = []
     if one.trashed:
         parts.append(f"{counted(one.trashed.total(), 'file')} went{_folder(' from', one.trashed)} to the trash")
+    if one.folders:
+        parts.append(f"{counted(one.folders, 'empty folder')} went{' there too' if one.trashed else ' to the trash'}")
+    if one.stays:
+        stay = "stays, since it holds" if len(one.stays) == 1 else "stay, since they hold"
+        parts.append(f"{few([quoted(path) for path in one.stays], _TASKS_NAMED)} {stay} other files")
     if one.back:
         parts.append(f"{counted(one.back.total(), 'file')} came back{_folder(' to', one.back)}")
     if one.gone:
@@ -129,7 +143,8 @@ def _with_files(constellation: Constellation, task: str) -> str:
     if undo is None or undo.tool not in (_TRASH, _RESTORE):
         return ""
     lists = [fact(constellation, task, pointer) for pointer in undo.outputs.values()]
-    count = sum(len(found) for found in lists if isinstance(found, list))
+    items = [item for found in lists if isinstance(found, list) for item in found]
+    count = sum(not (isinstance(item, dict) and item.get("folder")) for item in items)
     return f" ({counted(count, 'file')})" if count else ""
 
 

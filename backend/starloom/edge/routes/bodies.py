@@ -392,9 +392,13 @@ Cron = Annotated[str, StringConstraints(max_length=128, strip_whitespace=True)]
 
 
 class ClockAsked(Asked):
-    """Scheduled work and its clock. `from_constellation` repeats the request of that constellation."""
+    """Scheduled work and its clock. `from_constellation` repeats the request of that constellation.
+
+    Without `lists`, found files go into the trash unseen each time; the schedule then keeps exactly this plan.
+    """
 
     from_constellation: Name | None = None
+    lists: bool = True
     cron: Cron = ""
     zone: Name = ""
 
@@ -423,6 +427,7 @@ class PatchSchedule(Body):
     plan: dict[str, Any] | str | None = None
     recipe: Name | None = None
     params: dict[str, Any] | None = None
+    lists: bool | None = None
     cron: Cron | None = None
     zone: Name | None = None
     plan_hash: Annotated[str, StringConstraints(max_length=128)] | None = None

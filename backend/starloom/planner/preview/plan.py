@@ -50,6 +50,7 @@ from starloom.planner.preview.secret_flow import (
     set_needs,
     template_warnings,
 )
+from starloom.planner.trash_lists import trash_words
 from starloom.process.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, RuleRow, TaskPreviewRow
 from starloom_protocol.plan.checks.findings import topics
@@ -235,6 +236,8 @@ def preview(
             *(unable[task].reason for task in unable if task in perhaps),
             *(item.reason for item in faults),
             *(f"{spec.id} may {over}." for spec in plan.specs if (over := overwriting_words(spec))),
+            *(named for spec in plan.specs if (named := _named_by_contents(spec))),
+            *([shown] if (shown := trash_words(plan)) else []),
             *([stays] if (stays := stays_words(plan.specs, offers_in(placed))) else []),
             *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
         ),
@@ -242,6 +245,17 @@ def preview(
         faults=faults,
         unable=never,
         held=tuple(_held(tasks, {flow.name for flow in flows if flow.kept is None}, perhaps)),
+    )
+
+
+def _named_by_contents(spec: TaskSpec) -> str:
+    """Return the sentence for files that do not keep their names, empty for a task without such files."""
+    args = parse(spec.args)
+    if spec.tool != "fs.write" or args.get("name_by") != "hash":
+        return ""
+    return (
+        f"{spec.id} keeps equal files once: they lie side by side in {quoted(args.get('under', '.'))}, named by their "
+        "contents and not by their names. To keep names and folders, copy the folder instead."
     )
 
 

@@ -29,7 +29,7 @@ _PROGRAMS: Final = re.compile(
 _RUNNING: Final = re.compile(r"(?:(?:what(?:'s| is)|which programs? (?:is|are)) running|what runs) on\b")
 _MOVE: Final = re.compile(r"(?:move|sync|synchroni[sz]e|mirror)\b")
 _FOLDER: Final = re.compile(
-    r"(?i:move|sync|synchroni[sz]e|mirror|compare|diff) (?:(?i:the|my|all of) )?(?:(?i:folder) )?"
+    r"(?i:move|sync|synchroni[sz]e|mirror|compare|diff|copy|share|send) (?:(?i:the|my|all of) )?(?:(?i:file|folder) )?"
     r"(?P<folder>[^\s,*`]{1,80}|\"[^\"*`]{1,80}\") (?i:from|of|on|to|between)\b"
 )
 _RENAME: Final = re.compile(r"rename (?:(?:the|my) )?(?:device |machine |phone )?(?P<rest>.*)")
@@ -45,6 +45,14 @@ _EMPTY: Final = re.compile(r"empty\b.*\b(?:trash|bin)\b")
 _SEEN: Final = re.compile(
     r"(?:when (?:was|did)|what (?:did|has|was))\b.*\b(?:last|do|doing|done|seen|yesterday|today)\b"
     r"|who (?:used|touched|changed|deleted|moved|did|ran|was)\b"
+)
+_LINK: Final = re.compile(
+    r"(?:send|share|publish|give|make|create|get)\b.*\b(?:(?:by|with|as|via|through|using|over) (?:a |an |the )?"
+    r"(?:public |download |web )?links?|(?:a|an|the) (?:public |download |web |share )?link (?:to|for|of))\b"
+)
+_SKIP: Final = re.compile(
+    r"(?:copy|send|put|collect|bring)\b.*\b(?:(?:skip|leave out|ignore|leave)\b.*"
+    r"\b(?:it|them|those|existing|exists?|there|ones|same)\b|(?:not|never|don't|without) (?:over)?writ(?:e|ing)\b)"
 )
 _WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
 _WATCH_SITE: Final = re.compile(
@@ -78,6 +86,8 @@ class _Gap:
     fits: Callable[[str, FleetSnapshot], bool]
     sentence: str
     ways: tuple[_Way, ...]
+    of_a_clause: bool = False
+    """Whether it is about a clause behind a request that a recipe takes without it."""
 
 
 def _of_a_device(said: str, fleet: FleetSnapshot) -> bool:
@@ -164,6 +174,21 @@ _GAPS: Final = (
         (_Way("*how is {one}* looks at it now", ("system.info",)),),
     ),
     _Gap(
+        _like(_LINK),
+        "no recipe makes a link for others: what a device gives goes to devices of this fleet and to its people alone",
+        (
+            _Way("*zip the folder {folder} on {one}* makes one file of it", ("archive.zip", "fs.write", "fs.hash")),
+            _Way("*copy {folder} from {one} to {other}* brings it to another device", _SENDS, _STORES),
+        ),
+    ),
+    _Gap(
+        _like(_SKIP),
+        "a copy overwrites nothing and leaves nothing out: a file of that name stays as it is, and the new one gets a "
+        "number beside it; one with the same contents is not copied again",
+        (_Way("*copy {folder} from {one} to {other}* copies so", _SENDS, _STORES),),
+        of_a_clause=True,
+    ),
+    _Gap(
         _like(_BY_DATE_TAKEN),
         "no recipe renames files, and no tool reads when a picture was taken",
         (
@@ -234,15 +259,18 @@ _GAPS: Final = (
 )
 
 
-def gap_in(words: str, fleet: FleetSnapshot) -> str:
-    """Return the sentence about words that no recipe carries out, with the devices that they name; empty if unknown."""
+def gap_in(words: str, fleet: FleetSnapshot, *, of_a_clause: bool = False) -> str:
+    """Return the sentence about words that no recipe carries out, with the devices that they name; empty if unknown.
+
+    `of_a_clause`: a recipe takes them but for a clause.
+    """
     said = " ".join(words.casefold().replace("please ", "").split()).strip(" .!?")
-    if gone := gone_in(said, fleet):
+    if not of_a_clause and (gone := gone_in(said, fleet)):
         return f"{gone_words(gone)}."
     if not fleet.devices:
         return ""
     for gap in _GAPS:
-        if gap.fits(said, fleet):
+        if (gap.of_a_clause or not of_a_clause) and gap.fits(said, fleet):
             folder = _folder_in(words, fleet)
             ways = ", and ".join(filter(None, (_way(way, said, fleet, folder) for way in gap.ways)))
             return f"{gap.sentence}. {ways}" if ways else gap.sentence

@@ -336,7 +336,8 @@ def offered(found: Matched, catalogue: Catalogue) -> list[tuple[Recipe, Candidat
 def _with_gap(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
     """Return a match of words that no recipe carries out without its candidates, which are about something else."""
     whole = found.candidates and found.candidates[0].score == _WHOLE
-    gap = "" if found.outcome is Match.EXACT or found.rhythm is not None or whole else gap_in(words, fleet)
+    taken = found.outcome is Match.EXACT or found.rhythm is not None
+    gap = "" if taken else gap_in(words, fleet, of_a_clause=bool(whole))
     running = None if whole or found.outcome is Match.EXACT else running_in(words, fleet) or stopping_in(words, fleet)
     if running is not None:
         told = "; ".join(filter(None, (running.sentence, gap)))

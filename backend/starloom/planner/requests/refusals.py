@@ -41,7 +41,9 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
     limit = f"no recipe has a place for {quoted(found.limit)}. " if found.limit else ""
     if found.gap:
         whole = not found.limit or found.words.startswith(found.limit)
-        return _fault(Code.REQUEST_NOT_UNDERSTOOD, found.gap if whole else limit + found.gap)
+        return _fault(
+            Code.REQUEST_NOT_UNDERSTOOD, found.gap if whole else limit + found.gap[:1].upper() + found.gap[1:]
+        )
     nearest = ", ".join(quoted(candidate.title) for candidate in found.candidates)
     verb = "recipe is" if len(found.candidates) == 1 else "recipes are"
     near = f"The nearest {verb} {nearest}. " if nearest else ""

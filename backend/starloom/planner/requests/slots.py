@@ -419,7 +419,6 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     """Take words of a file's name: sure where they have a pattern, an ending, a number, or the name of a document."""
     tokens = text.split()
     words = [token for token in tokens if plain_word(token) not in ARTICLES]
-    marked = any(_FILE_MARK.search(word) for word in words)
     reason = _refusal(words, fleet, "a file's name")
     if stands_for_another(words):
         reason = f"{quoted(text)} stands for something said before; name the file, or quote it"
@@ -434,6 +433,10 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     last = plain_word(words[head - 1]) if head else ""
     # *The invoice* is one file; *invoices* and *an invoice* are any of them.
     one = last == singular(last) and tokens[0].casefold() not in ("a", "an")
+    # *The worksheets of class 7b* are several, and the number is that of the class.
+    marked = any(_FILE_MARK.search(word) for word in (words if one else words[:head])) or any(
+        _ENDING.search(word) for word in words
+    )
     if not one and singular(last) in _SORTS and any(_is_of_a_day(word) for word in words[head:]):
         # *The pictures from June 3* are meant by their day, and none of them is called *pictures*.
         return SlotValue(reason=f"{quoted(text)} are files by their date, and only words of a name are searched for")
@@ -514,8 +517,15 @@ def _take_integer(text: str) -> SlotValue:
     return (
         SlotValue(number)
         if number is not None
-        else SlotValue(reason=f"{text} is not a whole number", like_none=not any(sign.isdigit() for sign in text))
+        else SlotValue(reason=f"{text} {_no_number(text)}", like_none=not any(sign.isdigit() for sign in text))
     )
+
+
+def _no_number(text: str) -> str:
+    """Return why words are no whole number; a time is said to be one, since it may look like a number of things."""
+    if _take_duration(text).filled:
+        return "is a time, and this is a number of things, as in 7"
+    return "is not a whole number"
 
 
 def _take_number(text: str) -> SlotValue:

@@ -10,6 +10,7 @@ from starloom_agent.toolkit.beneath import part_name
 from starloom_agent.toolkit.files.emptying import make_room
 from starloom_agent.toolkit.files.trash import close_ticket, open_ticket
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Added
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,24 @@ def place(context: ToolContext, source: Path, target: Path, *, mode: int | None 
     finally:
         known = close_ticket(context, kept)
     return Placed(size, ticket if known else "")
+
+
+def missing_above(context: ToolContext, real: Path) -> int:
+    """Return how many of the folders above a place are not there yet; a granted folder is none of them."""
+    above = [folder for folder in real.parents if any(map(folder.is_relative_to, context.folders.write))]
+    return next(
+        (
+            number
+            for number, folder in enumerate(above)
+            if folder in context.folders.write or context.files.status(folder) is not None
+        ),
+        0,
+    )
+
+
+def folders_on_way(path: str, missing: int) -> Added:
+    """Return the items of an undo for the folders that were made above the file at `path`, the outermost first."""
+    return [{"path": str(folder), "folder": True, "on_way": True} for folder in [*Path(path).parents][:missing][::-1]]
 
 
 def readable_as(context: ToolContext, shown: str, real: Path) -> str:

@@ -2,7 +2,7 @@
 
 A file is compared by its hash: programs keep size and time of a file that they change, and others touch one that they
 leave alone. A folder that was made empty may hold folders by now, but nothing else; one that came with its files may
-hold these and no others.
+hold these and no others. One that was made on the way to a file stays alone where it holds something.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def require_as_written(context: ToolContext, items: Sequence[tuple[AddedRef, Pat
             raise ToolFailed(Code.BAD_ARGUMENTS, reason)
         if file.replaced and not lies_in_trash(context, file.replaced):
             continue
-        if at not in looked_at and _is_compared(file):
+        if at not in looked_at and _is_compared(file) and not file.on_way:
             about, why = _compared(context, file, at)
             if why:
                 raise _kept(file, why, "Nothing was taken back")
@@ -79,6 +79,11 @@ def remove_as_written(context: ToolContext, file: AddedRef, at: Path, seen: os.s
             restore(context, ticket)
             raise _kept(file, "it changed while it was compared", _STAYS)
     return ticket
+
+
+def why_changed(context: ToolContext, file: AddedRef, at: Path) -> str:
+    """Return how an item differs from what its call made; empty where it does not, or is not there."""
+    return _compared(context, file, at)[1]
 
 
 def _is_compared(file: AddedRef) -> bool:

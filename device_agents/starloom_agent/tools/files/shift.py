@@ -13,10 +13,10 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from starloom_agent.toolkit.faults import before_any_change, plain
 from starloom_agent.toolkit.files.comparing import hold_the_same, sha256_of
-from starloom_agent.toolkit.files.placing import Placed, new_draft, place, readable_as
+from starloom_agent.toolkit.files.placing import Placed, folders_on_way, missing_above, new_draft, place, readable_as
 from starloom_agent.toolkit.files.trash import lies_in_a_trash, lies_in_trash, origin_of
 from starloom_agent.toolkit.files.trash import restore as bring_back
-from starloom_agent.toolkit.files.undoing import remove_as_written, require_as_written
+from starloom_agent.toolkit.files.undoing import remove_as_written, require_as_written, why_changed
 from starloom_agent.toolkit.files.walking import Walk, left_out_trashes
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import AddedRef
@@ -84,10 +84,12 @@ def copy(context: ToolContext, args: Copy) -> Copied:
             about = os.fstat(taken.fileno())
             made.flush()
             os.utime(made.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
+        missing = missing_above(context, to)
         placed = _put(context, half, to, stat.S_IMODE(about.st_mode) & ~_SET_ID, args)
         done += placed.bytes
         shown = os.path.normpath(Path(args.to) / to.relative_to(target))
-        added.append(added_as(readable_as(context, shown, to), digest.hexdigest(), placed.ticket))
+        path = readable_as(context, shown, to)
+        added += [*folders_on_way(path, missing), added_as(path, digest.hexdigest(), placed.ticket)]
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
     left_out = left_out_trashes(args.path, walk.trashes)
     return {
@@ -176,6 +178,7 @@ class Trash(Args, frozen=True, kw_only=True):
 
 class TrashedItem(TypedDict):
     device: NotRequired[str]
+    folder: NotRequired[bool]
     path: str
     ticket: str
 
@@ -224,8 +227,10 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
             item: TrashedItem = {"path": path, "ticket": remove_as_written(context, file, at, seen.pop(at, None))}
             if file.device:
                 item["device"] = file.device
+            if file.folder:
+                item["folder"] = True
             items.append(item)
-        elif not file.replaced:
+        elif not file.replaced and not file.on_way:
             missing.append(path)
         if file.replaced:
             bring_back(context, file.replaced)
@@ -247,6 +252,8 @@ def _why_left(context: ToolContext, file: FoundRef, at: Path) -> str:
 
     A person may have looked at the list for days before it was approved.
     """
+    if file.on_way:
+        return why_changed(context, file, at)
     if file.wrote or file.folder:
         return ""
     with plain(at, "looking at"):

@@ -21,7 +21,7 @@ from starloom_agent.toolkit.files.naming import (
     portable_path,
     stored_path,
 )
-from starloom_agent.toolkit.files.placing import new_draft, place, readable_as
+from starloom_agent.toolkit.files.placing import folders_on_way, missing_above, new_draft, place, readable_as
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, FolderRef
 from starloom_agent.toolkit.results import Added, added_as
@@ -74,7 +74,8 @@ def _inside(place: str, args: Write) -> str:
 class Place:
     """The place of a file: its shown and its real path; `same`: the same bytes are there; `free`: nothing is there.
 
-    Of a file that was put there: its size, its hash, and the `ticket` of the file that it replaced.
+    Of a file that was put there: its size, its hash, the `ticket` of the file that it replaced, and how many folders
+    above it were `missing` and are made.
     """
 
     shown: str
@@ -83,12 +84,15 @@ class Place:
     number: int
     free: bool = False
     bytes: int = 0
+    missing: int = 0
     ticket: str = ""
     wrote: str = ""
 
     def added(self, path: str) -> Added:
         """Return what an undo takes away again, under the path that a later call reads."""
-        return [added_as(path, self.wrote, self.ticket)] if self.free or self.ticket else []
+        if not self.free and not self.ticket:
+            return []
+        return [*folders_on_way(path, self.missing), added_as(path, self.wrote, self.ticket)]
 
 
 def choose(
@@ -147,9 +151,10 @@ def settle(
         if not chosen.free:
             placed = place(context, made(), chosen.real, mode=mode, mtime_s=mtime_s)
             return replace(chosen, bytes=placed.bytes, ticket=placed.ticket, free=not placed.ticket, wrote=digest)
+        missing = missing_above(context, chosen.real)
         with suppress(FileExistsError):
             size = context.files.place(made(), chosen.real, mode=mode, mtime_s=mtime_s)
-            return replace(chosen, bytes=size, wrote=digest)
+            return replace(chosen, bytes=size, missing=missing, wrote=digest)
     raise ToolFailed(Code.TOOL_FAILED, f"{wanted} is written by others again and again; retry later")
 
 
@@ -299,13 +304,13 @@ def _make_folder(
         shown = os.path.normpath(Path(args.under) / stored)
         real = context.resolve_write(shown)
         try:
-            free = context.files.status(real) is None
+            free, missing = context.files.status(real) is None, missing_above(context, real)
             context.files.make_folder(real)
         except OSError as error:
             if error.errno not in REFUSED_NAME or stored == portable:
                 raise os_fault(error, shown, "making") from error
         else:
-            added += [{"path": shown, "folder": True}] if free else []
+            added += [*folders_on_way(shown, missing), {"path": shown, "folder": True}] if free else []
             if stored != wanted:
                 changed.append({"file": wanted, "path": shown, "why": "this device cannot store its name"})
             return {"path": shown}

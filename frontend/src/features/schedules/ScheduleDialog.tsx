@@ -87,10 +87,11 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
   const api = new Schedules(hub.rest);
   const [terms, setTerms] = useState(props.terms);
   const [clock, setClock] = useState(() => clockOfTerms(props.terms));
+  const [lists, setLists] = useState(change?.unseen_trash !== true);
   const [saving, setSaving] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
   const [key, setKey] = useState(() => crypto.randomUUID());
-  const asked = terms.cron ? { ...(change ? null : runs), cron: terms.cron, zone: terms.zone } : null;
+  const asked = terms.cron ? { ...(change ? null : { ...runs, lists }), cron: terms.cron, zone: terms.zone } : null;
   const stamp = useSettled(asked ? JSON.stringify(asked) : null, TYPING_MS);
   const preview = useResource<SchedulePreview>(stamp, (signal) =>
     api.preview(JSON.parse(stamp ?? "{}") as Runs & { cron: string; zone: string }, signal),
@@ -99,6 +100,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
   // A change that needs an approval is refused with the plan, which is then shown to be approved.
   const asking = refused?.code === "needs_approval" ? (refused.more.preview as SchedulePreview["plan"]) : null;
   const plan = asking ?? shown?.plan ?? null;
+  const listed = change ? change.unseen_trash : (shown?.unseen_trash ?? null);
   const why = change
     ? null
     : !runs
@@ -113,7 +115,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
     if (why || saving) return;
     setSaving(true);
     try {
-      const body = { ...terms, cron: cronOf(clock) };
+      const body = { ...terms, cron: cronOf(clock), ...(listed === null ? null : { lists }) };
       const row = change
         ? await api.change(change.id, { ...body, plan_hash: asking?.plan_hash ?? undefined })
         : await api.make({ ...runs, ...body, plan_hash: plan?.plan_hash ?? undefined }, key);
@@ -170,6 +172,26 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
               />
             )}
           </Labelled>
+          {listed !== null && (
+            <label className="row">
+              <input
+                type="checkbox"
+                checked={lists}
+                onChange={(event) => {
+                  setLists(event.target.checked);
+                  setRefused(null);
+                }}
+              />
+              <span>
+                Show the files each time before they go into the trash.{" "}
+                <span className="dim">
+                  {lists
+                    ? "Each firing waits in the inbox for an answer."
+                    : "They go without a question; nobody sees their list."}
+                </span>
+              </span>
+            </label>
+          )}
           {plan && <Facts preview={plan} approvedBy="Saving" />}
           {plan?.asks_approval && <Folders params={plan.params} />}
           {plan && plan.tasks.length > 0 && (

@@ -170,6 +170,8 @@ function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange:
         ))}
         {row.waiting.length > 0 && <span>{row.waiting.length} waiting</span>}
         {row.skipped > 0 && <span>{row.skipped} left out</span>}
+        {row.unseen_trash === false && <span>asks each time before files go into the trash</span>}
+        {row.unseen_trash && <span>puts the files that it finds into the trash without asking</span>}
       </span>
       {row.stopped && (
         <span className="sub">

@@ -57,7 +57,7 @@ describe("words of a line", () => {
     expect(sentenceOf(line([10, null, null, 30, 20]), 30)).toBe(
       "Load 20 %, from 10 % to 30 % in 3 min, nothing was heard for 1 min of it",
     );
-    expect(sentenceOf(line([10, 718]), 30)).toContain("Load 718 % (more than its processors can do at once)");
+    expect(sentenceOf(line([10, 718]), 30)).toContain("Load 718 % (7 times what its processors can do at once)");
     expect(figure(1200, "ms")).toBe("1.2 s");
     expect(figure(null, "%")).toBe("not heard");
   });
@@ -69,7 +69,7 @@ describe("words of a line", () => {
     expect(withLoad(idle, full).word).toBe("Idle, disk 93 % full");
     expect(withLoad(idle, linesOf(vitals({ disk_percent: [93, 89] } as never), "d"))).toBe(idle);
     const both = linesOf(vitals({ disk_percent: [93], load_percent: [700] } as never), "d");
-    expect(withLoad(idle, both).word).toBe("Idle, but loaded, disk 93 % full");
+    expect(withLoad(idle, both).word).toBe("Idle, but busy with other programs, disk 93 % full");
     expect(withLoad({ word: "Busy, 1 of 4" }, both).word).toBe("Busy, 1 of 4");
   });
 

@@ -101,13 +101,16 @@ export const nearlyFull = (line: Pick<Line, "vital" | "now">): boolean =>
 export function withLoad<T extends { word: string }>(shown: T, lines: readonly Line[]): T {
   if (shown.word !== IDLE) return shown;
   const disk = lines.find(nearlyFull);
-  const loaded = lines.some(overFull) ? ", but loaded" : "";
+  const loaded = lines.some(overFull) ? ", but busy with other programs" : "";
   return loaded || disk ? { ...shown, word: `${IDLE}${loaded}${disk ? `, disk ${disk.now} % full` : ""}` } : shown;
 }
 
 /** The sense of a figure that is out of the usual, in brackets; empty for any other. */
 function senseOf(line: Line): string {
-  if (overFull(line)) return " (more than its processors can do at once)";
+  if (overFull(line)) {
+    const times = Math.round((line.now ?? 0) / 100);
+    return ` (${times > 1 ? `${times} times` : "more than"} what its processors can do at once)`;
+  }
   return nearlyFull(line) ? ` (nearly full from ${DISK_NEARLY_FULL_PERCENT} % on)` : "";
 }
 

@@ -138,7 +138,33 @@ def test_an_undo_leaves_a_folder_that_holds_a_file_by_now(device: Device) -> Non
 def test_a_path_alone_goes_to_the_trash_whatever_is_there(device: Device) -> None:
     result = _text(device)
     device.write("in/file", SINCE)
-    assert device.call("fs.trash", paths=[item["path"] for item in result["added"]])["count"] == 1
+    assert device.call("fs.trash", paths=[result["added"][-1]["path"]])["count"] == 1
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_an_undo_takes_the_empty_folders_that_the_call_made(write: Callable[..., Any], device: Device) -> None:
+    result = write(device)
+    assert [(item["path"], "on_way" in item) for item in result["added"]] == [("in", True), ("in/file", False)]
+    undone = undo(device, result)
+    assert (undone["count"], undone["left_out"]) == (2, [])
+    assert not (device.folder / "in").exists()
+    assert undo(device, result)["missing"] == ["in/file"]
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_folder_on_the_way_stays_where_somebody_put_a_file(write: Callable[..., Any], device: Device) -> None:
+    result = write(device)
+    device.write("in/theirs", SINCE)
+    undone = undo(device, result)
+    assert undone["left_out"] == [{"path": "in", "why": "it holds theirs"}]
+    assert outside_the_trash(device).get("in/theirs") == SINCE
+    assert "in/file" not in outside_the_trash(device)
+
+
+def test_a_folder_that_was_there_before_a_write_stays_after_its_undo(device: Device) -> None:
+    (device.folder / "in").mkdir()
+    undo(device, _text(device))
+    assert (device.folder / "in").is_dir()
 
 
 def test_a_file_that_changes_while_an_undo_looks_at_it_stays(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

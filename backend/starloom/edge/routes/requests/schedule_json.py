@@ -110,6 +110,7 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: li
             "plan_hash": consent.hash,
         },
         "devices": [_bound(name, device, devices) for name, device in sorted(schedule.devices.items())],
+        "unseen_trash": schedule.unseen_trash,
         "author": schedule.author,
         "created_at": entity_json.iso(schedule.created_ms),
     }

@@ -34,6 +34,7 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, json_reply
 from starloom.planner.requests.rhythm import Rhythm, clock_in, nearly_in, rhythm_in
+from starloom.planner.trash_lists import trashes_unseen, with_lists, without_lists
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.api.schedules import RemovedSchedule, ScheduledWork, SchedulePreview, ScheduleRow
 from starloom_protocol.api.service import Items
@@ -102,13 +103,21 @@ class Schedules:
         """Show the next five firings of a clock, and the plan as it would run now; either may be left out."""
         body = _with_clock_of_words(body)
         zone = body.zone or hub_zone()
-        shown: SchedulePreview = {"next": [], "in_words": "", "zone": zone, "runs": None, "plan": None}
+        shown: SchedulePreview = {
+            "next": [],
+            "in_words": "",
+            "zone": zone,
+            "unseen_trash": None,
+            "runs": None,
+            "plan": None,
+        }
         if body.cron:
             clock = clock_shape(body.cron, zone, self._hub.now_ms())
             shown |= {"next": clock["next"], "in_words": clock["in_words"]}
         if not body.cron or any((body.request, body.plan, body.recipe, body.from_constellation)):
             work = await self._work(request, body, len(await request.body()))
             shown |= {
+                "unseen_trash": trashes_unseen(work.plan),
                 "runs": _runs(work),
                 "plan": self._shown(work.plan, caller_of(request).by),
             }
@@ -167,6 +176,7 @@ class Schedules:
                 request=work.request,
                 sharing=work.sharing,
                 token=_token(request),
+                unseen_trash=trashes_unseen(work.plan),
                 zone=body.zone or hub_zone(),
             )
             made = await self._save(request, work, drawn, body.plan_hash)
@@ -178,7 +188,9 @@ class Schedules:
         """Change a schedule; fields that are not given stay. Who changes more than its name owns it from then on."""
         caller, found = caller_of(request), self._find(schedule)
         body = _with_clock_of_words(body)
-        given = body.model_dump(exclude_unset=True, exclude={"request", "plan", "recipe", "params", "plan_hash"})
+        given = body.model_dump(
+            exclude_unset=True, exclude={"request", "plan", "recipe", "params", "lists", "plan_hash"}
+        )
         work = await self._changed_work(request, found, body, len(await request.body()))
         if "notify_device" in given:
             given["notify_device"] = self._device(body.notify_device)
@@ -192,6 +204,7 @@ class Schedules:
             recipe=work.recipe,
             request=work.request,
             token=_token(request),
+            unseen_trash=trashes_unseen(work.plan),
         )
         return json_reply(await self._save(request, work, drawn, body.plan_hash, change=True))
 
@@ -265,9 +278,9 @@ class Schedules:
             given = [name for name in ("request", "plan", "recipe") if getattr(body, name) is not None]
             if given:
                 raise Problem(Code.BAD_REQUEST, f"from_constellation says what runs; {' and '.join(given)} came too")
-            return await self._repeated(request, body.from_constellation)
+            return _listing(await self._repeated(request, body.from_constellation), body.lists)
         asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params)
-        return await self._asked(request, asked, size)
+        return _listing(await self._asked(request, asked, size), body.lists)
 
     async def _asked(self, request: Request, body: Asked, size: int) -> _Work:
         plan = await self._submit.lowered(request, body, size)
@@ -293,6 +306,9 @@ class Schedules:
         return _Work(plan=plan, keep=True, params=plan.params, sharing=head.sharing)
 
     async def _changed_work(self, request: Request, found: Schedule, body: PatchSchedule, size: int) -> _Work:
+        return _listing(await self._work_after(request, found, body, size), body.lists)
+
+    async def _work_after(self, request: Request, found: Schedule, body: PatchSchedule, size: int) -> _Work:
         if body.request is not None or body.plan is not None or body.recipe is not None:
             asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params or {})
             return await self._asked(request, asked, size)
@@ -370,6 +386,19 @@ def _missing_clock() -> Problem:
 def _refused(faults: list[Fault], more: Mapping[str, Any]) -> Problem:
     first = faults[0]
     return Problem(first.code, first.reason, hint=first.hint, errors=faults, more=more)
+
+
+def _listing(work: _Work, lists: bool | None) -> _Work:
+    """Return work that shows found files before they go into the trash, or does not; None leaves it as it is.
+
+    Words and a recipe get their lists at each firing, so work without them keeps its plan.
+    """
+    if lists is None:
+        return work
+    plan = with_lists(work.plan) if lists else without_lists(work.plan)
+    if lists or plan is work.plan:
+        return dataclasses.replace(work, plan=plan)
+    return _Work(plan=plan, keep=True, params=plan.params, sharing=work.sharing)
 
 
 def _runs(work: _Work) -> ScheduledWork:
