@@ -754,4 +754,13 @@ DEVICE_THREATS = (
         "a completion gets no sign that a shell evaluates within quotes, and no name that reads as an option",
         ("tests/guard/test_completed_words.py::test_t237_",),
     ),
+    Threat(
+        "T244",
+        "an altered backup brings rights, approved plans, schedules or a policy of somebody else into a hub that has a"
+        " history: its manifest fits, and its keys could sign anything",
+        "a data folder keeps the sums of the backups that it has made, which are in no backup, and takes no other"
+        " unless a person types its sum; what is restored is compared with the manifest of that sum as it is read",
+        ("tests/guard/test_hostile_backups.py::test_t244_",),
+        part="on a new computer nothing is known: the restore says the sum, and what would act without a question",
+    ),
 )
