@@ -763,4 +763,11 @@ DEVICE_THREATS = (
         ("tests/guard/test_hostile_backups.py::test_t244_",),
         part="on a new computer nothing is known: the restore says the sum, and what would act without a question",
     ),
+    Threat(
+        "T245",
+        "while an undo or a look at work in doubt waits, somebody who may edit puts another call or device in its"
+        " place, and work that stays counts as taken back, or work that was done is done again",
+        "such a call stays as its task says; it can be cancelled or removed, and then nothing is claimed of it",
+        ("tests/guard/test_edited_ways_back.py::test_t245_",),
+    ),
 )
