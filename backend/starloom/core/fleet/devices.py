@@ -48,6 +48,7 @@ from starloom_protocol.tools.profiles import (
 )
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
+    ROLE_RANK,
     REPEATABLE,
     AttemptEnd,
     Attention,
@@ -80,6 +81,7 @@ def _put_device(work: Work, kind: EventKind, device: Device, note: str = "", als
 def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
     """Keep a join code that a person made, for a further device or to replace one."""
     enrollment = item.enrollment
+    _check_maker(work, enrollment)
     wrong = called_fault(enrollment.label, most=63) if enrollment.label else None
     if wrong is not None:
         raise Refusal(fault(Code.BAD_REQUEST, wrong, "label"))
@@ -90,6 +92,37 @@ def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
         _check_may_revoke(work, before, item)
     work.emit(work.shard.fleet, EventKind.ENROLLMENT_OPENED, enrollment.id, [("enrollment", enrollment.id, enrollment)])
     work.answer({"id": enrollment.id})
+
+
+def _check_maker(work: Work, enrollment: Enrollment) -> None:
+    """Refuse a code of somebody whose right to make it was taken while it was made.
+
+    Raises:
+        Refusal: `forbidden`.
+    """
+    maker = work.shard.access.principals.get(enrollment.owner)
+    token = work.shard.access.tokens.get(enrollment.token)
+    if (token is not None and token.revoked_ms) or (maker is not None and not may_let_in(maker.role)):
+        raise Refusal(fault(Code.FORBIDDEN, "the right to add devices was taken meanwhile"))
+
+
+def may_let_in(role: Role) -> bool:
+    """Tell whether somebody of this role may make a join code."""
+    return ROLE_RANK[role] >= ROLE_RANK[Role.OPERATOR]
+
+
+def end_codes(work: Work, names: Iterable[str], why: str, *, by: str | None = None) -> None:
+    """End join codes that are open, and the requests of devices that nobody has let in; idempotent."""
+    for name in names:
+        code = work.shard.fleet.enrollments.get(name)
+        if code is not None and code.state in ("open", "asking"):
+            _deny(work, code, why, why, by=by)
+
+
+def _deny(work: Work, code: Enrollment, reason: str, note: str, *, by: str | None = None) -> None:
+    denied = replace(code, state="denied", reason=reason)
+    puts: list[Put] = [("enrollment", code.id, denied)]
+    work.emit(work.shard.fleet, EventKind.ENROLLMENT_DENIED, code.id, puts, note=note, by=by)
 
 
 def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
@@ -246,15 +279,7 @@ def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
     if item.allow:
         _approve(work, enrollment)
     else:
-        denied = replace(enrollment, state="denied", reason=item.reason)
-        note = item.reason or "denied by a person"
-        work.emit(
-            work.shard.fleet,
-            EventKind.ENROLLMENT_DENIED,
-            enrollment.id,
-            [("enrollment", enrollment.id, denied)],
-            note=note,
-        )
+        _deny(work, enrollment, item.reason, item.reason or "denied by a person")
     work.answer({"state": "approved" if item.allow else "denied"})
 
 
