@@ -772,9 +772,10 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T247",
-        "somebody whose role was narrowed or whose invitation was revoked lets a device in by a join code that they made"
-        " before, good for a week and for many devices, or have made in that moment",
-        "open codes and unanswered requests end with the right to make them, in the same commit; a later one is refused",
+        "somebody whose role was narrowed or whose invitation was revoked lets a device in by a join code that they"
+        " made before, good for a week and for many devices, or have made in that moment",
+        "open codes and unanswered requests end with the right to make them, in the same commit; a later one is"
+        " refused",
         ("tests/guard/test_role_races.py::test_t247_",),
         part="a device that they let in before stays: `starloom devices` says who did, `device revoke` ends it",
     ),

@@ -48,8 +48,8 @@ from starloom_protocol.tools.profiles import (
 )
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
-    ROLE_RANK,
     REPEATABLE,
+    ROLE_RANK,
     AttemptEnd,
     Attention,
     Code,
