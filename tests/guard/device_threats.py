@@ -781,8 +781,8 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T248",
-        "a program that may write to the shard's Redis leaves one entry in the inbox that no hub wrote, as half an input"
-        " or none, and the hub takes no work any more, nor does the next one",
+        "a program that may write to the shard's Redis leaves one entry in the inbox that no hub wrote, as half an"
+        " input or none, and the hub takes no work any more, nor does the next one",
         "what cannot be read is refused, noted in the log and settled, like an input that is wrong",
         ("tests/guard/test_foreign_entries.py::test_t248_",),
         part="a term or a position that is no number ends the work until Redis is emptied, which loses nothing",

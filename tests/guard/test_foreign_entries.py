@@ -67,8 +67,7 @@ async def test_t248_no_entry_of_somebody_else_stops_the_hub(world: RedisWorld) -
     foreign = await store.inbox.post(b"{nonsense", answer_within_s=PATIENCE_S)
     assert foreign is not None
     assert msgspec.json.decode(foreign, type=Reply).faults[0].code is Code.BAD_REQUEST
-    assert (await world.direct("XPENDING", keys.INBOX, keys.INBOX_GROUP))["pending"] == 0, (
-        "none comes to the next owner"
-    )
+    left = await world.direct("XPENDING", keys.INBOX, keys.INBOX_GROUP)
+    assert left["pending"] == 0, "none comes to the next owner"
     running.cancel()
     await asyncio.wait([running])

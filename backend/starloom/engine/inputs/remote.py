@@ -61,7 +61,7 @@ async def _one(
         if isinstance(item, RequestReceived):
             await bring(item.constellation)
         reply = await inbox.ask(item)
-    except (*Unreadable, RecursionError) as error:
+    except Unreadable as error:
         log.warning("event=input_unreadable delivery=%s reason=%s", delivery, error)
         reply = Reply(faults=[_fault(Code.BAD_REQUEST, str(error))])
     except Overloaded as error:
