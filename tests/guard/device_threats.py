@@ -787,4 +787,10 @@ DEVICE_THREATS = (
         ("tests/guard/test_foreign_entries.py::test_t248_",),
         part="a term or a position that is no number ends the work until Redis is emptied, which loses nothing",
     ),
+    Threat(
+        "T249",
+        "somebody who may rename devices, and not approve, swaps two names, and an approved call runs on another device",
+        "no former name of a device goes to another one while work that has not ended means it by that name",
+        ("tests/guard/test_role_races.py::test_t249_",),
+    ),
 )

@@ -1,5 +1,5 @@
 """Rights that are taken: a token made meanwhile keeps no former role (T226), a standing approval ends (T227, T238), and
-so does a join code (T247)."""
+so does a join code (T247). Nor does a name pass to another device before the work that was approved with it (T249)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import Enrollment, Principal, Token
-from starloom_protocol.vocabulary import Profile, Role
+from starloom_protocol.vocabulary import Code, Profile, Role
 from tests.builders import Driver
 from tests.core.people.test_approvals import STATE, answer, fleet, risky
 from tests.edge.world import World
@@ -73,6 +73,31 @@ def test_t238_what_an_invitation_allowed_for_good_ends_with_it(revoked: str, ask
     found = driver.submit(risky(hash="h2"), "c2")
     assert (found.head.state is STATE.AWAITING_APPROVAL) is asks
     assert (driver.shard.fleet.standing == {}) is asks
+    driver.folded_equals_state()
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["before the yes", "after the yes"])
+def test_t249_no_other_device_gets_a_call_by_the_name_of_the_approved_one(first: bool) -> None:
+    driver = fleet("one", "two")
+    driver.submit(risky(of={"device": "one"}))
+    if not first:
+        driver.control("pause")
+        answer(driver, "allow")
+    for device, name, fits in (("d-one", "old", True), ("d-two", "one", False)):
+        by = {"by": "person:bob", "scope": "operator"}
+        renamed = driver.do(i.DeviceControlled(id=driver.ident(), action="rename", device=device, value=name, **by))
+        assert not renamed.faults if fits else renamed.faults[0].code is Code.CONFLICT
+    if first:
+        answer(driver, "allow")
+    else:
+        driver.control("resume")
+    (dispatch,) = driver.take()
+    assert dispatch.device == "d-one"
+    driver.result(dispatch, {})
+    renamed = driver.do(
+        i.DeviceControlled(id=driver.ident(), by="person:bob", action="rename", device="d-two", value="one")
+    )
+    assert not renamed.faults, "no work means the other one any more"
     driver.folded_equals_state()
 
 

@@ -491,6 +491,9 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
     also: list[Put] = []
     other = fleet.devices.get(fleet.by_former_name.get(item.value, device.id))
     if other is not None and other.id != device.id:
+        if not other.revoked and waiting.is_awaited(work, item.value):
+            reason = f"work that has not ended means {other.name} by {item.value}, as it was asked for and approved"
+            raise Refusal(fault(Code.CONFLICT, reason, "name", "Wait for its end, or cancel it, then rename."))
         kept = [old for old in other.former_names if old != item.value]
         also.append(("device", other.id, replace(other, former_names=kept)))
     renamed = replace(device, name=item.value, former_names=former[:FORMER_NAMES_MOST])
