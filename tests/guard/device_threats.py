@@ -789,7 +789,7 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T249",
-        "somebody who may rename devices, and not approve, swaps two names, and an approved call runs on another device",
+        "somebody who may rename devices, and not approve, swaps two names, and an approved call runs on another one",
         "no former name of a device goes to another one while work that has not ended means it by that name",
         ("tests/guard/test_role_races.py::test_t249_",),
     ),
