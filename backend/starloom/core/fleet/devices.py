@@ -29,7 +29,7 @@ from starloom.core.state.inputs import (
     EnrollmentOpened,
     OfferReceived,
 )
-from starloom.core.state.model import Constellation
+from starloom.core.state.model import Access, Constellation
 from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, present, unattend
@@ -100,15 +100,27 @@ def _check_maker(work: Work, enrollment: Enrollment) -> None:
     Raises:
         Refusal: `forbidden`.
     """
-    maker = work.shard.access.principals.get(enrollment.owner)
-    token = work.shard.access.tokens.get(enrollment.token)
-    if (token is not None and token.revoked_ms) or (maker is not None and not may_let_in(maker.role)):
+    access = work.shard.access
+    token = access.tokens.get(enrollment.token)
+    if _is_taken(access, enrollment) or (token is not None and token.revoked_ms):
         raise Refusal(fault(Code.FORBIDDEN, "the right to add devices was taken meanwhile"))
 
 
-def may_let_in(role: Role) -> bool:
-    """Tell whether somebody of this role may make a join code."""
-    return ROLE_RANK[role] >= ROLE_RANK[Role.OPERATOR]
+def judge_codes(work: Work) -> None:
+    """End the join codes of those whose right to make them was taken."""
+    codes = [one.id for one in work.shard.fleet.enrollments.values() if _is_taken(work.shard.access, one)]
+    end_codes(work, codes, "who made the code may add devices no more")
+
+
+def _is_taken(access: Access, code: Enrollment) -> bool:
+    """Tell whether the maker of a code lost the right to it. A session, which has its time, does not bind it; the
+    invitation of that session does.
+    """
+    maker, token = access.principals.get(code.owner), access.tokens.get(code.token)
+    if token is not None and token.kind == "session":
+        token = access.tokens.get(token.parent)
+    low = maker is not None and ROLE_RANK[maker.role] < ROLE_RANK[Role.OPERATOR]
+    return low or (token is not None and token.revoked_ms > 0)
 
 
 def end_codes(work: Work, names: Iterable[str], why: str, *, by: str | None = None) -> None:

@@ -1,8 +1,8 @@
 """Access: principals, tokens, sign-in links, and who was refused at a door.
 
 All are entities or events of `access`, so the log shows each revocation and each refusal. A role that is too small to
-approve ends the standing approvals of its holder, one that may add no device the join codes, and a token those that it
-gave; they are the fleet's. The rate of refusals is bounded where they are noticed (`access.rate_limits`).
+approve ends the standing approvals of its holder, and a token those that it gave; they are the fleet's. The rate of
+refusals is bounded where they are noticed (`access.rate_limits`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.fleet import devices
 from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import (
     PrincipalAdded,
@@ -48,7 +47,7 @@ def on_principal(work: Work, item: PrincipalAdded) -> None:
 
 
 def on_role(work: Work, item: RoleGiven) -> None:
-    """Give a principal another role, and end its tokens, standing approvals and join codes that go beyond it.
+    """Give a principal another role, end its tokens with more rights, and its standing approvals if it may not approve.
 
     Idempotent.
 
@@ -74,9 +73,6 @@ def on_role(work: Work, item: RoleGiven) -> None:
     work.emit(access, EventKind.ROLE_GIVEN, known.id, puts, note=note)
     for name in ending:
         work.order(CloseToken(token=name))
-    if not devices.may_let_in(item.role):
-        codes = work.shard.fleet.enrollments.values()
-        devices.end_codes(work, [one.id for one in codes if one.owner == known.id], note)
     if ROLE_RANK[item.role] < ROLE_RANK[Role.APPROVER]:
         by = author_of(known.kind, known.name)
         _end_approvals(work, [one.id for one in work.shard.fleet.standing.values() if who(one.by) == by], note)
@@ -128,8 +124,8 @@ def on_token(work: Work, item: TokenAdded) -> None:
 def on_token_revoked(work: Work, item: TokenRevoked) -> None:
     """Revoke a token and its descendants; the sockets opened with them are cut once this is committed.
 
-    The standing approvals and join codes given with a token end with it, as its schedules do; a session, which has its
-    time, binds none of them.
+    The standing approvals given with a token end with it, as its schedules do; a session, which has its time, binds
+    neither.
     """
     access = work.shard.access
     token = access.tokens.get(item.token)
@@ -145,10 +141,7 @@ def on_token_revoked(work: Work, item: TokenRevoked) -> None:
             work.order(CloseToken(token=one.id))
         gone = {one.id for one in (token, *below)} if token.kind != "session" else set()
         given = [one.id for one in work.shard.fleet.standing.values() if token_of(one.by) in gone]
-        why = f"the token {token.label or token.id}, with which it was given, was revoked"
-        _end_approvals(work, given, why)
-        codes = work.shard.fleet.enrollments.values()
-        devices.end_codes(work, [one.id for one in codes if one.token in gone], why)
+        _end_approvals(work, given, f"the token {token.label or token.id}, with which it was given, was revoked")
     work.answer({"id": token.id})
 
 
