@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.entities import Enrollment, Principal, Token
 from starloom_protocol.vocabulary import Code, Profile, Role
 from tests.builders import Driver
@@ -76,6 +77,14 @@ def test_t238_what_an_invitation_allowed_for_good_ends_with_it(revoked: str, ask
     driver.folded_equals_state()
 
 
+def rename(driver: Driver, device: str, name: str) -> Answer:
+    return driver.do(
+        i.DeviceControlled(
+            action="rename", by="person:bob", device=device, id=driver.ident(), scope="operator", value=name
+        )
+    )
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["before the yes", "after the yes"])
 def test_t249_no_other_device_gets_a_call_by_the_name_of_the_approved_one(first: bool) -> None:
     driver = fleet("one", "two")
@@ -84,8 +93,7 @@ def test_t249_no_other_device_gets_a_call_by_the_name_of_the_approved_one(first:
         driver.control("pause")
         answer(driver, "allow")
     for device, name, fits in (("d-one", "old", True), ("d-two", "one", False)):
-        by = {"by": "person:bob", "scope": "operator"}
-        renamed = driver.do(i.DeviceControlled(id=driver.ident(), action="rename", device=device, value=name, **by))
+        renamed = rename(driver, device, name)
         assert not renamed.faults if fits else renamed.faults[0].code is Code.CONFLICT
     if first:
         answer(driver, "allow")
@@ -94,10 +102,7 @@ def test_t249_no_other_device_gets_a_call_by_the_name_of_the_approved_one(first:
     (dispatch,) = driver.take()
     assert dispatch.device == "d-one"
     driver.result(dispatch, {})
-    renamed = driver.do(
-        i.DeviceControlled(id=driver.ident(), by="person:bob", action="rename", device="d-two", value="one")
-    )
-    assert not renamed.faults, "no work means the other one any more"
+    assert not rename(driver, "d-two", "one").faults, "no work means the other one any more"
     driver.folded_equals_state()
 
 
@@ -107,7 +112,7 @@ def code(name: str, **fields: Any) -> Enrollment:
 
 
 def joins(driver: Driver, name: str, device: str) -> bool:
-    asked = {"enrollment": name, "key": device, "name": device, "os": "linux", "words": "fern"}
+    asked: dict[str, Any] = {"enrollment": name, "key": device, "name": device, "os": "linux", "words": "fern"}
     answer = driver.do(
         i.EnrollmentAsked(by="device", device=device, id=driver.ident(), profile=Profile.OPERATE, **asked)
     )
